@@ -1,0 +1,68 @@
+# The interface for people and for CI. `make help` lists the targets.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PACKAGES := generator trainer trainer/cleanup
+MACHINE := $(BIN)/python -m tests.cluster.machine
+
+.PHONY: help run test test-full lint format image cluster-up cluster-down bench lock clean
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
+
+run: $(VENV)/run.stamp ## train the digits example on this machine: 1 ps, 2 workers, 1 chief
+	@$(BIN)/tf-cluster run values-examples/digits.params.yaml
+
+test: $(VENV)/dev.stamp ## lint, unit, chart, trainer and cluster tests
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m tests.suites
+
+test-full: $(VENV)/dev.stamp ## the same with the long cases too
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m tests.suites --full
+
+lint: $(VENV)/dev.stamp ## ruff, mypy --strict, shellcheck, helm lint, value lint
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m tests.suites lint
+
+format: $(VENV)/dev.stamp ## ruff format and its safe fixes
+	@$(BIN)/ruff check --fix-only .
+	@$(BIN)/ruff format .
+
+image: $(VENV)/dev.stamp ## build the trainer image, and load it into the test cluster when that is up
+	@$(MACHINE) image
+
+cluster-up: $(VENV)/dev.stamp ## a real Kubernetes on this machine (root, Debian); prints KUBECONFIG
+	@$(MACHINE) up
+
+cluster-down: $(VENV)/dev.stamp ## end it and leave nothing
+	@$(MACHINE) down
+
+bench: $(VENV)/dev.stamp ## the figures of docs/benchmarks.md, as this machine makes them
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m tests.bench
+
+lock: $(VENV)/dev.stamp ## requirements/*.txt anew from requirements/*.in
+	@cd requirements && for name in dev trainer run; do \
+	  ../$(BIN)/uv pip compile --quiet --universal --python-version 3.10 --generate-hashes --no-header \
+	    --no-emit-index-url --no-emit-find-links --override overrides.txt \
+	    $$([ $$name = dev ] || echo "-c dev.txt") $$name.in -o $$name.txt; done
+
+clean: ## remove what was made here (not the user cache)
+	rm -rf $(VENV) build runs
+
+# --no-deps: the lock is complete, and tf-keras would pull the GPU wheel over tensorflow-cpu.
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; \
+	  sys.exit(0 if (3, 10) <= v <= (3, 13) else f"Python 3.10 to 3.13 is needed, $(PYTHON) is {v[0]}.{v[1]}: set PYTHON=…")'
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/run.stamp: requirements/run.txt generator/pyproject.toml trainer/pyproject.toml trainer/cleanup/pyproject.toml | $(VENV)/bin/python
+	@echo "installing into $(VENV) (once)…" >&2
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $<
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation $(addprefix -e ./,$(PACKAGES))
+	@touch $@
+
+$(VENV)/dev.stamp: requirements/dev.txt $(VENV)/run.stamp
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $<
+	@touch $@

@@ -1,0 +1,1 @@
+"""tf-cluster: from a short parameter file to a training cluster."""

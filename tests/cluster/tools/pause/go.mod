@@ -1,0 +1,3 @@
+module tf-cluster.test/tools/pause
+
+go 1.26

@@ -1,0 +1,1 @@
+"""Ends an attempt in Kubernetes."""

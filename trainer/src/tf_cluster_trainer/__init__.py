@@ -1,0 +1,1 @@
+"""The trainer: supervisor, strategies and loop of every task."""
