@@ -1,0 +1,12 @@
+"""How a process of ours says how it ended (docs/formats.md)."""
+
+DONE = 0
+FAILED = 1
+CONFIG = 2
+STOPPED = 42
+PEERS_LOST = 43
+
+# Between child and supervisor only: this child lost a peer, a new child may find it again.
+PEER_LOST = 44
+# Between child and supervisor only: another attempt owns the run now; nothing was written.
+NOT_OWNER = 45

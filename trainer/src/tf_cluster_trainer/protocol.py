@@ -1,0 +1,116 @@
+"""What the supervisor and its one child say to each other.
+
+Two pipes, one JSON object a line. The child finds their file descriptors in
+TF_CLUSTER_CONTROL as "<read>,<write>". A child reads exactly one message, Go, before it touches
+other tasks or the run directory; it writes any number. SIGTERM asks a child to save and exit 42.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import IO, Any
+
+CONTROL_VARIABLE = "TF_CLUSTER_CONTROL"
+
+
+@dataclass(frozen=True)
+class Go:
+    """Supervisor to child: peers are there, this attempt owns the run: begin."""
+
+
+@dataclass(frozen=True)
+class Serving:
+    """ps and worker child: the TensorFlow server accepts calls."""
+
+
+@dataclass(frozen=True)
+class Ready:
+    """Chief's child: TensorFlow and the program are imported; it waits for Go."""
+
+
+@dataclass(frozen=True)
+class Phase:
+    """Chief's child: what it does now: `running` or `saving`, with a sentence for people."""
+
+    status: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Chief's child: where training stands.
+
+    Rates are per second since the report before, None when unknown; `workers` is steps made by
+    each worker index since the run began.
+    """
+
+    step: int
+    steps_per_second: float | None
+    loss: float | None
+    workers: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Chief's child: device of every trainable variable, by name."""
+
+    devices: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Saved:
+    """Chief's child: a checkpoint of this step is whole on disk."""
+
+    step: int
+
+
+@dataclass(frozen=True)
+class Result:
+    """Chief's child, last: the run is at its total."""
+
+    step: int
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    export: str | None = None
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Any child, last: why it ends, for people. Its exit code says the kind."""
+
+    message: str
+
+
+Message = Go | Serving | Ready | Phase | Progress | Placement | Saved | Result | Failure
+_KINDS: dict[str, type[Any]] = {
+    kind.__name__: kind
+    for kind in (Go, Serving, Ready, Phase, Progress, Placement, Saved, Result, Failure)
+}
+
+
+class Channel:
+    """One end of the conversation. `receive` yields until the other end closes."""
+
+    def __init__(self, reader: IO[str], writer: IO[str]) -> None:
+        self._reader = reader
+        self._writer = writer
+
+    @classmethod
+    def of_child(cls, environment: Mapping[str, str]) -> Channel:
+        """The child's end, from TF_CLUSTER_CONTROL."""
+        read, write = environment[CONTROL_VARIABLE].split(",")
+        return cls(os.fdopen(int(read)), os.fdopen(int(write), "w"))
+
+    def send(self, message: Message) -> None:
+        """Write one message; BrokenPipeError when the other end is gone."""
+        line = json.dumps({"kind": type(message).__name__, **asdict(message)})
+        self._writer.write(line + "\n")
+        self._writer.flush()
+
+    def receive(self) -> Iterator[Message]:
+        """The messages of the other end, as they come."""
+        for line in self._reader:
+            document = json.loads(line)
+            yield _KINDS[document.pop("kind")](**document)
