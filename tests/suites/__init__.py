@@ -1,0 +1,1 @@
+"""`make test`: every suite in turn, timed, with one summary at the end."""

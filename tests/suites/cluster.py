@@ -1,0 +1,85 @@
+"""Whether the cluster suite can run here, and on what."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.suites.suite import ROOT
+
+MACHINE = (sys.executable, "-m", "tests.cluster.machine")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the cluster suite runs: the user's own cluster, one made here, or nowhere and why."""
+
+    kubeconfig: str = ""
+    own: bool = False
+    reason: str = ""
+
+
+def place(environment: Mapping[str, str]) -> Place:
+    """The cluster that KUBECONFIG names, else one of our own where that can be made."""
+    if environment.get("KUBECONFIG"):
+        return Place(kubeconfig=environment["KUBECONFIG"])
+    if platform.system() != "Linux" or not Path("/etc/debian_version").exists():
+        return Place(reason="no KUBECONFIG, and our own Kubernetes needs Debian")
+    if os.geteuid() != 0:
+        return Place(reason="no KUBECONFIG, and our own Kubernetes needs root")
+    if shutil.which("go") is None:
+        return Place(reason="no KUBECONFIG, and our own Kubernetes needs Go (1.26 or later)")
+    return Place(own=True)
+
+
+def is_up() -> bool:
+    """Whether our own Kubernetes is up already: then whoever started it also ends it."""
+    return (
+        subprocess.run((*MACHINE, "status"), cwd=ROOT, capture_output=True, check=False).returncode
+        == 0
+    )
+
+
+def up() -> str:
+    """Bring our own Kubernetes up; returns the path of its kubeconfig.
+
+    Raises CalledProcessError; what went wrong is on stderr by then.
+    """
+    printed = subprocess.run(
+        (*MACHINE, "up"), cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True
+    ).stdout
+    return printed.strip().partition("KUBECONFIG=")[2].strip("'\"")
+
+
+def image() -> None:
+    """Build the trainer image and load it. Raises CalledProcessError."""
+    subprocess.run((*MACHINE, "image"), cwd=ROOT, check=True)
+
+
+def down() -> None:
+    """End our own Kubernetes. Raises CalledProcessError."""
+    subprocess.run((*MACHINE, "down"), cwd=ROOT, check=True)
+
+
+def version(kubeconfig: str) -> str:
+    """`Kubernetes v1.36.3`, or what kept it from answering."""
+    tool = subprocess.run(
+        (*MACHINE, "tools", "kubectl"), cwd=ROOT, capture_output=True, text=True, check=False
+    ).stdout.strip()
+    answer = subprocess.run(
+        (tool or "kubectl", "version", "--output=json"),
+        env={**os.environ, "KUBECONFIG": kubeconfig},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    marker = '"serverVersion"'
+    tail = answer.stdout.partition(marker)[2]
+    found = tail.partition('"gitVersion": "')[2].partition('"')[0]
+    return f"Kubernetes {found}" if found else f"Kubernetes of unknown version: {answer.stderr}"

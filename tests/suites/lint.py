@@ -1,0 +1,37 @@
+"""The commands of `make lint`."""
+
+from __future__ import annotations
+
+import sys
+
+from tests.suites.suite import ROOT, Suite
+
+PYTHON_SOURCES = (
+    "generator/src",
+    "trainer/src",
+    "trainer/cleanup/src",
+    "tests/cluster/machine",
+    "tests/suites",
+)
+
+
+def suite(helm: str) -> Suite:
+    """Style, types, shell, charts and the values of the chart."""
+    scripts = tuple(str(path) for path in sorted(ROOT.glob(".ci/*")))
+    named = ("--set", "image.repository=lint", "--set", "program.module=lint:Lint")
+    return Suite(
+        "lint",
+        (
+            ("ruff", "check", "."),
+            ("ruff", "format", "--check", "."),
+            *((sys.executable, "-m", "mypy", source) for source in PYTHON_SOURCES),
+            ("shellcheck", *scripts),
+            (helm, "lint", "--strict", "--quiet", "charts/tf-cluster", *named),
+            (helm, "lint", "--strict", "--quiet", ".", *(_umbrella(named))),
+            (sys.executable, "-m", "tests.chart.value_lint"),
+        ),
+    )
+
+
+def _umbrella(settings: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(s if s == "--set" else f"tf-cluster.{s}" for s in settings)
