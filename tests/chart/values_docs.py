@@ -1,0 +1,166 @@
+"""The comments of values.yaml, written into the README's tables and the schema's descriptions.
+
+    python -m tests.chart.values_docs           write both files
+    python -m tests.chart.values_docs --check   write nothing; exit 1 when a file would change
+
+A comment `# -- text` stands on the line above its key; values.yaml is the only place that text is
+written by hand.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+CHART = Path(__file__).resolve().parents[2] / "charts" / "tf-cluster"
+BEGIN = "<!-- values: begin (written by python -m tests.chart.values_docs) -->"
+END = "<!-- values: end -->"
+
+
+@dataclass(frozen=True)
+class Value:
+    """One documented key of values.yaml: its path, its comment, its default."""
+
+    path: tuple[str, ...]
+    comment: str
+    default: Any
+    is_section: bool
+
+
+def read_values(text: str) -> list[Value]:
+    """Every documented key in file order. A key is a section when keys below it are documented.
+
+    Raises ValueError for a comment that is not followed by its key.
+    """
+    comments = dict(_comments(text))
+    defaults = yaml.safe_load(text)
+    values = []
+    for path, comment in comments.items():
+        below = any(other[: len(path)] == path and other != path for other in comments)
+        values.append(Value(path, comment, _at(defaults, path), below))
+    return values
+
+
+def _comments(text: str) -> Iterator[tuple[tuple[str, ...], str]]:
+    path: list[tuple[int, str]] = []
+    comment: str | None = None
+    for number, line in enumerate(text.splitlines(), 1):
+        if match := re.match(r"( *)# -- (.*)$", line):
+            comment = match[2].strip()
+        elif match := re.match(r"( *)([A-Za-z][A-Za-z0-9]*):", line):
+            indent = len(match[1])
+            path = [*((depth, key) for depth, key in path if depth < indent), (indent, match[2])]
+            if comment is not None:
+                yield tuple(key for _, key in path), comment
+            comment = None
+        elif comment is not None:
+            raise ValueError(f"values.yaml:{number}: a `# --` comment must stand above its key")
+
+
+def _at(values: Any, path: tuple[str, ...]) -> Any:
+    for key in path:
+        values = values[key]
+    return values
+
+
+def readme_tables(values: list[Value]) -> str:
+    """The README's tables: one for the keys at the root, one for each section of the root."""
+    roots = [value for value in values if len(value.path) == 1]
+    plain = [value for value in roots if not value.is_section]
+    parts = [_table(plain)]
+    for section in (value for value in roots if value.is_section):
+        rows = [
+            value
+            for value in values
+            if value.path[0] == section.path[0] and not value.is_section and len(value.path) > 1
+        ]
+        parts.append(f"### {section.path[0]}\n\n{section.comment}\n\n{_table(rows)}")
+    return "\n\n".join(parts)
+
+
+def _table(rows: list[Value]) -> str:
+    lines = ["| value | default | |", "|---|---|---|"]
+    for row in rows:
+        default = json.dumps(row.default, ensure_ascii=False)
+        text = row.comment.replace("|", "\\|")
+        lines.append(f"| `{'.'.join(row.path)}` | `{default}` | {text} |")
+    return "\n".join(lines)
+
+
+def with_tables(readme: str, values: list[Value]) -> str:
+    """The README with the part between its two marks replaced."""
+    head, _, rest = readme.partition(BEGIN)
+    _, _, tail = rest.partition(END)
+    return f"{head}{BEGIN}\n\n{readme_tables(values)}\n\n{END}{tail}"
+
+
+def with_descriptions(schema: dict[str, Any], values: list[Value]) -> dict[str, Any]:
+    """The schema with the description of every documented key set from its comment."""
+    schema = json.loads(json.dumps(schema))
+    for value in values:
+        node: Any = schema
+        for key in value.path:
+            node = node["properties"][key]
+        node["description"] = value.comment
+    return schema
+
+
+def schema_text(schema: Mapping[str, Any]) -> str:
+    """The one way this file is written: two blanks, and short objects and lists on one line."""
+    return _layout(schema, 0) + "\n"
+
+
+def _layout(node: Any, indent: int, used: int = 0) -> str:
+    flat = json.dumps(node, ensure_ascii=False)
+    if not isinstance(node, dict | list) or not node or indent + used + len(flat) <= 110:
+        return flat
+    pad = " " * (indent + 2)
+    if isinstance(node, dict):
+        body = [
+            f"{pad}{json.dumps(key)}: {_layout(child, indent + 2, len(key) + 4)}"
+            for key, child in node.items()
+        ]
+    else:
+        body = [pad + _layout(child, indent + 2) for child in node]
+    opening, closing = "{}" if isinstance(node, dict) else "[]"
+    return opening + "\n" + ",\n".join(body) + "\n" + " " * indent + closing
+
+
+def outputs() -> dict[Path, str]:
+    """What each written file should contain."""
+    values = read_values((CHART / "values.yaml").read_text())
+    schema_path, readme_path = CHART / "values.schema.json", CHART / "README.md"
+    schema = with_descriptions(json.loads(schema_path.read_text()), values)
+    made = {schema_path: schema_text(schema)}
+    if readme_path.exists():
+        made[readme_path] = with_tables(readme_path.read_text(), values)
+    return made
+
+
+def main() -> int:
+    """Write, or check, both files."""
+    parser = argparse.ArgumentParser(prog="python -m tests.chart.values_docs")
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing; exit 1 on a difference"
+    )
+    arguments = parser.parse_args()
+    stale = [path for path, text in outputs().items() if path.read_text() != text]
+    for path in stale:
+        if arguments.check:
+            print(f"{path.name} is not what values.yaml says: python -m tests.chart.values_docs")
+        else:
+            path.write_text(outputs()[path])
+            print(f"wrote {path.name}")
+    return 1 if arguments.check and stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
