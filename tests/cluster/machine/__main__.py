@@ -1,0 +1,77 @@
+"""The command line: `python -m tests.cluster.machine up|down|status|kubeconfig|check|tools`.
+
+Data goes to stdout and words to stderr. Exit status 0 is good, 1 says that the machine
+could not do it or that something is not as it should be, 2 is wrong usage.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from . import tools
+from .failure import MachineFailure
+from .layout import Addresses, Layout, default_layout
+from .leftovers import leftovers
+from .start import lacking, plan, up
+from .stop import down
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit status."""
+    chosen = _parser().parse_args(arguments)
+    layout, addresses = default_layout(), Addresses()
+    try:
+        return _carry_out(chosen, layout, addresses)
+    except MachineFailure as failure:
+        print(f"error: {failure}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("interrupted; the next `up` repairs or removes what was begun", file=sys.stderr)
+        return 130
+
+
+def _carry_out(chosen: argparse.Namespace, layout: Layout, addresses: Addresses) -> int:
+    match chosen.command:
+        case "up":
+            up(layout, addresses)
+            print(f"export KUBECONFIG={layout.kubeconfig}")
+        case "down":
+            down(layout, addresses)
+        case "status":
+            missing = lacking(plan(layout, addresses))
+            print("\n".join(missing) or f"up: {addresses.api}")
+            return 1 if missing else 0
+        case "kubeconfig":
+            if not layout.kubeconfig.exists():
+                raise MachineFailure("the test cluster is not up; `make cluster-up` starts it")
+            print(layout.kubeconfig)
+        case "check":
+            left = leftovers(layout, addresses)
+            print("\n".join(left), end="\n" if left else "")
+            return 1 if left else 0
+        case "tools":
+            for name in chosen.names or [one for tool in tools.TOOLS for one in tool.programs]:
+                print(tools.program(name, layout.cache))
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.cluster.machine",
+        description="A real Kubernetes on this machine, for tests.",
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("up", help="start it, or repair it; prints the export line on stdout")
+    commands.add_parser("down", help="remove it and all it made")
+    commands.add_parser("status", help="say whether it is well, or what is not")
+    commands.add_parser("kubeconfig", help="print the path of its kubeconfig")
+    commands.add_parser("check", help="list what of it is on this machine; exit 1 if anything is")
+    tool = commands.add_parser("tools", help="build Go programs into the cache, print their paths")
+    tool.add_argument("names", nargs="*", metavar="NAME", help="helm, kubectl, ...; default: all")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,85 @@
+"""Where the test machine keeps its files, and the addresses it listens on."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+NODE = "tf-cluster-test"
+CGROUP = "tf-cluster-test"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """`state` dies with the cluster; `cache` is the user's and outlives clones and clusters.
+
+    `state` must be short: the sockets below it have to fit into the kernel's 107 bytes.
+    """
+
+    state: Path
+    cache: Path
+
+    @property
+    def logs(self) -> Path:
+        return self.state / "logs"
+
+    @property
+    def pki(self) -> Path:
+        return self.state / "pki"
+
+    @property
+    def config(self) -> Path:
+        return self.state / "config"
+
+    @property
+    def kubeconfig(self) -> Path:
+        return self.config / "admin.kubeconfig"
+
+    @property
+    def containerd_socket(self) -> Path:
+        return self.state / "run" / "containerd.sock"
+
+    @property
+    def kubelet(self) -> Path:
+        return self.state / "kubelet"
+
+    @property
+    def volumes(self) -> Path:
+        """Host directories of the static ReadWriteMany volumes, one per volume."""
+        return self.state / "volumes"
+
+    @property
+    def provisioned(self) -> Path:
+        """Host directories of the claims that the StorageClass `standard` serves."""
+        return self.state / "provisioned"
+
+
+@dataclass(frozen=True)
+class Addresses:
+    """Everything listens on the bridge or on loopback; nothing is reachable from another machine."""
+
+    bridge: str = "tfc0"
+    node: str = "10.244.0.1"
+    pods: str = "10.244.0.0/24"
+    services: str = "10.96.0.0/16"
+    kubernetes_service: str = "10.96.0.1"
+    dns_service: str = "10.96.0.10"
+    api_port: int = 16443
+    etcd_port: int = 12379
+    etcd_peer_port: int = 12380
+
+    @property
+    def api(self) -> str:
+        return f"https://{self.node}:{self.api_port}"
+
+    @property
+    def etcd(self) -> str:
+        return f"http://127.0.0.1:{self.etcd_port}"
+
+
+def default_layout(environment: Mapping[str, str] = os.environ) -> Layout:
+    """The layout every command uses; XDG_CACHE_HOME moves the cache."""
+    caches = environment.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Layout(state=Path("/var/lib/tf-cluster-test"), cache=Path(caches) / "tf-cluster")

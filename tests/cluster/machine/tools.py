@@ -1,0 +1,150 @@
+"""The Go programs of the test machine: pinned by wrapper modules, built once into a user cache."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import shutil
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .commands import run
+from .failure import MachineFailure
+
+MODULES = Path(__file__).parent.parent / "tools"
+KUBERNETES_VERSION = "1.36.3"
+
+
+@dataclass(frozen=True)
+class Tool:
+    """One wrapper module below tests/cluster/tools and the programs built from it."""
+
+    name: str
+    packages: tuple[str, ...]
+    ldflags: str = "-s -w"
+    environment: tuple[tuple[str, str], ...] = field(default=())
+
+    @property
+    def programs(self) -> tuple[str, ...]:
+        if self.packages == (".",):
+            return (self.name,)
+        return tuple(package.rsplit("/", 1)[-1] for package in self.packages)
+
+
+TOOLS: tuple[Tool, ...] = (
+    Tool("helm", ("helm.sh/helm/v4/cmd/helm",)),
+    Tool("pause", (".",)),
+    Tool(
+        "kubernetes",
+        (
+            "k8s.io/kubernetes/cmd/kube-apiserver",
+            "k8s.io/kubernetes/cmd/kube-controller-manager",
+            "k8s.io/kubernetes/cmd/kube-scheduler",
+            "k8s.io/kubernetes/cmd/kubelet",
+            "k8s.io/kubernetes/cmd/kube-proxy",
+            "k8s.io/kubernetes/cmd/kubectl",
+        ),
+        ldflags=(
+            "-s -w"
+            f" -X k8s.io/component-base/version.gitVersion=v{KUBERNETES_VERSION}"
+            f" -X k8s.io/component-base/version.gitMajor={KUBERNETES_VERSION.split('.')[0]}"
+            f" -X k8s.io/component-base/version.gitMinor={KUBERNETES_VERSION.split('.')[1]}"
+        ),
+    ),
+    Tool("coredns", ("github.com/coredns/coredns",)),
+    Tool("local-path", ("github.com/rancher/local-path-provisioner",)),
+    Tool(
+        "kube-router",
+        ("github.com/cloudnativelabs/kube-router/v2/cmd/kube-router",),
+        # The fork is in no checksum database; go.sum pins it.
+        environment=(("GONOSUMDB", "github.com/k3s-io/*"), ("GONOSUMCHECK", "1")),
+    ),
+)
+
+
+def named(name: str) -> Tool:
+    """The wrapper module of that name, or the one that builds a program of that name."""
+    for tool in TOOLS:
+        if name == tool.name or name in tool.programs:
+            return tool
+    known = ", ".join(sorted({program for tool in TOOLS for program in tool.programs}))
+    raise MachineFailure(f"no tool is called {name!r}; there are: {known}")
+
+
+def key(tool: Tool, module: Path, architecture: str = platform.machine()) -> str:
+    """Changes when the same `go build` could give another program, and only then."""
+    digest = hashlib.sha256()
+    flags = (tool.packages, tool.ldflags, architecture, "CGO_ENABLED=0", "-trimpath")
+    digest.update(repr(flags).encode())
+    for file in sorted(module.iterdir()):
+        if file.name in ("go.mod", "go.sum") or file.suffix == ".go":
+            digest.update(f"{file.name}\0{len(file.read_bytes())}\0".encode())
+            digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def folder(tool: Tool, cache: Path) -> Path:
+    """Where the tool's programs are, or will be, in the user cache."""
+    return cache / "tools" / key(tool, MODULES / tool.name)
+
+
+def program(name: str, cache: Path) -> Path:
+    """The path of one program; it is built first when the cache lacks it."""
+    tool = named(name)
+    ensure(tool, cache)
+    wanted = name if name in tool.programs else tool.programs[0]
+    return folder(tool, cache) / wanted
+
+
+def ensure(tool: Tool, cache: Path) -> None:
+    """Build what the cache lacks; two sessions that build at once do no harm to each other."""
+    home = folder(tool, cache)
+    if all((home / program).exists() for program in tool.programs):
+        return
+    _require_go(MODULES / tool.name)
+    print(f"building {tool.name} ({', '.join(tool.programs)}) ...", file=sys.stderr, flush=True)
+    begun = time.monotonic()
+    home.parent.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(prefix=f".{tool.name}-", dir=home.parent))
+    try:
+        environment = {
+            **os.environ,
+            **dict(tool.environment),
+            "CGO_ENABLED": "0",
+            "GOFLAGS": "-mod=readonly",
+        }
+        command = ["go", "build", "-trimpath", "-ldflags", tool.ldflags, "-o", f"{scratch}/"]
+        run(
+            [*command, *tool.packages],
+            environment=environment,
+            directory=MODULES / tool.name,
+            what=f"building {tool.name}",
+        )
+        if tool.packages == (".",):
+            built = next(scratch.iterdir())
+            built.rename(scratch / tool.name)
+        home.mkdir(exist_ok=True)
+        for name in tool.programs:
+            (scratch / name).rename(home / name)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    print(f"built {tool.name} in {time.monotonic() - begun:.0f} s", file=sys.stderr, flush=True)
+
+
+def _require_go(module: Path) -> None:
+    if shutil.which("go") is None:
+        raise MachineFailure(
+            "Go is not installed. The test machine's programs are built from source: install "
+            "Go 1.26 or newer (Go 1.21 or newer is enough where it may fetch its own toolchain)."
+        )
+    try:
+        run(["go", "version"], directory=module)
+    except MachineFailure as refused:
+        raise MachineFailure(
+            f"This Go can't build {module.name}: Go 1.26 or newer is needed, or one from 1.21 on "
+            f"that may fetch its toolchain (GOTOOLCHAIN=auto).\n{refused}"
+        ) from refused

@@ -1,0 +1,16 @@
+"""Who may change this machine."""
+
+from __future__ import annotations
+
+import os
+
+from .failure import MachineFailure
+
+
+def require_root(what: str) -> None:
+    """Raise MachineFailure unless this is root."""
+    if os.geteuid() != 0:
+        raise MachineFailure(
+            f"{what} needs root (it makes network interfaces, mounts and control groups). "
+            "As another user set KUBECONFIG to a cluster of yours (kind, k3d, ...)."
+        )
