@@ -1,0 +1,187 @@
+"""The world of the cluster suite: a real Kubernetes, a namespace, a release, a look at its volume.
+
+The cluster is the one that --kubeconfig or KUBECONFIG names; `make test` brings ours up first.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.cluster.kubernetes import Namespace, Release
+from tests.cluster.waiting import eventually
+
+ROOT = Path(__file__).resolve().parents[2]
+CHART = ROOT / "charts" / "tf-cluster"
+IMAGE = os.environ.get("TF_CLUSTER_IMAGE", "localhost/tf-cluster-trainer:0.1.0")
+RESTRICTED = {"labels": {"pod-security.kubernetes.io/enforce": "restricted"}}
+
+MakeValues = Callable[..., Path]
+
+
+def _tool(name: str) -> str:
+    return subprocess.run(
+        (sys.executable, "-m", "tests.cluster.machine", "tools", name),
+        cwd=ROOT,
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+    ).stdout.strip()
+
+
+@pytest.fixture(scope="session")
+def kubectl_path() -> str:
+    return _tool("kubectl")
+
+
+@pytest.fixture(scope="session")
+def helm_path() -> str:
+    return _tool("helm")
+
+
+@pytest.fixture(scope="module")
+def namespace(
+    kube_cluster: Any, kube_config: str, kubectl_path: str, helm_path: str, namespace_factory: Any
+) -> Namespace:
+    """A fresh namespace that enforces Pod Security `restricted`."""
+    name = f"tf-{uuid.uuid4().hex[:8]}"
+    namespace_factory(name, extra_metadata=RESTRICTED)
+    return Namespace(name, kube_config, kubectl_path, helm_path)
+
+
+@pytest.fixture(scope="module")
+def make_values(tmp_path_factory: pytest.TempPathFactory) -> MakeValues:
+    """Write a params file and have `tf-cluster generate` make the values of it."""
+
+    def make(name: str, **params: Any) -> Path:
+        folder = tmp_path_factory.mktemp(name)
+        document = {
+            "name": name,
+            "preset": "small",
+            "image": IMAGE,
+            "program": {"module": "tf_cluster_trainer.examples.digits:Digits"},
+            **params,
+        }
+        source, values = folder / "params.yaml", folder / "values.yaml"
+        source.write_text(yaml.safe_dump(document))
+        command = (Path(sys.executable).parent / "tf-cluster", "generate", source, "-o", values)
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return values
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def make_release(namespace: Namespace) -> Iterator[Callable[[str], Release]]:
+    """Releases of this module's namespace; what is still installed at the end is uninstalled."""
+    made: list[Release] = []
+
+    def make(name: str) -> Release:
+        release = Release(namespace, name, CHART)
+        made.append(release)
+        return release
+
+    yield make
+    installed = {entry["name"] for entry in json.loads(namespace.helm("list", "--output=json"))}
+    for release in made:
+        if release.name in installed:
+            release.uninstall()
+
+
+@pytest.fixture(scope="module")
+def read_log_volume(namespace: Namespace) -> Callable[[str, str], str]:
+    """Run a shell command in a pod that mounts a claim at /log; returns what it printed."""
+    started: set[str] = set()
+
+    def read(claim: str, command: str) -> str:
+        name = f"reader-{claim}"
+        if name not in started:
+            namespace.apply(_reader(name, claim))
+            started.add(name)
+            eventually(
+                f"pod {name} to run",
+                lambda: (
+                    namespace.kubectl("get", "pod", name, "--output=jsonpath={.status.phase}")
+                    == "Running"
+                ),
+                60,
+            )
+        return namespace.kubectl("exec", name, "--", "sh", "-c", command)
+
+    return read
+
+
+def _reader(name: str, claim: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name},
+        "spec": {
+            "restartPolicy": "Never",
+            "terminationGracePeriodSeconds": 0,
+            "automountServiceAccountToken": False,
+            "securityContext": {
+                "runAsNonRoot": True,
+                "runAsUser": 1000,
+                "runAsGroup": 1000,
+                "seccompProfile": {"type": "RuntimeDefault"},
+            },
+            "containers": [
+                {
+                    "name": "reader",
+                    "image": IMAGE,
+                    "command": ["sleep", "3600"],
+                    "volumeMounts": [{"name": "log", "mountPath": "/log"}],
+                    "securityContext": {
+                        "allowPrivilegeEscalation": False,
+                        "capabilities": {"drop": ["ALL"]},
+                    },
+                }
+            ],
+            "volumes": [{"name": "log", "persistentVolumeClaim": {"claimName": claim}}],
+        },
+    }
+
+
+@pytest.fixture
+def unwritable_claim(namespace: Namespace) -> Iterator[str]:
+    """A bound ReadWriteMany claim on a directory that belongs to root alone.
+
+    The kubelet makes the directory (0755, root); fsGroup does not apply to hostPath.
+    """
+    volume = f"{namespace.name}-unwritable"
+    path = {"path": f"/var/lib/tf-cluster-test/volumes/{volume}", "type": "DirectoryOrCreate"}
+    shared = {"accessModes": ["ReadWriteMany"], "storageClassName": ""}
+    namespace.apply(
+        {
+            "apiVersion": "v1",
+            "kind": "PersistentVolume",
+            "metadata": {"name": volume},
+            "spec": {**shared, "capacity": {"storage": "1Gi"}, "hostPath": path},
+        }
+    )
+    namespace.apply(
+        {
+            "apiVersion": "v1",
+            "kind": "PersistentVolumeClaim",
+            "metadata": {"name": "unwritable"},
+            "spec": {
+                **shared,
+                "volumeName": volume,
+                "resources": {"requests": {"storage": "1Gi"}},
+            },
+        }
+    )
+    yield "unwritable"
+    namespace.kubectl("delete", "pvc", "unwritable", "--wait=false")
+    namespace.kubectl("delete", "pv", volume, "--wait=false")

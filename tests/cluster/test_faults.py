@@ -1,0 +1,147 @@
+"""A training that loses things while it runs: workers, all workers, its attempt."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.conftest import MakeValues
+from tests.cluster.kubernetes import CommandError, Object, Release
+from tests.cluster.waiting import eventually
+
+pytestmark = pytest.mark.cluster
+
+# Far more steps than these cases last; the last upgrade brings the total within reach.
+ENDLESS = 10_000_000
+
+
+@pytest.fixture(scope="module")
+def values(make_values: MakeValues) -> Path:
+    return make_values("faulty", train={"steps": ENDLESS, "checkpoint": {"seconds": 5}})
+
+
+@pytest.fixture(scope="module")
+def release(make_release: Callable[[str], Release], values: Path) -> Release:
+    release = make_release("faulty")
+    release.install(values)
+    eventually("the first steps", lambda: _steps(release) > 0, 120)
+    return release
+
+
+def _steps(release: Release) -> int:
+    return int(release.progress()["step"] or 0)
+
+
+def _workers(release: Release) -> dict[str, int]:
+    return dict(release.progress()["workers"])
+
+
+def _pod_of_index(release: Release, index: str) -> Object | None:
+    key = "batch.kubernetes.io/job-completion-index"
+    for pod in release.running("worker"):
+        if pod["metadata"]["labels"].get(key) == index:
+            return pod
+    return None
+
+
+def test_a_deleted_workers_index_gets_a_new_pod_that_makes_steps(release: Release) -> None:
+    old = eventually("worker 1 to run", lambda: _pod_of_index(release, "1"), 60)
+    name = old["metadata"]["name"]
+    release.namespace.kubectl("delete", "pod", name, "--wait=false")
+
+    def replaced() -> Object | None:
+        pod = _pod_of_index(release, "1")
+        return pod if pod and pod["metadata"]["uid"] != old["metadata"]["uid"] else None
+
+    eventually("a new pod of index 1", replaced, 120)
+    before = _workers(release)["1"]
+    eventually("steps of the new worker 1", lambda: _workers(release)["1"] > before, 90)
+    assert release.progress()["restarts"] == 0, "the chief restarted for a lost worker"
+
+
+def test_with_all_workers_stopped_the_step_count_stands_still(release: Release) -> None:
+    worker = release.one("job", "worker")["metadata"]["name"]
+    chief = release.running("chief")[0]["metadata"]["uid"]
+    _set_parallelism(release, worker, 0)
+    eventually("no worker", lambda: not release.objects("pod", "worker"), 120)
+    still = eventually("a report without workers", lambda: _next_report(release), 30)
+    later = eventually("two more reports", lambda: _report_after(release, still["now"] + 4), 30)
+    assert later["step"] == still["step"]
+    _set_parallelism(release, worker, 2)
+    eventually("steps again", lambda: _steps(release) > later["step"], 120)
+    assert release.running("chief")[0]["metadata"]["uid"] == chief
+
+
+def _set_parallelism(release: Release, job: str, count: int) -> None:
+    patch = json.dumps({"spec": {"parallelism": count}})
+    release.namespace.kubectl("patch", "job", job, "--type=merge", f"--patch={patch}")
+
+
+def _next_report(release: Release) -> Object:
+    """A progress document written after this call began."""
+    return _report_after(release, release.progress()["now"])
+
+
+def _report_after(release: Release, now: float) -> Object:
+    progress = release.progress()
+    assert progress["now"] > now, f"still the report of {progress['now']}"
+    return progress
+
+
+def test_an_upgrade_that_fails_half_way_stops_nothing(
+    release: Release, make_values: MakeValues
+) -> None:
+    jobs = {job["metadata"]["name"] for job in release.objects("job")}
+    before = _steps(release)
+    quota = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "no-more-jobs"},
+        "spec": {"hard": {"count/jobs.batch": str(len(jobs) + 1)}},
+    }
+    release.namespace.apply(quota)
+    eventually("the quota to count", lambda: _counts_jobs(release), 30)
+    changed = make_values("faulty", train={"steps": ENDLESS + 1, "checkpoint": {"seconds": 5}})
+    with pytest.raises(CommandError, match="exceeded quota"):
+        release.upgrade(changed)
+    assert jobs <= {job["metadata"]["name"] for job in release.objects("job")}
+    owner = _owner(release)
+    eventually("more steps of the old attempt", lambda: _steps(release) > before, 60)
+    assert _owner(release)["jobUid"] == owner["jobUid"]
+    release.namespace.kubectl("delete", "resourcequota", "no-more-jobs")
+
+
+def _counts_jobs(release: Release) -> bool:
+    found = json.loads(
+        release.namespace.kubectl("get", "resourcequota", "no-more-jobs", "--output=json")
+    )
+    return "count/jobs.batch" in found.get("status", {}).get("used", {})
+
+
+def _owner(release: Release) -> Object:
+    chief = release.running("chief")[0]["metadata"]["name"]
+    text = release.namespace.kubectl("exec", chief, "--", "cat", "/log/faulty/1/owner.json")
+    return dict(json.loads(text))
+
+
+def test_an_upgrade_in_mid_training_goes_on_where_the_old_attempt_stopped(
+    release: Release, make_values: MakeValues, read_log_volume: Callable[[str, str], str]
+) -> None:
+    at = _steps(release)
+    total = at + 6000
+    release.upgrade(make_values("faulty", train={"steps": total, "checkpoint": {"seconds": 5}}))
+    release.await_job("chief", "Complete", 240)
+    progress = json.loads(read_log_volume("faulty-log", "cat /log/faulty/1/progress.json"))
+    assert progress["status"] == "done"
+    assert total <= progress["step"] < total + 200
+    chief = release.one("job", "chief")
+    assert progress["jobUids"]["chief"] == chief["metadata"]["uid"]
+    log = release.namespace.kubectl("logs", f"job/{chief['metadata']['name']}")
+    resumed = [line for line in log.splitlines() if "resum" in line.lower()]
+    assert resumed, log[-3000:]
+    owner = json.loads(read_log_volume("faulty-log", "cat /log/faulty/1/owner.json"))
+    assert owner["jobUid"] == chief["metadata"]["uid"]
+    assert sum(progress["workers"].values()) >= at, "steps of the old attempt were lost"

@@ -1,0 +1,61 @@
+"""A TensorFlow port executes what it is sent: only its own attempt may reach it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from tests.cluster.conftest import IMAGE, MakeValues
+from tests.cluster.kubernetes import Namespace, Release
+from tests.cluster.waiting import eventually
+
+pytestmark = pytest.mark.cluster
+
+KNOCK = "import socket,sys; socket.create_connection((sys.argv[1], 2222), 4); print('open')"
+
+
+def _stranger(namespace: Namespace, address: str) -> str:
+    """What a pod that is not of the release sees when it connects to address:2222."""
+    context = {
+        "runAsNonRoot": True,
+        "runAsUser": 1000,
+        "allowPrivilegeEscalation": False,
+        "capabilities": {"drop": ["ALL"]},
+        "seccompProfile": {"type": "RuntimeDefault"},
+    }
+    container = {
+        "name": "stranger",
+        "image": IMAGE,
+        "command": ["python3", "-c", KNOCK, address],
+        "securityContext": context,
+    }
+    namespace.apply(
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": "stranger"},
+            "spec": {"restartPolicy": "Never", "containers": [container]},
+        }
+    )
+
+    def ended() -> str | None:
+        pod = json.loads(namespace.kubectl("get", "pod", "stranger", "--output=json"))
+        return pod["status"]["phase"] if pod["status"]["phase"] in ("Succeeded", "Failed") else None
+
+    eventually("the stranger to have tried", ended, 60)
+    return namespace.kubectl("logs", "stranger")
+
+
+def test_a_stranger_cannot_reach_a_tensorflow_port_but_the_attempt_trains(
+    make_release: Callable[[str], Release], make_values: MakeValues
+) -> None:
+    release = make_release("isolated")
+    release.install(make_values("isolated", train={"steps": 10_000_000}))
+    eventually("the first steps", lambda: (release.progress()["step"] or 0) > 0, 120)
+    address = release.running("ps")[0]["status"]["podIP"]
+    seen = _stranger(release.namespace, address)
+    assert "open" not in seen
+    assert "timed out" in seen or "refused" in seen, seen
+    release.uninstall()

@@ -1,0 +1,159 @@
+"""From a params file to a trained model on a real Kubernetes, in the order a user lives it.
+
+Nothing is configured but the five lines of params: the volumes are the cluster's default class.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cluster.conftest import MakeValues
+from tests.cluster.kubernetes import Object, Release, condition
+from tests.cluster.waiting import eventually
+
+pytestmark = pytest.mark.cluster
+
+STEPS = 1500
+MORE_STEPS = 2500
+
+
+@dataclass
+class Story:
+    """One release and what earlier cases of this module saw of it."""
+
+    release: Release
+    values: Path
+    more: Path
+    read: Callable[[str, str], str]
+    notes: str = ""
+    uids: dict[str, str] = field(default_factory=dict)
+
+    def progress(self) -> Object:
+        """progress.json as it lies on the claim."""
+        return dict(json.loads(self.read("digits-log", "cat /log/digits/1/progress.json")))
+
+    def snapshot(self) -> dict[str, str]:
+        """UID of every object and pod by kind/name; cleanup's own pods come and go."""
+        kinds = "job,deployment,replicaset,service,configmap,pvc,pod,networkpolicy"
+        return {
+            f"{obj['kind']}/{obj['metadata']['name']}": obj["metadata"]["uid"]
+            for obj in self.release.objects(kinds)
+        }
+
+
+@pytest.fixture(scope="module")
+def story(
+    make_release: Callable[[str], Release],
+    make_values: MakeValues,
+    read_log_volume: Callable[[str, str], str],
+) -> Story:
+    values = make_values("digits", train={"steps": STEPS, "checkpoint": {"seconds": 3}})
+    more = make_values("digits", train={"steps": MORE_STEPS, "checkpoint": {"seconds": 3}})
+    release = make_release("digits")
+    story = Story(release, values, more, read_log_volume)
+    story.notes = release.install(values)
+    return story
+
+
+def test_installing_tells_the_next_commands(story: Story) -> None:
+    assert "kubectl" in story.notes
+    assert story.release.namespace.name in story.notes
+
+
+def test_training_completes(story: Story) -> None:
+    story.release.await_job("chief", "Complete", 180)
+    story.release.await_job("worker", "Complete", 60)
+
+
+def test_the_model_and_the_progress_are_on_the_claim(story: Story) -> None:
+    progress = story.progress()
+    assert progress["status"] == "done"
+    assert progress["final"] is True
+    assert STEPS <= progress["step"] < STEPS + 50
+    assert progress["metrics"]["accuracy"] >= 0.95
+    listing = story.read("digits-log", "ls /log/digits/1/export/1 /log/digits/1/checkpoints")
+    assert "saved_model.pb" in listing
+    assert f"ckpt-{progress['step']}" in listing
+
+
+def test_the_variables_were_on_the_parameter_server(story: Story) -> None:
+    placement = story.progress()["placement"]
+    assert placement
+    assert all(device.startswith("/job:ps") for device in placement.values()), placement
+
+
+def test_every_worker_made_steps(story: Story) -> None:
+    workers = story.progress()["workers"]
+    assert sorted(workers) == ["0", "1"]
+    assert all(steps > 0 for steps in workers.values()), workers
+    assert sum(workers.values()) == story.progress()["step"]
+
+
+def test_the_parameter_servers_are_gone_thirty_seconds_later(story: Story) -> None:
+    finished = story.release.one("job", "chief")["status"]["completionTime"]
+    eventually("ps at 0", lambda: not story.release.objects("pod", "ps"), 75)
+    story.release.await_job("cleanup", "Complete", 30)
+    cleaned = story.release.one("job", "cleanup")["status"]["completionTime"]
+    waited = _seconds(cleaned) - _seconds(finished)
+    assert 29 <= waited <= 75, f"cleanup ended {waited} s after the chief"
+    assert story.release.one("deployment", "ps")["spec"]["replicas"] == 0
+
+
+def test_an_upgrade_with_the_same_values_restarts_nothing(story: Story) -> None:
+    before = story.snapshot()
+    story.release.upgrade(story.values)
+    assert story.snapshot() == before
+    assert not story.release.objects("pod", "ps")
+
+
+def test_changed_values_make_a_new_attempt_that_resumes(story: Story) -> None:
+    old = {job["metadata"]["name"] for job in story.release.objects("job")}
+    done_before = story.progress()["step"]
+    story.release.upgrade(story.more)
+    story.release.await_job("chief", "Complete", 180)
+    new = {job["metadata"]["name"] for job in story.release.objects("job")}
+    assert not old & new
+    progress = story.progress()
+    assert MORE_STEPS <= progress["step"] < MORE_STEPS + 50
+    assert f"step {done_before}" in story.release.namespace.kubectl(
+        "logs", f"job/{story.release.one('job', 'chief')['metadata']['name']}"
+    )
+    story.release.await_job("worker", "Complete", 60)
+
+
+def test_uninstall_leaves_only_the_kept_claims(story: Story) -> None:
+    story.release.uninstall()
+    kinds = (
+        "job,deployment,replicaset,pod,service,configmap,secret,serviceaccount,role,rolebinding,"
+        "networkpolicy,pvc"
+    )
+
+    def left() -> list[str] | None:
+        found = [f"{obj['kind']}/{obj['metadata']['name']}" for obj in story.release.objects(kinds)]
+        return found if all(name.startswith("PersistentVolumeClaim/") for name in found) else None
+
+    assert sorted(eventually("only claims to be left", left, 90)) == [
+        "PersistentVolumeClaim/digits-data",
+        "PersistentVolumeClaim/digits-log",
+    ]
+
+
+def test_installing_again_on_the_kept_claims_trains_no_step(story: Story) -> None:
+    story.release.install(story.more)
+    job = story.release.await_job("chief", "Complete", 90)
+    assert condition(job, "Complete")
+    log = story.release.namespace.kubectl("logs", f"job/{job['metadata']['name']}")
+    assert "already" in log
+    assert story.read("digits-log", "ls /log/digits/1/export").split() == ["1", "2"]
+
+
+def _seconds(timestamp: Any) -> float:
+    from datetime import datetime
+
+    return datetime.fromisoformat(str(timestamp).replace("Z", "+00:00")).timestamp()
