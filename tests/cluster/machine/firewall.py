@@ -7,13 +7,13 @@ import re
 from .commands import run, succeeds
 
 _CHAIN = re.compile(r"^:((?:KUBE-|CNI-)\S+) ")
-_OURS_IN_OTHERS = re.compile(r"(?:-j|-g) (?:KUBE-|CNI-)\S+|kube-router|ACCEPT that comply to netw")
+_RULE = re.compile(r"^-A (?!KUBE-|CNI-).*(?:-[jg] (?:KUBE-|CNI-)|--comment \"KUBE-ROUTER )")
 _SETS = re.compile(r"^(?:inet6:)?(?:KUBE-|kube-router-)")
 
 
-def chains(saved: str) -> list[str]:
-    """Names of the Kubernetes chains in the output of iptables-save."""
-    return [found.group(1) for line in saved.splitlines() if (found := _CHAIN.match(line))]
+def traces(saved: str) -> list[str]:
+    """Kubernetes' chains, and its rules in other chains, in the output of iptables-save."""
+    return [line for line in saved.splitlines() if _CHAIN.match(line) or _RULE.match(line)]
 
 
 def removal(saved: str) -> str:
@@ -26,7 +26,7 @@ def removal(saved: str) -> str:
             doomed = []
         elif found := _CHAIN.match(line):
             doomed.append(found.group(1))
-        elif line.startswith("-A ") and _is_jump_into(line):
+        elif _RULE.match(line):
             script.append("-D " + line[3:])
         elif line == "COMMIT":
             script += [f"-F {name}" for name in doomed]
@@ -35,14 +35,9 @@ def removal(saved: str) -> str:
     return "\n".join(script) + "\n"
 
 
-def _is_jump_into(rule: str) -> bool:
-    owner = rule.split()[1]
-    return not owner.startswith(("KUBE-", "CNI-")) and bool(_OURS_IN_OTHERS.search(rule))
-
-
 def remaining() -> list[str]:
-    """Chains and sets that are there now, for the list of leftovers."""
-    left = [f"chain {name}" for save in _families() for name in chains(run([save]))]
+    """Chains, rules and sets that are there now, for the list of leftovers."""
+    left = [f"packet rule {line}" for save in _families() for line in traces(run([save]))]
     return left + [f"ipset {name}" for name in _sets()]
 
 
@@ -50,7 +45,7 @@ def remove() -> None:
     """Take out every Kubernetes chain, the rules that lead there, and the sets they use."""
     for save in _families():
         saved = run([save])
-        if chains(saved):
+        if traces(saved):
             restore = save.replace("-save", "-restore")
             run([restore, "--noflush"], stdin=removal(saved), what="removing packet rules")
     for name in _sets():

@@ -85,7 +85,12 @@ def create(folder: Path, addresses: Addresses) -> None:
     for identity in identities(addresses):
         names = ["-addext", f"subjectAltName={','.join(identity.names)}"] if identity.names else []
         signed = ["-CA", ca[0], "-CAkey", ca[1], "-subj", identity.subject]
-        files = ["-out", folder / f"{identity.file}.crt", "-keyout", folder / f"{identity.file}.key"]
+        files = [
+            "-out",
+            folder / f"{identity.file}.crt",
+            "-keyout",
+            folder / f"{identity.file}.key",
+        ]
         run(
             [*common, *signed, "-extensions", "identity", *names, *files],
             what=f"making the certificate of {identity.file}",

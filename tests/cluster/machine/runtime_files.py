@@ -9,7 +9,6 @@ from __future__ import annotations
 import socket
 from pathlib import Path
 
-from .configs import CNI_NETWORK
 from .layout import Layout
 
 _LOG_LINKS = Path("/var/log/containers")
@@ -24,7 +23,8 @@ def found(layout: Layout) -> list[Path]:
         for link in _files(_LOG_LINKS)
         if link.is_symlink() and str(link.readlink()).startswith(f"{layout.state}/")
     ]
-    records = [file for file in _files(_NETWORK_RECORDS) if file.name.startswith(CNI_NETWORK)]
+    # A record names the pod's network namespace, which lies below the state folder.
+    records = [file for file in _files(_NETWORK_RECORDS) if f"{layout.state}/" in file.read_text()]
     sockets = [file for file in _files(_SHIM_SOCKETS) if _is_dead(file)]
     return links + records + sockets
 
