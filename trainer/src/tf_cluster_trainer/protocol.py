@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import IO, Any
@@ -91,23 +92,30 @@ _KINDS: dict[str, type[Any]] = {
 
 
 class Channel:
-    """One end of the conversation. `receive` yields until the other end closes."""
+    """One end of the conversation. `receive` yields until the other end closes.
+
+    Any thread may send.
+    """
 
     def __init__(self, reader: IO[str], writer: IO[str]) -> None:
         self._reader = reader
         self._writer = writer
+        self._sending = threading.Lock()
 
     @classmethod
     def of_child(cls, environment: Mapping[str, str]) -> Channel:
         """The child's end, from TF_CLUSTER_CONTROL."""
-        read, write = environment[CONTROL_VARIABLE].split(",")
-        return cls(os.fdopen(int(read)), os.fdopen(int(write), "w"))
+        read, write = (int(end) for end in environment[CONTROL_VARIABLE].split(","))
+        for end in (read, write):
+            os.set_inheritable(end, False)  # a grandchild that held them would hide our end
+        return cls(os.fdopen(read), os.fdopen(write, "w"))
 
     def send(self, message: Message) -> None:
         """Write one message; BrokenPipeError when the other end is gone."""
         line = json.dumps({"kind": type(message).__name__, **asdict(message)})
-        self._writer.write(line + "\n")
-        self._writer.flush()
+        with self._sending:
+            self._writer.write(line + "\n")
+            self._writer.flush()
 
     def receive(self) -> Iterator[Message]:
         """The messages of the other end, as they come."""
