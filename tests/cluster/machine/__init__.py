@@ -1,1 +1,1 @@
-"""A real Kubernetes on this machine, for tests: one node, built from Go modules and Debian packages."""
+"""A real Kubernetes on this machine, for tests: one node, from Go modules and Debian packages."""

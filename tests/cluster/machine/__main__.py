@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 
 from . import tools
-from .failure import MachineFailure
+from .failure import MachineError
 from .layout import Addresses, Layout, default_layout
 from .leftovers import leftovers
 from .start import lacking, plan, up
@@ -24,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     layout, addresses = default_layout(), Addresses()
     try:
         return _carry_out(chosen, layout, addresses)
-    except MachineFailure as failure:
+    except MachineError as failure:
         print(f"error: {failure}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
@@ -45,7 +45,7 @@ def _carry_out(chosen: argparse.Namespace, layout: Layout, addresses: Addresses)
             return 1 if missing else 0
         case "kubeconfig":
             if not layout.kubeconfig.exists():
-                raise MachineFailure("the test cluster is not up; `make cluster-up` starts it")
+                raise MachineError("the test cluster is not up; `make cluster-up` starts it")
             print(layout.kubeconfig)
         case "check":
             left = leftovers(layout, addresses)

@@ -8,14 +8,14 @@ import urllib.error
 import urllib.request
 from typing import Any
 
-from .failure import MachineFailure
+from .failure import MachineError
 from .layout import Addresses, Layout
 
 JsonObject = dict[str, Any]
 
 
 class ApiServer:
-    """Speaks as the cluster's admin. Raises MachineFailure on any answer but a good one."""
+    """Speaks as the cluster's admin. Raises MachineError on any answer but a good one."""
 
     def __init__(self, layout: Layout, addresses: Addresses) -> None:
         self._address = addresses.api
@@ -53,9 +53,9 @@ class ApiServer:
             if refused.code == 404 and verb != "POST":
                 return None
             said = refused.read().decode(errors="replace")
-            raise MachineFailure(f"{verb} {path}: {refused.code}: {said}") from refused
+            raise MachineError(f"{verb} {path}: {refused.code}: {said}") from refused
         except OSError as unreachable:
-            raise MachineFailure(f"the API server does not answer: {unreachable}") from unreachable
+            raise MachineError(f"the API server does not answer: {unreachable}") from unreachable
 
 
 def condition(thing: JsonObject | None, kind: str) -> bool:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from .commands import run, succeeds
-from .failure import MachineFailure
+from .failure import MachineError
 from .layout import Addresses
 
 
@@ -23,7 +23,7 @@ def create(addresses: Addresses) -> None:
         return
     taken = run(["ip", "-o", "-4", "address", "show"])
     if f" {addresses.node}/" in taken:
-        raise MachineFailure(
+        raise MachineError(
             f"another interface of this machine has the address {addresses.node} already: "
             "is another Kubernetes with the pod network 10.244.0.0/24 running here?"
         )

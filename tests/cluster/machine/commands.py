@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from .failure import MachineFailure
+from .failure import MachineError
 
 
 def run(
@@ -17,7 +17,7 @@ def run(
     directory: Path | None = None,
     what: str = "",
 ) -> str:
-    """Run to the end and return stdout; raise MachineFailure with the output when it fails."""
+    """Run to the end and return stdout; raise MachineError with the output when it fails."""
     words = [str(word) for word in command]
     try:
         done = subprocess.run(
@@ -31,10 +31,10 @@ def run(
             check=False,
         )
     except FileNotFoundError as missing:
-        raise MachineFailure(f"{words[0]} is not installed ({missing.strerror})") from missing
+        raise MachineError(f"{words[0]} is not installed ({missing.strerror})") from missing
     if done.returncode:
         said = (done.stderr.strip() or done.stdout.strip())[-4000:]
-        raise MachineFailure(
+        raise MachineError(
             f"{what or words[0]} failed with exit status {done.returncode}:\n"
             f"  {' '.join(words)[:600]}\n{said}"
         )

@@ -1,4 +1,4 @@
-"""The programs of the control plane and the node: what starts them, and how each shows it is well."""
+"""The programs of the control plane and the node: what starts each, what shows it is well."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class Addresses:
-    """Everything listens on the bridge or on loopback; nothing is reachable from another machine."""
+    """Everything listens on the bridge or on loopback; nothing is reachable from elsewhere."""
 
     bridge: str = "tfc0"
     node: str = "10.244.0.1"

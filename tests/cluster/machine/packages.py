@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from .commands import run
-from .failure import MachineFailure
+from .failure import MachineError
 
 CLUSTER = (
     "etcd-server",
@@ -51,7 +51,7 @@ def absent(wanted: Iterable[str], listed: str) -> list[str]:
 def ensure(names: Iterable[str]) -> None:
     """Install what is missing; none of the services that Debian would start is started."""
     if not Path("/usr/bin/dpkg-query").exists():
-        raise MachineFailure(
+        raise MachineError(
             "The test machine needs Debian or Ubuntu (it installs Debian packages). "
             "On another system set KUBECONFIG to a cluster of yours (kind, k3d, ...)."
         )
@@ -59,7 +59,7 @@ def ensure(names: Iterable[str]) -> None:
     if not needed:
         return
     if os.geteuid() != 0:
-        raise MachineFailure(
+        raise MachineError(
             f"These Debian packages are missing and only root can install them: {' '.join(needed)}"
         )
     print(f"installing Debian packages: {' '.join(needed)}", file=sys.stderr, flush=True)
@@ -68,7 +68,7 @@ def ensure(names: Iterable[str]) -> None:
     with _services_stay_down():
         try:
             run(install, environment=environment, what="apt-get install")
-        except MachineFailure:
+        except MachineError:
             run(["apt-get", "update", "-q"], environment=environment, what="apt-get update")
             run(install, environment=environment, what="apt-get install")
 

@@ -77,20 +77,25 @@ def create(folder: Path, addresses: Addresses) -> None:
     folder.chmod(0o700)
     settings = folder / "openssl.cnf"
     settings.write_text(_EXTENSIONS)
-    common = ["openssl", "req", "-x509", "-config", settings, "-nodes", "-days", DAYS]
+    common: list[str | Path] = [
+        "openssl",
+        "req",
+        "-x509",
+        "-config",
+        settings,
+        "-nodes",
+        "-days",
+        DAYS,
+    ]
     common += ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
     ca = (folder / "ca.crt", folder / "ca.key")
     own = ["-subj", "/CN=tf-cluster-test", "-extensions", "authority"]
     run([*common, *own, "-out", ca[0], "-keyout", ca[1]], what="making the certificate authority")
     for identity in identities(addresses):
         names = ["-addext", f"subjectAltName={','.join(identity.names)}"] if identity.names else []
-        signed = ["-CA", ca[0], "-CAkey", ca[1], "-subj", identity.subject]
-        files = [
-            "-out",
-            folder / f"{identity.file}.crt",
-            "-keyout",
-            folder / f"{identity.file}.key",
-        ]
+        signed: list[str | Path] = ["-CA", ca[0], "-CAkey", ca[1], "-subj", identity.subject]
+        certificate, key = folder / f"{identity.file}.crt", folder / f"{identity.file}.key"
+        files: list[str | Path] = ["-out", certificate, "-keyout", key]
         run(
             [*common, *signed, "-extensions", "identity", *names, *files],
             what=f"making the certificate of {identity.file}",

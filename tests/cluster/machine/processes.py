@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .components import Component
-from .failure import MachineFailure, log_tail
+from .failure import MachineError, log_tail
 from .layout import Layout
 
 MARK = "TF_CLUSTER_TEST_MACHINE"
@@ -63,7 +63,7 @@ def marked(layout: Layout) -> Iterator[Process]:
         environment = _environment(pid)
         if environment.get(MARK) == str(layout.state):
             try:
-                program = os.readlink(_PROC / str(pid) / "exe")
+                program = str((_PROC / str(pid) / "exe").readlink())
             except OSError:
                 continue
             yield Process(pid, environment.get(NAME, ""), program)
@@ -93,7 +93,7 @@ def end(layout: Layout, only: str | None = None, grace: float = 0.0) -> list[str
             return ended
         if time.monotonic() > deadline:
             left = ", ".join(process.name for process, _ in handles)
-            raise MachineFailure(f"these processes do not end: {left}")
+            raise MachineError(f"these processes do not end: {left}")
         polite = time.monotonic() < asked_until
         for process, handle in handles:
             try:
@@ -108,10 +108,10 @@ def end(layout: Layout, only: str | None = None, grace: float = 0.0) -> list[str
             os.close(handle)
 
 
-def died(component: Component, layout: Layout) -> MachineFailure:
+def died(component: Component, layout: Layout) -> MachineError:
     """The failure to raise when a component is gone or never became well."""
     tail = log_tail(layout.logs / f"{component.name}.log")
-    return MachineFailure(f"{component.name} did not become well\n{tail}")
+    return MachineError(f"{component.name} did not become well\n{tail}")
 
 
 def _handles(layout: Layout, only: str | None) -> Iterator[tuple[Process, int]]:
@@ -129,8 +129,8 @@ def _handles(layout: Layout, only: str | None) -> Iterator[tuple[Process, int]]:
 
 
 def _pids() -> list[int]:
-    own = os.getpid()
-    return [int(entry) for entry in os.listdir(_PROC) if entry.isdigit() and int(entry) != own]
+    names = (entry.name for entry in _PROC.iterdir())
+    return [int(name) for name in names if name.isdigit() and int(name) != os.getpid()]
 
 
 def _environment(pid: int) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""`up`: from nothing, or from whatever a cut-off start or a crash has left, to a cluster that is well."""
+"""`up`: from nothing, or from what a cut-off start or a crash left, to a cluster that is well."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .api import ApiServer, condition
 from .commands import run
 from .components import Component, components
 from .exclusive import exclusively
-from .failure import MachineFailure
+from .failure import MachineError
 from .health import is_well
 from .layout import NODE, Addresses, Layout
 from .stop import tear_down
@@ -44,7 +44,7 @@ def plan(layout: Layout, addresses: Addresses) -> Plan:
 
 
 def up(layout: Layout, addresses: Addresses) -> None:
-    """Return when the node is Ready and names resolve; raise MachineFailure when that can't be."""
+    """Return when the node is Ready and names resolve; raise MachineError when that can't be."""
     require_root("starting the test cluster")
     begun = time.monotonic()
     packages.ensure(packages.CLUSTER)
@@ -95,7 +95,7 @@ def _repair(wanted: Plan) -> bool:
         print(f"repairing: {line}", file=sys.stderr)
     try:
         _run_components(wanted)
-    except MachineFailure as failure:
+    except MachineError as failure:
         print(f"that can't be repaired: {failure}", file=sys.stderr)
         return False
     return True
@@ -170,7 +170,7 @@ def _wait(
         if time.monotonic() > deadline:
             suspects = [part for part in parts if part.name in last] or list(parts)
             why = processes.died(suspects[-1], layout)
-            raise MachineFailure(f"after {seconds:.0f} s still: {', '.join(last)}\n{why}")
+            raise MachineError(f"after {seconds:.0f} s still: {', '.join(last)}\n{why}")
         time.sleep(0.1)
 
 
@@ -186,9 +186,12 @@ def _not_ready(api: ApiServer) -> list[str]:
 def _apply_manifests(layout: Layout) -> None:
     kubectl = _program(layout)("kubectl")
     folder = layout.config / "manifests"
-    command = [kubectl, "--kubeconfig", layout.kubeconfig, "apply", "-f", folder]
-    # What the cluster's own check allows need not be checked before it.
-    run([*command, "--validate=false"], what="making the cluster's own objects")
+    # The server checks the objects anyway: asking it for its schemas first only takes time.
+    unchecked = "--validate=false"
+    run(
+        [kubectl, "--kubeconfig", layout.kubeconfig, "apply", unchecked, "-f", folder],
+        what="making the cluster's own objects",
+    )
 
 
 def _recorded_fingerprint(layout: Layout) -> str:

@@ -8,14 +8,14 @@ import time
 
 from . import bridge, cgroups, firewall, mounts, processes, runtime_files, sysctls
 from .exclusive import exclusively
-from .failure import MachineFailure
+from .failure import MachineError
 from .layout import Addresses, Layout
 from .leftovers import leftovers
 from .user import require_root
 
 
 def down(layout: Layout, addresses: Addresses) -> None:
-    """Remove the cluster; raise MachineFailure with a list when something is left of it."""
+    """Remove the cluster; raise MachineError with a list when something is left of it."""
     require_root("removing the test cluster")
     begun = time.monotonic()
     with exclusively(layout):
@@ -23,7 +23,7 @@ def down(layout: Layout, addresses: Addresses) -> None:
         tear_down(layout, addresses)
         left = leftovers(layout, addresses)
     if left:
-        raise MachineFailure("the test cluster left behind:\n  " + "\n  ".join(left))
+        raise MachineError("the test cluster left behind:\n  " + "\n  ".join(left))
     took = f"{time.monotonic() - begun:.1f} s"
     said = f"the test cluster is gone ({took})" if was_there else "there is no test cluster"
     print(said, file=sys.stderr)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from .commands import run
-from .failure import MachineFailure
+from .failure import MachineError
 
 MODULES = Path(__file__).parent.parent / "tools"
 KUBERNETES_VERSION = "1.36.3"
@@ -72,7 +72,7 @@ def named(name: str) -> Tool:
         if name == tool.name or name in tool.programs:
             return tool
     known = ", ".join(sorted({program for tool in TOOLS for program in tool.programs}))
-    raise MachineFailure(f"no tool is called {name!r}; there are: {known}")
+    raise MachineError(f"no tool is called {name!r}; there are: {known}")
 
 
 def key(tool: Tool, module: Path, architecture: str = platform.machine()) -> str:
@@ -137,14 +137,14 @@ def ensure(tool: Tool, cache: Path) -> None:
 
 def _require_go(module: Path) -> None:
     if shutil.which("go") is None:
-        raise MachineFailure(
+        raise MachineError(
             "Go is not installed. The test machine's programs are built from source: install "
             "Go 1.26 or newer (Go 1.21 or newer is enough where it may fetch its own toolchain)."
         )
     try:
         run(["go", "version"], directory=module)
-    except MachineFailure as refused:
-        raise MachineFailure(
+    except MachineError as refused:
+        raise MachineError(
             f"This Go can't build {module.name}: Go 1.26 or newer is needed, or one from 1.21 on "
             f"that may fetch its toolchain (GOTOOLCHAIN=auto).\n{refused}"
         ) from refused
