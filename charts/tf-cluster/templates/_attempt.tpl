@@ -1,0 +1,40 @@
+{{- /*
+An attempt: one set of objects that works on a run. Its hash is made of everything whose change needs
+new pods: the ConfigMap, the whole spec of each training Job and ps Deployment, each rendered with a
+placeholder where the hash will stand, and run.attempt.
+
+Not in it: metadata of the objects, claims, NetworkPolicies, and cleanup (whose Job has a hash of its
+own on top), so that none of those restarts a training.
+*/ -}}
+{{- define "tf-cluster.attempt" -}}
+{{- $task := dict "root" . "attempt" "00000000" -}}
+{{- $parts := list (include "tf-cluster.config" $task) -}}
+{{- $parts = append $parts (include "tf-cluster.chief.spec" (merge (dict "role" "chief") $task)) -}}
+{{- $parts = append $parts (include "tf-cluster.worker.spec" (merge (dict "role" "worker") $task)) -}}
+{{- range $index := until (int .Values.ps.replicas) -}}
+{{- $parts = append $parts (include "tf-cluster.ps.spec" (merge (dict "role" "ps" "index" $index) $task)) -}}
+{{- end -}}
+{{- $parts = append $parts (.Values.run.attempt | int64 | toString) -}}
+{{- $parts | join "\n---\n" | sha256sum | trunc 8 -}}
+{{- end -}}
+
+{{- /* The headless Service that gives the attempt's tasks their addresses. */ -}}
+{{- define "tf-cluster.service.name" -}}
+{{- printf "%s-%s" (include "tf-cluster.fullname" .root) .attempt -}}
+{{- end -}}
+
+{{- /* An object of the attempt that there is one of: chief, worker, config, cleanup. Takes root, attempt, kind. */ -}}
+{{- define "tf-cluster.attempt.name" -}}
+{{- printf "%s-%s-%s" (include "tf-cluster.fullname" .root) .kind .attempt -}}
+{{- end -}}
+
+{{- /* The Deployment of a parameter server, and its pod's hostname. */ -}}
+{{- define "tf-cluster.ps.name" -}}
+{{- printf "%s-ps-%d-%s" (include "tf-cluster.fullname" .root) (int .index) .attempt -}}
+{{- end -}}
+
+{{- /* Selects the attempt's tasks: chief, workers and ps, not cleanup. */ -}}
+{{- define "tf-cluster.attempt.tasks" -}}
+{{- include "tf-cluster.identity" .root }}
+tf-cluster.io/attempt: {{ .attempt | quote }}
+{{- end -}}

@@ -1,0 +1,73 @@
+{{- /*
+What every task reads, as the trainer's schemas describe it (docs/formats.md). Takes root, attempt.
+*/ -}}
+{{- define "tf-cluster.config" -}}
+cluster.json: |
+  {{- include "tf-cluster.config.cluster" . | nindent 2 }}
+training.json: |
+  {{- include "tf-cluster.config.training" . | nindent 2 }}
+{{- end -}}
+
+{{- /* cluster.json: who takes part, and where. */ -}}
+{{- define "tf-cluster.config.cluster" -}}
+{{- $root := .root -}}
+{{- $service := include "tf-cluster.service.name" . -}}
+{{- $chief := include "tf-cluster.attempt.name" (merge (dict "kind" "chief") .) -}}
+{{- $worker := include "tf-cluster.attempt.name" (merge (dict "kind" "worker") .) -}}
+{{- $hosts := dict "chief" (list $chief) "worker" list "ps" list -}}
+{{- range $index := until (int $root.Values.worker.replicas) -}}
+{{- $_ := set $hosts "worker" (append $hosts.worker (printf "%s-%d" $worker $index)) -}}
+{{- end -}}
+{{- range $index := until (int $root.Values.ps.replicas) -}}
+{{- $_ := set $hosts "ps" (append $hosts.ps (include "tf-cluster.ps.name" (merge (dict "index" $index) $))) -}}
+{{- end -}}
+{{- $cluster := dict -}}
+{{- $status := dict -}}
+{{- range $type, $names := $hosts -}}
+{{- $servers := list -}}
+{{- $statuses := list -}}
+{{- range $name := $names -}}
+{{- $servers = append $servers (printf "%s.%s:2222" $name $service) -}}
+{{- $statuses = append $statuses (printf "%s.%s:8080" $name $service) -}}
+{{- end -}}
+{{- $_ := set $cluster $type $servers -}}
+{{- $_ := set $status $type $statuses -}}
+{{- end -}}
+{{- $hint := printf "kubectl --namespace %s get pods --selector tf-cluster.io/attempt=%s --output wide" $root.Release.Namespace .attempt -}}
+{{- dict "version" 1 "attempt" .attempt "cluster" $cluster "status" $status "hint" $hint | toPrettyJson -}}
+{{- end -}}
+
+{{- /* training.json: what to train, and how. */ -}}
+{{- define "tf-cluster.config.training" -}}
+{{- $values := .root.Values -}}
+{{- $run := dict "name" (include "tf-cluster.fullname" .root) "id" $values.run.id -}}
+{{- $program := dict "module" $values.program.module -}}
+{{- with $values.program.path -}}{{- $_ := set $program "path" . -}}{{- end -}}
+{{- $optimizer := pick $values.train.optimizer "name" "learningRate" -}}
+{{- if not (kindIs "invalid" $values.train.optimizer.momentum) -}}
+{{- $_ := set $optimizer "momentum" $values.train.optimizer.momentum -}}
+{{- end -}}
+{{- $checkpoint := dict "seconds" $values.train.checkpoint.seconds "keep" (int64 $values.train.checkpoint.keep) -}}
+{{- with $values.train.checkpoint.steps -}}{{- $_ := set $checkpoint "steps" (int64 .) -}}{{- end -}}
+{{- $train := dict
+  "steps" (int64 $values.train.steps)
+  "batchSize" (int64 $values.train.batchSize)
+  "stepsPerCall" (int64 $values.train.stepsPerCall)
+  "seed" (int64 $values.train.seed)
+  "optimizer" $optimizer
+  "checkpoint" $checkpoint
+  "reportSeconds" $values.train.reportSeconds -}}
+{{- dict
+  "version" 1
+  "run" $run
+  "program" $program
+  "strategy" $values.strategy
+  "replication" $values.replication
+  "update" $values.update
+  "train" $train
+  "flags" ($values.flags | default dict)
+  "dirs" (dict "data" "/data" "log" "/log")
+  "peers" (dict "deadlineSeconds" $values.peers.deadlineSeconds)
+  "failure" (dict "restarts" (int64 $values.failure.restarts) "finalStateSeconds" $values.failure.finalStateSeconds)
+  | toPrettyJson -}}
+{{- end -}}

@@ -1,0 +1,154 @@
+{{- /*
+What a schema can't say in a person's words. Each guard renders its complaint, or nothing; all of them
+are shown at once. Every object's file includes "tf-cluster.guards" first, since Helm stops at the first
+file that fails and says nothing about the order it takes them in.
+*/ -}}
+{{- define "tf-cluster.guards" -}}
+{{- $complaints := list -}}
+{{- range $guard := list "null" "image" "program" "combination" "momentum" "name" "claims" "env" "labels" -}}
+{{- with include (printf "tf-cluster.guards.%s" $guard) $ | trim -}}
+{{- $complaints = append $complaints . -}}
+{{- end -}}
+{{- end -}}
+{{- with $complaints -}}{{- join "\n\n" . | printf "\n\n%s\n" | fail -}}{{- end -}}
+{{- end -}}
+
+{{- /* A null removes the default, and the schema can't require a key of a file that may be partial. */ -}}
+{{- define "tf-cluster.guards.null" -}}
+{{- range $path := list
+  "clusterDomain" "image" "image.pullPolicy" "run.id" "run.attempt" "program"
+  "strategy" "replication" "update"
+  "train.steps" "train.batchSize" "train.stepsPerCall" "train.seed" "train.optimizer.name"
+  "train.optimizer.learningRate" "train.checkpoint.seconds" "train.checkpoint.keep" "train.reportSeconds"
+  "peers.deadlineSeconds" "failure.restarts" "failure.finalStateSeconds"
+  "chief.backoffLimit" "chief.terminationGracePeriodSeconds"
+  "worker.replicas" "worker.backoffLimit" "worker.terminationGracePeriodSeconds"
+  "ps.replicas" "ps.terminationGracePeriodSeconds"
+  "cleanup.enabled" "cleanup.delaySeconds.success" "cleanup.workersTimeoutSeconds"
+  "storage.data.size" "storage.data.accessModes" "storage.log.size" "storage.log.accessModes"
+  "security.networkPolicy.enabled" }}
+{{- $node := $.Values }}
+{{- range $key := splitList "." $path }}{{ $node = index (default dict $node) $key }}{{ end }}
+{{- if kindIs "invalid" $node }}
+{{ $path }} is null. Leave the line out to have its default (helm show values prints it).
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- define "tf-cluster.guards.image" -}}
+{{- $repository := dig "repository" "" (.Values.image | default dict) -}}
+{{- $local := printf "localhost/tf-cluster-trainer:%s" .Chart.AppVersion -}}
+{{- if not $repository }}
+image.repository is empty, and there is no public trainer image. Build one:
+
+    make image        # {{ $local }}
+
+then push it to a registry that the cluster can pull from:
+
+    docker tag {{ $local }} REGISTRY/tf-cluster-trainer:{{ .Chart.AppVersion }}
+    docker push REGISTRY/tf-cluster-trainer:{{ .Chart.AppVersion }}
+    helm … --set image.repository=REGISTRY/tf-cluster-trainer
+
+or load it into kind:
+
+    kind load docker-image {{ $local }}
+    helm … --set image.repository=localhost/tf-cluster-trainer
+{{- else if contains ":" (base $repository) }}
+image.repository is {{ $repository }}: the tag goes into image.tag, a digest into image.digest.
+{{- end }}
+{{- end -}}
+
+{{- define "tf-cluster.guards.program" -}}
+{{- if not (dig "module" "" (.Values.program | default dict)) }}
+program.module is empty: which program shall be trained? Write package.module:ClassName, a subclass of
+tf_cluster_trainer.Program that the image holds. To try the chart:
+
+    helm … --set program.module=tf_cluster_trainer.examples.digits:Digits
+{{- end }}
+{{- end -}}
+
+{{- define "tf-cluster.guards.combination" -}}
+{{- $wanted := printf "strategy=%v replication=%v update=%v" .Values.strategy .Values.replication .Values.update -}}
+{{- $built := "strategy=parameter-server replication=in-graph update=async" -}}
+{{- $valid := list $built
+  "strategy=parameter-server replication=in-graph update=sync"
+  "strategy=parameter-server replication=between-graph update=async"
+  "strategy=parameter-server replication=between-graph update=sync"
+  "strategy=all-reduce replication=between-graph update=sync" -}}
+{{- if not (has $wanted $valid) }}
+{{ $wanted }} is no combination that TensorFlow has. These are:
+
+    {{ join "\n    " $valid }}
+{{- else if ne $wanted $built }}
+{{ $wanted }} is valid, not built yet. This version of the chart trains:
+
+    {{ $built }}
+{{- end }}
+{{- end -}}
+
+{{- define "tf-cluster.guards.momentum" -}}
+{{- $optimizer := dig "optimizer" dict (.Values.train | default dict) | default dict -}}
+{{- $momentum := get $optimizer "momentum" -}}
+{{- $given := hasKey $optimizer "momentum" | and (not (kindIs "invalid" $momentum)) -}}
+{{- if and $given (ne $optimizer.name "Momentum") }}
+train.optimizer.momentum is {{ $momentum }}, but the optimizer is {{ $optimizer.name }}: only Momentum has it.
+{{- else if and (not $given) (eq (toString $optimizer.name) "Momentum") }}
+train.optimizer.name is Momentum: set train.optimizer.momentum (0.9 is usual).
+{{- end }}
+{{- end -}}
+
+{{- /* 63 characters is what a label of DNS can have; the longest addition is -cleanup-<attempt>-<spec>. */ -}}
+{{- define "tf-cluster.guards.name" -}}
+{{- $name := include "tf-cluster.fullname" . -}}
+{{- if gt (len $name) 40 }}
+{{- $longest := printf "%s-cleanup-00000000-0000" $name }}
+The name {{ $name }} has {{ len $name }} characters; 40 is the most, so that the names made from it fit
+in 63: {{ $longest }} has {{ len $longest }}. Take a shorter release name, or set fullnameOverride.
+{{- else if not (regexMatch "^[a-z]([a-z0-9-]*[a-z0-9])?$" $name) }}
+The name {{ $name }} can't be part of a host name: it needs a letter first, then letters, digits and -.
+Take another release name, or set fullnameOverride.
+{{- end }}
+{{- end -}}
+
+{{- define "tf-cluster.guards.claims" -}}
+{{- range $volume := list "data" "log" }}
+{{- $claim := dig $volume dict ($.Values.storage | default dict) | default dict }}
+{{- range $key := list "volumeName" "storageClassName" "annotations" }}
+{{- if and $claim.existingClaim (get $claim $key) }}
+storage.{{ $volume }}.existingClaim is {{ $claim.existingClaim }}, so the chart makes no claim and
+storage.{{ $volume }}.{{ $key }} would do nothing: remove one of the two.
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- define "tf-cluster.guards.env" -}}
+{{- range $role := list "chief" "worker" "ps" }}
+{{- $seen := list }}
+{{- range $entry := (get $.Values $role | default dict).extraEnv }}
+{{- if or (has .name (list "TF_CONFIG" "JOB_COMPLETION_INDEX" "GRPC_FAIL_FAST")) (hasPrefix "TF_CLUSTER_" .name) }}
+{{ $role }}.extraEnv sets {{ .name }}. Reserved are TF_CONFIG, JOB_COMPLETION_INDEX, GRPC_FAIL_FAST and all
+names that start with TF_CLUSTER_: the chart and the Job controller set them.
+{{- end }}
+{{- if has .name $seen }}
+{{ $role }}.extraEnv has {{ .name }} twice.
+{{- end }}
+{{- $seen = append $seen .name }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- define "tf-cluster.guards.labels" -}}
+{{- $places := dict "commonLabels" .Values.commonLabels }}
+{{- range $role := list "chief" "worker" "ps" "cleanup" }}
+{{- $_ := set $places (printf "%s.podLabels" $role) (get $.Values $role | default dict).podLabels }}
+{{- end }}
+{{- $reserved := list "app.kubernetes.io/name" "app.kubernetes.io/instance" "app.kubernetes.io/component" "app.kubernetes.io/version" "app.kubernetes.io/managed-by" "helm.sh/chart" }}
+{{- range $place, $labels := $places }}
+{{- range $label, $_ := $labels }}
+{{- if or (has $label $reserved) (hasPrefix "tf-cluster.io/" $label) }}
+{{ $place }} sets the label {{ $label }}, which is the chart's own: take another name.
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end -}}

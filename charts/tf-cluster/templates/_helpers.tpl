@@ -1,0 +1,92 @@
+{{- /*
+How this chart is written.
+
+Names. Release-scoped objects (the claims) keep one name for the release's life. Everything else
+belongs to one *attempt* and ends in its hash (_attempt.tpl): when a spec changes, Helm makes new
+objects with new names instead of hitting a field that Kubernetes does not let change; when nothing
+changes, names and contents are the same bytes and Helm touches nothing.
+
+Context. A named template that only needs the release takes the root context (`.`). One that is about
+an attempt takes a dictionary, always with these keys and no others:
+
+    root        the root context
+    attempt     the attempt's hash, or the placeholder while the hash is being made
+    role        chief, worker, ps or cleanup: also the section of values, the component label and
+                the name of the container
+    index       the task's index, for ps
+
+Text. A named template renders text that starts in column 0 and has no last newline; who includes it
+says how far to indent (`nindent`). Numbers pass through int64 or toJson on their way out: a plain
+1000000 would print as 1e+06.
+
+Failing. Templates do not fail. All complaints to the user are in _guards.tpl, and every object's file
+includes them first.
+*/ -}}
+
+{{- /* The name in the label app.kubernetes.io/name. */ -}}
+{{- define "tf-cluster.name" -}}
+{{- .Values.nameOverride | default "tf-cluster" -}}
+{{- end -}}
+
+{{- /* What every object's name starts with; also the name of the run's directory. */ -}}
+{{- define "tf-cluster.fullname" -}}
+{{- $name := .Release.Name -}}
+{{- with .Values.nameOverride -}}{{- $name = printf "%s-%s" $name . -}}{{- end -}}
+{{- .Values.fullnameOverride | default $name -}}
+{{- end -}}
+
+{{- /* The trainer image, by digest or by tag. */ -}}
+{{- define "tf-cluster.image" -}}
+{{- if .Values.image.digest -}}
+{{- printf "%s@%s" .Values.image.repository .Values.image.digest -}}
+{{- else -}}
+{{- printf "%s:%s" .Values.image.repository (.Values.image.tag | default .Chart.AppVersion) -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* The labels that say whose an object is. They never change in a release's life. */ -}}
+{{- define "tf-cluster.identity" -}}
+app.kubernetes.io/name: {{ include "tf-cluster.name" . | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
+{{- end -}}
+
+{{- /*
+Labels and annotations of an object's own metadata. Takes root, component, and where they apply
+attempt, index (a number or null) and annotations. Labels that move with the chart's version stand
+here and nowhere else.
+*/ -}}
+{{- define "tf-cluster.metadata" -}}
+labels:
+  {{- include "tf-cluster.identity" .root | nindent 2 }}
+  app.kubernetes.io/component: {{ .component }}
+  app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+  app.kubernetes.io/managed-by: {{ .root.Release.Service | quote }}
+  helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" | quote }}
+  {{- with .attempt }}
+  tf-cluster.io/attempt: {{ . | quote }}
+  {{- end }}
+  {{- if hasKey . "index" }}
+  tf-cluster.io/index: {{ .index | quote }}
+  {{- end }}
+  {{- with .root.Values.commonLabels }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- with merge (dict) (.annotations | default dict) (.root.Values.commonAnnotations | default dict) }}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{- /* The claim mounted at /data or /log: the user's own, or the one this chart makes. Takes root, volume. */ -}}
+{{- define "tf-cluster.claim" -}}
+{{- $claim := get .root.Values.storage .volume -}}
+{{- $claim.existingClaim | default (printf "%s-%s" (include "tf-cluster.fullname" .root) .volume) -}}
+{{- end -}}
+
+{{- /* "true" when the pods that mount a claim have to share a node. */ -}}
+{{- define "tf-cluster.colocate" -}}
+{{- $storage := .Values.storage -}}
+{{- $needed := or (has "ReadWriteOnce" $storage.data.accessModes) (has "ReadWriteOnce" $storage.log.accessModes) -}}
+{{- if kindIs "bool" $storage.colocate -}}{{- $needed = $storage.colocate -}}{{- end -}}
+{{- if $needed }}true{{ end -}}
+{{- end -}}

@@ -1,0 +1,226 @@
+{{- /*
+The pod template of every role, one place for what all pods have in common. Takes the context of
+_helpers.tpl and, where they apply:
+
+    hostname        the pod's own host name (an Indexed Job gives its pods theirs)
+    restartPolicy   where it is not Always
+    serviceAccount  the account whose token is mounted; without it there is no token
+    args            the container's arguments
+*/ -}}
+{{- define "tf-cluster.pod" -}}
+{{- $values := get .root.Values .role -}}
+{{- $isTask := ne .role "cleanup" -}}
+metadata:
+  labels:
+    {{- include "tf-cluster.pod.labels" . | nindent 4 }}
+    {{- with $values.podLabels }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+  {{- with $values.podAnnotations }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+spec:
+  {{- with .serviceAccount }}
+  serviceAccountName: {{ . }}
+  {{- end }}
+  automountServiceAccountToken: {{ if .serviceAccount }}true{{ else }}false{{ end }}
+  enableServiceLinks: false
+  {{- with .hostname }}
+  hostname: {{ . }}
+  {{- end }}
+  {{- if $isTask }}
+  subdomain: {{ include "tf-cluster.service.name" . }}
+  {{- end }}
+  dnsConfig:
+    options:
+      - name: ndots
+        value: "2"
+  {{- with .restartPolicy }}
+  restartPolicy: {{ . }}
+  {{- end }}
+  {{- if $isTask }}
+  terminationGracePeriodSeconds: {{ int64 $values.terminationGracePeriodSeconds }}
+  {{- end }}
+  {{- with $values.priorityClassName }}
+  priorityClassName: {{ . }}
+  {{- end }}
+  {{- with .root.Values.image.pullSecrets }}
+  imagePullSecrets:
+    {{- range . }}
+    - name: {{ . }}
+    {{- end }}
+  {{- end }}
+  {{- with $values.nodeSelector }}
+  nodeSelector:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with $values.tolerations }}
+  tolerations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with include "tf-cluster.pod.affinity" . }}
+  affinity:
+    {{- . | nindent 4 }}
+  {{- end }}
+  securityContext:
+    {{- toYaml (.root.Values.security.podSecurityContext | default dict) | nindent 4 }}
+  containers:
+    - name: {{ .role }}
+      image: {{ include "tf-cluster.image" .root }}
+      imagePullPolicy: {{ .root.Values.image.pullPolicy }}
+      {{- if not $isTask }}
+      command: [tf-cluster-cleanup]
+      {{- end }}
+      {{- with .args }}
+      args:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      env:
+        {{- include "tf-cluster.pod.env" . | nindent 8 }}
+      {{- if $isTask }}
+      ports:
+        - name: tensorflow
+          containerPort: 2222
+        - name: status
+          containerPort: 8080
+      readinessProbe:
+        httpGet:
+          path: /healthz
+          port: status
+        periodSeconds: 5
+      {{- end }}
+      resources:
+        {{- toYaml ($values.resources | default dict) | nindent 8 }}
+      securityContext:
+        allowPrivilegeEscalation: false
+        readOnlyRootFilesystem: true
+        capabilities:
+          drop: [ALL]
+      volumeMounts:
+        - name: tmp
+          mountPath: /tmp
+        {{- if $isTask }}
+        - name: config
+          mountPath: /etc/tf-cluster
+          readOnly: true
+        {{- end }}
+        {{- if include "tf-cluster.pod.mountsClaims" . }}
+        - name: data
+          mountPath: /data
+        - name: log
+          mountPath: /log
+        {{- end }}
+  volumes:
+    - name: tmp
+      emptyDir: {}
+    {{- if $isTask }}
+    - name: config
+      configMap:
+        name: {{ include "tf-cluster.attempt.name" (merge (dict "kind" "config") .) }}
+    {{- end }}
+    {{- if include "tf-cluster.pod.mountsClaims" . }}
+    - name: data
+      persistentVolumeClaim:
+        claimName: {{ include "tf-cluster.claim" (dict "root" .root "volume" "data") }}
+    - name: log
+      persistentVolumeClaim:
+        claimName: {{ include "tf-cluster.claim" (dict "root" .root "volume" "log") }}
+    {{- end }}
+{{- end -}}
+
+{{- /*
+Labels of a pod; also the selector of its Deployment. Cleanup's pod is no task of the attempt: the
+headless Service and the NetworkPolicy of the tasks leave it out.
+*/ -}}
+{{- define "tf-cluster.pod.labels" -}}
+{{- include "tf-cluster.identity" .root }}
+app.kubernetes.io/component: {{ .role }}
+{{- if ne .role "cleanup" }}
+tf-cluster.io/attempt: {{ .attempt | quote }}
+{{- end }}
+{{- if hasKey . "index" }}
+tf-cluster.io/index: {{ .index | quote }}
+{{- end }}
+{{- end -}}
+
+{{- /* "true" for the roles that mount /data and /log. */ -}}
+{{- define "tf-cluster.pod.mountsClaims" -}}
+{{- if has .role (list "chief" "worker") }}true{{ end -}}
+{{- end -}}
+
+{{- /*
+Environment: ours, then the user's. An entry of the user's replaces ours of the same name, since a name
+that stands twice is refused by a server-side apply. Names that must not be replaced: _guards.tpl.
+*/ -}}
+{{- define "tf-cluster.pod.env" -}}
+{{- $extra := (get .root.Values .role).extraEnv | default list -}}
+{{- $names := list -}}
+{{- range $extra -}}{{- $names = append $names .name -}}{{- end -}}
+{{- $env := list -}}
+{{- range include "tf-cluster.pod.ownEnv" . | fromYamlArray -}}
+{{- if not (has .name $names) -}}{{- $env = append $env . -}}{{- end -}}
+{{- end -}}
+{{- concat $env $extra | toYaml -}}
+{{- end -}}
+
+{{- define "tf-cluster.pod.ownEnv" -}}
+{{- if ne .role "cleanup" -}}
+- name: TF_CLUSTER_TASK_TYPE
+  value: {{ .role }}
+{{- if ne .role "worker" }}
+- name: TF_CLUSTER_TASK_INDEX
+  value: {{ .index | default 0 | quote }}
+{{- end }}
+{{- if ne .role "ps" }}
+- name: TF_CLUSTER_JOB_UID
+  valueFrom:
+    fieldRef:
+      fieldPath: metadata.labels['batch.kubernetes.io/controller-uid']
+{{- end }}
+- name: TF_CLUSTER_POD_UID
+  valueFrom:
+    fieldRef:
+      fieldPath: metadata.uid
+- name: GRPC_FAIL_FAST
+  value: use_caller
+- name: TF_CPP_MIN_LOG_LEVEL
+  value: "1"
+{{- if ne .role "worker" }}
+- name: NVIDIA_VISIBLE_DEVICES
+  value: void
+{{- end }}
+{{ end -}}
+- name: HOME
+  value: /tmp
+- name: USER
+  value: trainer
+{{- end -}}
+
+{{- /*
+The user's affinity and, with storage.colocate, the rule that keeps all pods of the release that mount
+a claim on one node. By release, not by attempt: two attempts overlap, on the same claims. The first
+pod matches its own rule, which Kubernetes lets pass when no other pod matches it.
+*/ -}}
+{{- define "tf-cluster.pod.affinity" -}}
+{{- $affinity := deepCopy ((get .root.Values .role).affinity | default dict) -}}
+{{- if and (include "tf-cluster.pod.mountsClaims" .) (include "tf-cluster.colocate" .root) -}}
+{{- $term := include "tf-cluster.pod.colocation" .root | fromYaml -}}
+{{- $podAffinity := $affinity.podAffinity | default dict -}}
+{{- $terms := $podAffinity.requiredDuringSchedulingIgnoredDuringExecution | default list -}}
+{{- $_ := set $podAffinity "requiredDuringSchedulingIgnoredDuringExecution" (append $terms $term) -}}
+{{- $_ := set $affinity "podAffinity" $podAffinity -}}
+{{- end -}}
+{{- with $affinity -}}{{- toYaml . -}}{{- end -}}
+{{- end -}}
+
+{{- define "tf-cluster.pod.colocation" -}}
+topologyKey: kubernetes.io/hostname
+labelSelector:
+  matchLabels:
+    {{- include "tf-cluster.identity" . | nindent 4 }}
+  matchExpressions:
+    - key: app.kubernetes.io/component
+      operator: In
+      values: [chief, worker]
+{{- end -}}

@@ -1,0 +1,80 @@
+{{- /*
+The `spec` of each object whose change makes a new attempt, and of cleanup's Job. Each takes the context
+of _helpers.tpl. Not here on purpose: `suspend`, a TTL and activeDeadlineSeconds of Jobs (the last one
+is cleanup's to patch), and `replicas` of the Deployments (cleanup scales them to 0, for good).
+*/ -}}
+{{- define "tf-cluster.chief.spec" -}}
+{{- $name := include "tf-cluster.attempt.name" (merge (dict "kind" "chief") .) -}}
+backoffLimit: {{ int64 .root.Values.chief.backoffLimit }}
+podFailurePolicy:
+  {{- include "tf-cluster.podFailurePolicy" . | nindent 2 }}
+template:
+  {{- include "tf-cluster.pod" (merge (dict "hostname" $name "restartPolicy" "Never") .) | nindent 2 }}
+{{- end -}}
+
+{{- define "tf-cluster.worker.spec" -}}
+completionMode: Indexed
+completions: {{ int64 .root.Values.worker.replicas }}
+parallelism: {{ int64 .root.Values.worker.replicas }}
+backoffLimit: {{ int64 .root.Values.worker.backoffLimit }}
+podFailurePolicy:
+  {{- include "tf-cluster.podFailurePolicy" . | nindent 2 }}
+template:
+  {{- include "tf-cluster.pod" (merge (dict "restartPolicy" "Never") .) | nindent 2 }}
+{{- end -}}
+
+{{- define "tf-cluster.ps.spec" -}}
+strategy:
+  type: Recreate
+selector:
+  matchLabels:
+    {{- include "tf-cluster.pod.labels" . | nindent 4 }}
+template:
+  {{- include "tf-cluster.pod" (merge (dict "hostname" (include "tf-cluster.ps.name" .)) .) | nindent 2 }}
+{{- end -}}
+
+{{- define "tf-cluster.cleanup.spec" -}}
+{{- $account := include "tf-cluster.attempt.name" (merge (dict "kind" "cleanup") .) -}}
+{{- $args := list "--plan" (include "tf-cluster.cleanup.plan" .) -}}
+backoffLimit: 20
+template:
+  {{- include "tf-cluster.pod" (merge (dict "serviceAccount" $account "restartPolicy" "OnFailure" "args" $args) .) | nindent 2 }}
+{{- end -}}
+
+{{- /* What cleanup is told: JSON, the format of trainer/cleanup's plan.py. */ -}}
+{{- define "tf-cluster.cleanup.plan" -}}
+{{- $values := .root.Values.cleanup -}}
+{{- $deployments := list -}}
+{{- range $index := until (int .root.Values.ps.replicas) -}}
+{{- $deployments = append $deployments (include "tf-cluster.ps.name" (merge (dict "index" $index) $)) -}}
+{{- end -}}
+{{- dict
+  "client" (include "tf-cluster.attempt.name" (merge (dict "kind" "chief") .))
+  "jobs" (list (include "tf-cluster.attempt.name" (merge (dict "kind" "worker") .)))
+  "deployments" $deployments
+  "workersTimeoutSeconds" $values.workersTimeoutSeconds
+  "delaySeconds" (dict "success" $values.delaySeconds.success "failure" $values.delaySeconds.failure)
+  | toPrettyJson -}}
+{{- end -}}
+
+{{- /*
+Exit 2 is a configuration or program error that no retry can help. Exit 42 is a SIGTERM after which
+the state was saved, and a disruption is nobody's fault: neither counts against backoffLimit.
+*/ -}}
+{{- define "tf-cluster.podFailurePolicy" -}}
+rules:
+  - action: FailJob
+    onExitCodes:
+      containerName: {{ .role }}
+      operator: In
+      values: [2]
+  - action: Ignore
+    onExitCodes:
+      containerName: {{ .role }}
+      operator: In
+      values: [42]
+  - action: Ignore
+    onPodConditions:
+      - type: DisruptionTarget
+        status: "True"
+{{- end -}}
