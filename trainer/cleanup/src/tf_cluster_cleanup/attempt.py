@@ -1,0 +1,70 @@
+"""The attempt's objects in the API server: the only file that talks to it."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import httpx2
+from lightkube import ApiError, Client
+from lightkube.core.exceptions import ConfigError
+from lightkube.resources.apps_v1 import DeploymentScale
+from lightkube.resources.batch_v1 import Job
+from lightkube.types import PatchType
+
+from tf_cluster_cleanup.job_state import JobState, Phase, from_conditions
+
+# What a call raises when the API server says no, can't be reached or does not answer in time.
+API_ERRORS = (httpx2.HTTPError, ConfigError)
+
+
+class Attempt(Protocol):
+    """One attempt's Jobs and Deployments, by name. Every method may raise one of API_ERRORS."""
+
+    def job(self, name: str) -> JobState:
+        """The state of a Job."""
+
+    def end_job(self, name: str) -> bool:
+        """Let a running Job fail now. False when it is gone."""
+
+    def scale_to_zero(self, deployment: str) -> bool:
+        """Let a Deployment have no pods. False when it is gone."""
+
+
+class KubernetesAttempt:
+    """The attempt as the API server has it."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def job(self, name: str) -> JobState:
+        """The state of a Job."""
+        try:
+            job = self._client.get(Job, name)
+        except ApiError as error:
+            if _is_gone(error):
+                return JobState(Phase.ABSENT)
+            raise
+        return from_conditions((job.status and job.status.conditions) or ())
+
+    def end_job(self, name: str) -> bool:
+        """Set activeDeadlineSeconds, which a running Job lets change: its pods get SIGTERM."""
+        return self._patch(Job, name, {"spec": {"activeDeadlineSeconds": 1}})
+
+    def scale_to_zero(self, deployment: str) -> bool:
+        """Scale through the sub-resource, the only right that cleanup has on a Deployment."""
+        return self._patch(DeploymentScale, deployment, {"spec": {"replicas": 0}})
+
+    def _patch(
+        self, kind: type[Job] | type[DeploymentScale], name: str, change: dict[str, object]
+    ) -> bool:
+        try:
+            self._client.patch(kind, name, change, patch_type=PatchType.MERGE)
+        except ApiError as error:
+            if _is_gone(error):
+                return False
+            raise
+        return True
+
+
+def _is_gone(error: ApiError) -> bool:
+    return error.status.code == 404

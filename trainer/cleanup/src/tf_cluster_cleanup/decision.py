@@ -1,0 +1,130 @@
+"""What to do next: a pure function of the plan, what was seen before and what is seen now.
+
+The course of an attempt's end:
+
+1. Wait for the client's Job: complete, failed, or deleted after it was seen.
+2. Wait, at most `workers_timeout`, for the other training Jobs. One that has not ended then is
+   ended (its activeDeadlineSeconds is set), after a failure and after a success alike: a worker
+   pod that was never scheduled would otherwise wait for a training that is over, for ever.
+3. Wait `delay`, then scale the parameter servers to 0; or keep them, where the plan says so.
+
+Nothing is remembered outside the process: a restart goes through the same steps again, and each of
+them can be done twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from tf_cluster_cleanup.job_state import JobState, Phase
+from tf_cluster_cleanup.plan import Plan
+
+# A Job is created with its release: one that is not there this long after cleanup began never came.
+APPEAR_SECONDS = 300.0
+
+
+@dataclass(frozen=True)
+class Seen:
+    """The jobs as they are at one time (monotonic seconds)."""
+
+    now: float
+    client: JobState
+    jobs: Mapping[str, JobState]
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What was learned so far. Times are monotonic seconds."""
+
+    started: float
+    client_seen: bool = False
+    client_end: JobState | None = None
+    client_ended: float = 0.0
+    jobs_ended: float | None = None
+
+
+@dataclass(frozen=True)
+class Wait:
+    """Look again later. `why` is for the log, and the same while nothing changes."""
+
+    why: str
+
+
+@dataclass(frozen=True)
+class EndJobs:
+    """Make these Jobs end now, then decide again."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ScaleDown:
+    """Scale every parameter server to 0; that is the end."""
+
+
+@dataclass(frozen=True)
+class Finish:
+    """Nothing is left to do. `ok` False: this attempt was never there."""
+
+    message: str
+    ok: bool = True
+
+
+Action = Wait | EndJobs | ScaleDown | Finish
+
+
+def decide(plan: Plan, memory: Memory, seen: Seen) -> tuple[Memory, Action]:
+    """The next action, and what to remember for the next call."""
+    if memory.client_end is None:
+        memory, waiting = _watch_client(plan, memory, seen)
+        if waiting is not None:
+            return memory, waiting
+    if memory.jobs_ended is None:
+        memory, action = _watch_jobs(plan, memory, seen)
+        if action is not None:
+            return memory, action
+    return memory, _wind_down(plan, memory, seen.now)
+
+
+def _watch_client(plan: Plan, memory: Memory, seen: Seen) -> tuple[Memory, Wait | Finish | None]:
+    phase = seen.client.phase
+    if phase is Phase.RUNNING:
+        return replace(memory, client_seen=True), Wait(f"Job {plan.client} has not ended")
+    if phase is Phase.ABSENT and not memory.client_seen:
+        if seen.now - memory.started < APPEAR_SECONDS:
+            return memory, Wait(f"Job {plan.client} is not there yet")
+        return memory, Finish(f"Job {plan.client} never came", ok=False)
+    return replace(memory, client_end=seen.client, client_ended=seen.now), None
+
+
+def _watch_jobs(plan: Plan, memory: Memory, seen: Seen) -> tuple[Memory, Action | None]:
+    late = tuple(name for name in plan.jobs if not seen.jobs[name].ended)
+    if not late:
+        return replace(memory, jobs_ended=seen.now), None
+    if seen.now - memory.client_ended < plan.workers_timeout:
+        names = ", ".join(late)
+        return memory, Wait(f"{_end_of(plan, memory)}; still running: {names}")
+    return replace(memory, jobs_ended=seen.now), EndJobs(late)
+
+
+def _wind_down(plan: Plan, memory: Memory, now: float) -> Action:
+    assert memory.client_end is not None and memory.jobs_ended is not None
+    delay: float | None = {
+        Phase.COMPLETE: plan.delay_success,
+        Phase.FAILED: plan.delay_failure,
+        Phase.ABSENT: 0.0,
+    }[memory.client_end.phase]
+    if delay is None:
+        return Finish(f"{_end_of(plan, memory)}; the parameter servers are kept, as configured")
+    if now - memory.jobs_ended < delay:
+        return Wait(f"{_end_of(plan, memory)}; parameter servers go to 0 after {delay:g} s")
+    return ScaleDown()
+
+
+def _end_of(plan: Plan, memory: Memory) -> str:
+    assert memory.client_end is not None
+    end = memory.client_end
+    verb = {Phase.COMPLETE: "is complete", Phase.FAILED: "failed", Phase.ABSENT: "was deleted"}
+    detail = f" ({end.detail})" if end.detail else ""
+    return f"Job {plan.client} {verb[end.phase]}{detail}"

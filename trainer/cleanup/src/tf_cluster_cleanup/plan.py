@@ -1,0 +1,71 @@
+"""What cleanup is told: the JSON of `--plan`, written by the chart (cluster/_specs.tpl)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+
+class PlanError(Exception):
+    """The plan can't be used; the message says what is wrong with it."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The objects of one attempt, and how long each wait is, in seconds.
+
+    `client` is the Job whose end is the training's end; `jobs` are the other training Jobs;
+    `deployments` are the parameter servers. `delay_failure` None: after a failure they are kept.
+    """
+
+    client: str
+    jobs: tuple[str, ...]
+    deployments: tuple[str, ...]
+    workers_timeout: float
+    delay_success: float
+    delay_failure: float | None
+
+
+def parse_plan(text: str) -> Plan:
+    """Read a plan. Raises PlanError; a key that is not known is an error too."""
+    try:
+        plan = json.loads(text)
+    except ValueError as error:
+        raise PlanError(f"not JSON: {error}") from error
+    _keys(plan, "plan", "client", "jobs", "deployments", "workersTimeoutSeconds", "delaySeconds")
+    delay = plan["delaySeconds"]
+    _keys(delay, "delaySeconds", "success", "failure")
+    return Plan(
+        client=_name(plan["client"], "client"),
+        jobs=_names(plan["jobs"], "jobs"),
+        deployments=_names(plan["deployments"], "deployments"),
+        workers_timeout=_seconds(plan["workersTimeoutSeconds"], "workersTimeoutSeconds"),
+        delay_success=_seconds(delay["success"], "delaySeconds.success"),
+        delay_failure=(
+            None if delay["failure"] is None else _seconds(delay["failure"], "delaySeconds.failure")
+        ),
+    )
+
+
+def _keys(value: Any, place: str, *keys: str) -> None:
+    if not isinstance(value, dict) or sorted(value) != sorted(keys):
+        raise PlanError(f"{place} must be an object with exactly the keys {', '.join(keys)}")
+
+
+def _name(value: Any, place: str) -> str:
+    if not isinstance(value, str) or not value:
+        raise PlanError(f"{place} must be a name")
+    return value
+
+
+def _names(value: Any, place: str) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise PlanError(f"{place} must be a list of names")
+    return tuple(_name(name, place) for name in value)
+
+
+def _seconds(value: Any, place: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
+        raise PlanError(f"{place} must be a number of seconds")
+    return float(value)
