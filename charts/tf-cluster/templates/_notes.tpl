@@ -1,0 +1,92 @@
+{{- /*
+What a user wants next. Here and not in NOTES.txt, so that an umbrella chart can show it too: Helm shows
+the notes of the chart that is installed, not those of its subcharts.
+*/ -}}
+{{- define "tf-cluster.notes" -}}
+{{- $attempt := include "tf-cluster.attempt" . -}}
+{{- $context := dict "root" . "attempt" $attempt -}}
+{{- $fullname := include "tf-cluster.fullname" . -}}
+{{- $chief := include "tf-cluster.attempt.name" (merge (dict "kind" "chief") $context) -}}
+{{- $kubectl := printf "kubectl --namespace %s" .Release.Namespace -}}
+{{- $run := printf "/log/%s/%s" $fullname .Values.run.id -}}
+{{ .Values.program.module }} trains to step {{ int64 .Values.train.steps }} with {{ int64 .Values.worker.replicas }} worker(s) and {{ int64 .Values.ps.replicas }} ps.
+Run {{ .Values.run.id }}, attempt {{ $attempt }}.
+
+1. Follow the training:
+
+    {{ $kubectl }} logs --follow --pod-running-timeout=10m job/{{ $chief }}
+
+2. See its tasks{{ if .Values.cleanup.enabled }} (the ps are gone {{ .Values.cleanup.delaySeconds.success }} s after the end){{ end }}:
+
+    {{ $kubectl }} get jobs,deployments,pods --selector tf-cluster.io/attempt={{ $attempt }}
+
+3. When it is done, copy the model from the claim {{ include "tf-cluster.claim" (dict "root" . "volume" "log") }}:
+
+    {{ $kubectl }} run {{ $fullname }}-files --image={{ include "tf-cluster.image" . }} --restart=Never \
+      --overrides='{{ include "tf-cluster.notes.filesPod" . | fromYaml | toJson }}'
+    {{ $kubectl }} wait --for=condition=Ready pod/{{ $fullname }}-files
+    {{ $kubectl }} cp {{ $fullname }}-files:{{ $run }}/export export
+    {{ $kubectl }} delete pod {{ $fullname }}-files
+{{- if or .Values.security.networkPolicy.statusFrom (not .Values.security.networkPolicy.enabled) }}
+
+Progress as JSON, from inside the cluster:
+http://{{ $chief }}.{{ include "tf-cluster.service.name" $context }}.{{ .Release.Namespace }}.svc.{{ .Values.clusterDomain }}:8080/progress
+{{- end }}
+{{- if not .Values.cleanup.enabled }}
+
+cleanup.enabled is false: the parameter servers run until you scale them to 0 or uninstall.
+{{- end }}
+{{- if include "tf-cluster.colocate" . }}
+
+Chief and workers share one node, since a claim is ReadWriteOnce. For several nodes set
+storage.data.accessModes and storage.log.accessModes to [ReadWriteMany] and a storageClassName that can.
+{{- end }}
+{{- include "tf-cluster.notes.sharedClaims" . }}
+{{- end -}}
+
+{{- /* The pod of step 3: mounts the log claim and sleeps. */ -}}
+{{- define "tf-cluster.notes.filesPod" -}}
+spec:
+  automountServiceAccountToken: false
+  securityContext:
+    {{- toYaml (.Values.security.podSecurityContext | default dict) | nindent 4 }}
+  {{- with .Values.image.pullSecrets }}
+  imagePullSecrets:
+    {{- range . }}
+    - name: {{ . }}
+    {{- end }}
+  {{- end }}
+  containers:
+    - name: files
+      image: {{ include "tf-cluster.image" . }}
+      command: [sleep, infinity]
+      securityContext:
+        allowPrivilegeEscalation: false
+        capabilities:
+          drop: [ALL]
+      volumeMounts:
+        - name: log
+          mountPath: /log
+  volumes:
+    - name: log
+      persistentVolumeClaim:
+        claimName: {{ include "tf-cluster.claim" (dict "root" . "volume" "log") }}
+{{- end -}}
+
+{{- define "tf-cluster.notes.sharedClaims" -}}
+{{- $names := list -}}
+{{- range $volume := list "data" "log" -}}
+{{- $claim := get $.Values.storage $volume -}}
+{{- if and (not $claim.existingClaim) (has "ReadWriteMany" $claim.accessModes) (not $claim.storageClassName) -}}
+{{- $names = append $names (include "tf-cluster.claim" (dict "root" $ "volume" $volume)) -}}
+{{- end -}}
+{{- end -}}
+{{- with $names }}
+
+The default StorageClass is asked for ReadWriteMany ({{ join ", " . }}), which it most often can't give:
+pods stay Pending then. Classes that can are those of NFS, CephFS, Longhorn, Kadalu (GlusterFS), EFS,
+Filestore and Azure Files:
+
+    kubectl get storageclass
+{{- end }}
+{{- end -}}
