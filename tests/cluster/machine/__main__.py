@@ -1,4 +1,4 @@
-"""The command line: `python -m tests.cluster.machine up|down|status|kubeconfig|check|tools`.
+"""The command line: `python -m tests.cluster.machine up|down|status|kubeconfig|image|...`.
 
 Data goes to stdout and words to stderr. Exit status 0 is good, 1 says that the machine
 could not do it or that something is not as it should be, 2 is wrong usage.
@@ -12,6 +12,8 @@ from collections.abc import Sequence
 
 from . import tools
 from .failure import MachineError
+from .image import image
+from .image_inputs import REPOSITORY, TrainerImage, trainer_version
 from .layout import Addresses, Layout, default_layout
 from .leftovers import leftovers
 from .start import lacking, plan, up
@@ -51,6 +53,10 @@ def _carry_out(chosen: argparse.Namespace, layout: Layout, addresses: Addresses)
             left = leftovers(layout, addresses)
             print("\n".join(left), end="\n" if left else "")
             return 1 if left else 0
+        case "image":
+            version = chosen.version or trainer_version(REPOSITORY)
+            wanted = TrainerImage(REPOSITORY, version, chosen.target)
+            print(image(wanted, layout, chosen.load))
         case "tools":
             for name in chosen.names or [one for tool in tools.TOOLS for one in tool.programs]:
                 print(tools.program(name, layout.cache))
@@ -68,6 +74,17 @@ def _parser() -> argparse.ArgumentParser:
     commands.add_parser("status", help="say whether it is well, or what is not")
     commands.add_parser("kubeconfig", help="print the path of its kubeconfig")
     commands.add_parser("check", help="list what of it is on this machine; exit 1 if anything is")
+    build = commands.add_parser(
+        "image", help="build the trainer image and load it; prints its name"
+    )
+    build.add_argument("--version", default="", help="its tag; default: the trainer's version")
+    build.add_argument("--target", default="cpu", help="stage of trainer/Dockerfile")
+    build.add_argument(
+        "--load",
+        default="",
+        metavar="WHERE",
+        help="kind:NAME or none; default: the test cluster, when it is up",
+    )
     tool = commands.add_parser("tools", help="build Go programs into the cache, print their paths")
     tool.add_argument("names", nargs="*", metavar="NAME", help="helm, kubectl, ...; default: all")
     return parser

@@ -1,4 +1,4 @@
-"""One `up` or `down` at a time."""
+"""One `up`, `down` or `image` at a time."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from .layout import Layout
 
 
 @contextmanager
-def exclusively(layout: Layout) -> Iterator[None]:
-    """Hold the machine's lock; the kernel lets go of it if this process dies."""
+def exclusively(layout: Layout, what: str = "machine") -> Iterator[None]:
+    """Hold the lock of that name; the kernel lets go of it if this process dies."""
     layout.cache.mkdir(parents=True, exist_ok=True)
-    with (layout.cache / "machine.lock").open("w") as lock:
+    with (layout.cache / f"{what}.lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            print("waiting for another command that changes the test cluster", file=sys.stderr)
+            print(f"waiting for another command that works on the {what}", file=sys.stderr)
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield

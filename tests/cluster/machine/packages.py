@@ -25,9 +25,8 @@ CLUSTER = (
     "openssl",
     "busybox-static",
     "mount",
-    "util-linux",
 )
-IMAGE = ("buildah", "debootstrap", "fuse-overlayfs", "crun")
+IMAGE = ("buildah", "debootstrap", "mount")
 
 
 def missing(names: Iterable[str]) -> list[str]:
