@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .world import World
+
+MakeWorld = Callable[..., World]
+
+
+@pytest.fixture
+def make_world(tmp_path: Path) -> Iterator[MakeWorld]:
+    """Worlds that share one run directory and end with the test."""
+    worlds: list[World] = []
+
+    def make(**settings: Any) -> World:
+        worlds.append(World(tmp_path, **settings))
+        return worlds[-1]
+
+    yield make
+    for world in worlds:
+        world.close()

@@ -1,0 +1,231 @@
+"""A cluster on loopback ports: real supervisors, stand-in children, a run directory."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import jsonschema
+
+from tf_cluster_trainer.supervisor.peers import NoAnswerError, ask
+
+Seen = TypeVar("Seen")
+STAND_IN = Path(__file__).with_name("stand_in.py")
+SCHEMAS = Path(__file__).parents[3] / "trainer/src/tf_cluster_trainer/schemas"
+PROGRAM = (
+    "import os, sys; from tf_cluster_trainer.supervisor.main import supervise; "
+    "sys.exit(supervise(os.environ, sys.argv[1:], 0.3))"
+)
+DEADLINE_SECONDS = 20.0
+
+
+def eventually(
+    look: Callable[[], Seen | None], what: str, seconds: float = DEADLINE_SECONDS
+) -> Seen:
+    """What `look` finds, as soon as it is not false; else fails with what was last seen."""
+    until = time.monotonic() + seconds
+    while True:
+        seen = look()
+        if seen:
+            return seen
+        assert time.monotonic() < until, f"{what}: last seen {seen!r}"
+        time.sleep(0.02)
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+@dataclass
+class Task:
+    """One supervisor process."""
+
+    name: str
+    address: str
+    process: subprocess.Popen[bytes]
+    log: Path
+    directory: Path
+
+    def progress(self) -> dict[str, Any]:
+        """Its status document, {} while it does not answer; held to the schema."""
+        try:
+            document = ask(self.address, "/progress")
+        except NoAnswerError:
+            return {}
+        jsonschema.validate(document, json.loads((SCHEMAS / "progress.schema.json").read_text()))
+        return document
+
+    def health(self) -> dict[str, Any]:
+        try:
+            return ask(self.address, "/healthz")
+        except NoAnswerError:
+            return {}
+
+    def until(self, **wanted: Any) -> dict[str, Any]:
+        """Its status document once it holds all that is wanted."""
+        last: dict[str, Any] = {}
+
+        def look() -> dict[str, Any] | None:
+            last.clear()
+            last.update(self.progress())
+            there = bool(last) and all(last.get(key) == value for key, value in wanted.items())
+            return last if there else None
+
+        try:
+            return eventually(look, f"{self.name} {wanted}")
+        except AssertionError as error:
+            raise AssertionError(f"{error}; {last}; log:\n{self.said()}") from None
+
+    def child(self, number: int) -> int:
+        """The pid of its n-th child, once that has started."""
+        note = self.directory / f"{self.name}.{number}.started"
+        eventually(note.exists, f"{self.name} starts child {number}")
+        return int(note.read_text().split()[0])
+
+    def starts(self) -> int:
+        return len(list(self.directory.glob(f"{self.name}.*.started")))
+
+    def do(self, order: str) -> None:
+        """Have its child do this next."""
+        temporary = self.directory / f"{self.name}.do.tmp"
+        temporary.write_text(order)
+        temporary.rename(self.directory / f"{self.name}.do")
+
+    def stop(self) -> None:
+        self.process.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+    def ends(self, seconds: float = DEADLINE_SECONDS) -> int:
+        """Its exit code."""
+        try:
+            return self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"{self.name} does not end; log:\n{self.said()}") from None
+
+    def said(self) -> str:
+        return self.log.read_text()
+
+
+@dataclass
+class World:
+    """One attempt (or several) of one run."""
+
+    directory: Path
+    steps: int = 1_000_000
+    workers: int = 1
+    restarts: int = 5
+    deadline: float = 60.0
+    final_seconds: float = 5.0
+    attempt: str = "a1"
+    jobs: dict[str, str] = field(default_factory=lambda: {"chief": "cj", "worker": "wj", "ps": ""})
+    tasks: list[Task] = field(default_factory=list)
+    addresses: dict[str, list[str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in ("log", "data"):
+            (self.directory / name).mkdir(exist_ok=True)
+        counts = {"chief": 1, "worker": self.workers, "ps": 1}
+        self.addresses = {
+            kind: [f"127.0.0.1:{free_port()}" for _ in range(count)]
+            for kind, count in counts.items()
+        }
+
+    @property
+    def run_dir(self) -> Path:
+        return self.directory / "log" / "digits" / "1"
+
+    @property
+    def children(self) -> Path:
+        """Where this attempt's stand-ins leave notes and find orders."""
+        return self.directory / f"children-{self.attempt}"
+
+    def write(self) -> Path:
+        self.children.mkdir(exist_ok=True)
+        place = self.directory / f"config-{self.attempt}"
+        place.mkdir(exist_ok=True)
+        cluster = {
+            "version": 1,
+            "attempt": self.attempt,
+            "cluster": self.addresses,
+            "status": self.addresses,
+            "hint": "kubectl get pods",
+        }
+        training = {
+            "version": 1,
+            "run": {"name": "digits", "id": "1"},
+            "program": {"module": "program:Program"},
+            "strategy": "parameter-server",
+            "replication": "in-graph",
+            "update": "async",
+            "train": {
+                "steps": self.steps,
+                "batchSize": 64,
+                "stepsPerCall": 1,
+                "seed": 1,
+                "optimizer": {"name": "SGD", "learningRate": 0.1},
+                "checkpoint": {"seconds": 60, "keep": 3},
+                "reportSeconds": 1,
+            },
+            "flags": {},
+            "dirs": {"data": str(self.directory / "data"), "log": str(self.directory / "log")},
+            "peers": {"deadlineSeconds": self.deadline},
+            "failure": {"restarts": self.restarts, "finalStateSeconds": self.final_seconds},
+        }
+        for name, document in (("cluster", cluster), ("training", training)):
+            (place / f"{name}.json").write_text(json.dumps(document))
+        return place
+
+    def start(self, kind: str, index: int = 0, **environment: str) -> Task:
+        """Start a supervisor as a platform would: a pod UID of its own."""
+        place = self.write()
+        name = f"{kind}-{index}"
+        log = self.directory / f"{self.attempt}-{name}.log"
+        with log.open("ab") as stream:
+            process = subprocess.Popen(
+                [sys.executable, "-c", PROGRAM, sys.executable, str(STAND_IN), str(self.children)],
+                env={
+                    **os.environ,
+                    "TF_CLUSTER_CONFIG": str(place),
+                    "TF_CLUSTER_TASK_TYPE": kind,
+                    "TF_CLUSTER_TASK_INDEX": str(index),
+                    "TF_CLUSTER_JOB_UID": self.jobs[kind],
+                    "TF_CLUSTER_POD_UID": uuid.uuid4().hex[:8],
+                    **environment,
+                },
+                stdout=stream,
+                stderr=stream,
+            )
+        task = Task(name, self.addresses[kind][index], process, log, self.children)
+        self.tasks.append(task)
+        return task
+
+    def start_all(self) -> tuple[Task, Task, Task]:
+        """Chief, worker-0, ps-0."""
+        return self.start("chief"), self.start("worker"), self.start("ps")
+
+    def close(self) -> None:
+        for task in self.tasks:
+            task.kill()
+
+
+def alive(pid: int) -> bool:
+    """Whether the process is there and not a zombie."""
+    try:
+        return ") Z" not in Path(f"/proc/{pid}/stat").read_text()
+    except FileNotFoundError:
+        return False

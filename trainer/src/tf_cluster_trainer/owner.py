@@ -1,0 +1,161 @@
+"""Whose run this is: owner.json and successor.json, read and written whole (docs/formats.md).
+
+Imports no TensorFlow: the supervisor and its child both ask before they write.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+OWNER_FILE = "owner.json"
+SUCCESSOR_FILE = "successor.json"
+
+
+class OwnerUnreadableError(Exception):
+    """The file is there but is not one of ours; the message names it."""
+
+
+@dataclass(frozen=True)
+class Owner:
+    """owner.json: the one writer of the run."""
+
+    job_uid: str
+    pod_uid: str
+    attempt: str
+    counter: int = 0
+    released: bool = False
+    superseded: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Successor:
+    """successor.json: the chief that waits for the run, and the Jobs that it was posted over."""
+
+    job_uid: str
+    pod_uid: str
+    attempt: str
+    superseded: tuple[str, ...] = ()
+
+
+def owns(run_dir: Path, job_uid: str, pod_uid: str) -> bool:
+    """Whether this pod of this Job is the run's one writer at this moment.
+
+    No file, or one that is not ours, is nobody's leave to write. OSError when the directory can't
+    be read at all.
+    """
+    try:
+        owner = read_owner(run_dir)
+    except OwnerUnreadableError:
+        return False
+    return owner is not None and (owner.job_uid, owner.pod_uid) == (job_uid, pod_uid)
+
+
+def read_owner(run_dir: Path) -> Owner | None:
+    """owner.json, None when there is none; OwnerUnreadableError when it is not understood."""
+    document = _read(run_dir / OWNER_FILE)
+    if document is None:
+        return None
+    try:
+        return Owner(
+            job_uid=str(document["jobUid"]),
+            pod_uid=str(document["podUid"]),
+            attempt=str(document["attempt"]),
+            counter=int(document["counter"]),
+            released=bool(document["released"]),
+            superseded=tuple(document["superseded"]),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise OwnerUnreadableError(f"{run_dir / OWNER_FILE}: {error!r}") from None
+
+
+def read_successor(run_dir: Path) -> Successor | None:
+    """successor.json, None when there is none; OwnerUnreadableError when it is not understood."""
+    document = _read(run_dir / SUCCESSOR_FILE)
+    if document is None:
+        return None
+    try:
+        return Successor(
+            job_uid=str(document["jobUid"]),
+            pod_uid=str(document["podUid"]),
+            attempt=str(document["attempt"]),
+            superseded=tuple(document.get("superseded", ())),
+        )
+    except (KeyError, TypeError) as error:
+        raise OwnerUnreadableError(f"{run_dir / SUCCESSOR_FILE}: {error!r}") from None
+
+
+def create_owner(run_dir: Path, owner: Owner) -> bool:
+    """Write owner.json if there is none; False when there is one. Works on NFS (a hard link)."""
+    with _written(run_dir / OWNER_FILE, _owner_document(owner)) as temporary:
+        try:
+            os.link(temporary, run_dir / OWNER_FILE)
+        except FileExistsError:
+            return False
+    return True
+
+
+def replace_owner(run_dir: Path, owner: Owner) -> None:
+    """Write owner.json in place of the one that is there."""
+    replace_json(run_dir / OWNER_FILE, _owner_document(owner))
+
+
+def post_successor(run_dir: Path, successor: Successor) -> None:
+    """Write successor.json in place of the one that is there."""
+    document = {
+        "jobUid": successor.job_uid,
+        "podUid": successor.pod_uid,
+        "attempt": successor.attempt,
+        "superseded": list(successor.superseded),
+    }
+    replace_json(run_dir / SUCCESSOR_FILE, document)
+
+
+def replace_json(path: Path, document: Mapping[str, Any]) -> None:
+    """Put a whole document in place: temporary file, fsync, rename. OSError leaves the old one."""
+    with _written(path, document) as temporary:
+        temporary.replace(path)
+
+
+def _owner_document(owner: Owner) -> dict[str, Any]:
+    return {
+        "jobUid": owner.job_uid,
+        "podUid": owner.pod_uid,
+        "attempt": owner.attempt,
+        "counter": owner.counter,
+        "released": owner.released,
+        "superseded": list(owner.superseded),
+    }
+
+
+def _read(path: Path) -> dict[str, Any] | None:
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except ValueError as error:
+        raise OwnerUnreadableError(f"{path}: not JSON: {error}") from None
+    if not isinstance(document, dict):
+        raise OwnerUnreadableError(f"{path}: not an object")
+    return document
+
+
+@contextlib.contextmanager
+def _written(path: Path, document: Mapping[str, Any]) -> Iterator[Path]:
+    """A file beside `path` that holds the document, on disk; gone afterwards."""
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
+    try:
+        with temporary.open("w", encoding="utf-8") as stream:
+            json.dump(document, stream)
+            stream.write("\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+        yield temporary
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,337 @@
+"""The chief's supervisor: probe, gate, ownership, one child, the attempt's final state.
+
+One thread, one inbox: everything that happens is an event, and the rules are applied in order.
+docs/formats.md has the order and the exit codes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+
+from .. import exit_codes, protocol
+from ..config import Config
+from ..owner import Owner
+from . import gate, probe
+from .budget import Budget
+from .child_process import ChildProcess, how_it_ended, reap_orphans
+from .contest import Candidate, Contest, Lost, Owning, Standing, Superseded
+from .contest_thread import ContestThread
+from .document import DONE, FAILED, RUNNING, STARTING, STOPPED, SUPERSEDED, WAITING, Outcome
+from .events import ChildEnded, ChildSaid, Event, Inbox, StandingChanged, StopAsked
+from .gate_log import GateLog
+from .log import Log
+from .peers import Watch, peers_of
+from .report import Report
+from .saved_step import saved_step
+from .status_server import StatusServer
+
+GRACE_SECONDS = 10.0
+TICK_SECONDS = 0.5
+
+
+class Chief:
+    """One attempt's chief, from start to exit code."""
+
+    def __init__(
+        self,
+        config: Config,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        inbox: Inbox,
+        log: Log,
+        renewal_seconds: float,
+    ) -> None:
+        self._config = config
+        self._renewal_seconds = renewal_seconds
+        self._settings = config.settings
+        self._command = command
+        self._environment = environment
+        self._inbox = inbox
+        self._log = log
+        self._report = Report(config, log.say)
+        self._budget = Budget(config.settings.restarts)
+        self._peers = peers_of(config.cluster)
+        self._gate_log = GateLog(log.say)
+        self._contest: ContestThread | None = None
+        self._standing: Standing | None = None
+        self._ending: Outcome | None = None
+        self._kill_at: float | None = None
+        # The present child and what is known of it.
+        self._number = 0
+        self._child: ChildProcess | None = None
+        self._watch: Watch | None = None
+        self._started = 0.0
+        self._ready = self._begun = False
+        self._result: protocol.Result | None = None
+        self._failure: str | None = None
+
+    def run(self) -> int:
+        """Do all of it. Raises PortTakenError before anything else is touched."""
+        server = StatusServer(self._config, self._report.board)
+        try:
+            outcome = self._before_the_child()
+            if outcome is None:
+                self._start_child()
+                outcome = self._until_the_end()
+            return self._finish(outcome)
+        finally:
+            server.close()
+
+    # Before the child
+
+    def _before_the_child(self) -> Outcome | None:
+        try:
+            probe.writable(self._settings.run_dir, "log")
+            probe.readable(self._settings.data_dir, "data")
+        except probe.UnusableError as unusable:
+            return Outcome(exit_codes.CONFIG, FAILED, str(unusable))
+        self._report.update(checkpoint_step=saved_step(self._settings.run_dir))
+        return self._at_total()
+
+    def _at_total(self) -> Outcome | None:
+        step = saved_step(self._settings.run_dir)
+        if step is None or step < self._settings.steps:
+            return None
+        self._report.recall(step)
+        return Outcome(
+            exit_codes.DONE,
+            DONE,
+            f"run {self._settings.run_name}/{self._settings.run_id} is at step {step} of "
+            f"{self._settings.steps} already: nothing to train. More steps go on from there; "
+            "another run id starts afresh",
+        )
+
+    # One child after another
+
+    def _start_child(self) -> None:
+        self._number += 1
+        self._ready = self._begun = False
+        self._result = self._failure = None
+        self._started = time.monotonic()
+        epoch = f"{self._config.task.pod_uid}/{self._number}"
+        # The epoch is shown before the child starts: every ps needs as long to make room for it.
+        self._report.update(epoch=epoch, status=STARTING, restarts=self._number - 1)
+        self._report.new_child()
+        self._child = ChildProcess(
+            self._number, self._command, self._environment, epoch, self._inbox, self._log
+        )
+        self._watch = Watch(self._peers, self._inbox)
+
+    def _until_the_end(self) -> Outcome:
+        while True:
+            event = self._inbox.next(TICK_SECONDS)
+            reap_orphans(self._child.pid if self._child else None)
+            outcome = self._on(event)
+            if outcome is not None:
+                return outcome
+            self._advance()
+            self._kill_when_due()
+            if event is None:
+                self._report.publish()
+
+    def _on(self, event: Event | None) -> Outcome | None:
+        if isinstance(event, StopAsked):
+            self._log.say("asked to stop: the child saves and ends")
+            message = "stopped by SIGTERM; a new start resumes from the checkpoint"
+            self._end_child(Outcome(exit_codes.STOPPED, STOPPED, message), grace=None)
+        elif isinstance(event, StandingChanged):
+            self._on_standing(event.standing)
+        elif isinstance(event, ChildSaid) and event.child == self._number:
+            self._on_message(event.message)
+        elif isinstance(event, ChildEnded) and event.child == self._number:
+            self._child = None
+            return self._on_end(event.returncode)
+        return None
+
+    def _on_message(self, message: protocol.Message) -> None:
+        if isinstance(message, protocol.Ready):
+            self._ready = True
+        elif isinstance(message, protocol.Failure):
+            self._failure = message.message
+        elif isinstance(message, protocol.Result):
+            self._result = message
+        elif isinstance(message, protocol.Saved):
+            before = self._report.document.checkpoint_step
+            if before is None or message.step > before:
+                self._budget.refill()
+        if self._begun:
+            self._report.hear(message)
+
+    def _on_standing(self, standing: Standing) -> None:
+        self._standing = standing
+        if isinstance(standing, Owning) and standing.successor is not None:
+            message = f"attempt {standing.successor} takes over: this one saves and ends"
+            self._log.say(message)
+            # As long as saving takes: the successor waits for it.
+            self._end_child(self._superseded(f"attempt {standing.successor}"), grace=None)
+        elif isinstance(standing, Superseded):
+            self._end_child(self._superseded(standing.message), grace=GRACE_SECONDS)
+        elif isinstance(standing, Lost):
+            outcome = Outcome(exit_codes.FAILED, FAILED, standing.message)
+            self._end_child(outcome, grace=GRACE_SECONDS)
+
+    def _superseded(self, by: str) -> Outcome:
+        return Outcome(exit_codes.DONE, SUPERSEDED, f"superseded, nothing is left to do here: {by}")
+
+    def _end_child(self, outcome: Outcome, *, grace: float | None) -> None:
+        """End the child, then this supervisor; the first reason stands."""
+        if self._ending is not None:
+            return
+        self._ending = outcome
+        if grace is not None:
+            self._kill_at = time.monotonic() + grace
+        if self._child is not None:
+            self._child.terminate()
+
+    def _kill_when_due(self) -> None:
+        if self._child and self._kill_at is not None and time.monotonic() >= self._kill_at:
+            self._kill_at = None
+            self._child.kill()
+
+    def _on_end(self, returncode: int) -> Outcome | None:
+        if self._watch is not None:
+            self._watch.stop()
+        how = how_it_ended(returncode)
+        if returncode == exit_codes.DONE and self._result is not None:
+            return Outcome(exit_codes.DONE, DONE, _done(self._result, self._settings.steps))
+        if self._ending is not None:
+            if self._ending.status != FAILED and self._failure is not None:
+                self._log.say(f"the child could not save: {self._failure}")
+            return self._ending
+        words = self._failure or f"the training process {how}; its own words are above"
+        if returncode == exit_codes.CONFIG:
+            return Outcome(exit_codes.CONFIG, FAILED, words)
+        if returncode == exit_codes.NOT_OWNER:
+            return self._after_not_owner()
+        if returncode in (exit_codes.PEER_LOST, exit_codes.STOPPED) or returncode < 0:
+            return self._start_again(self._failure or f"the training process {how}")
+        if returncode == exit_codes.DONE:
+            words = "the training process ended without a result: does the program call exit()?"
+        return Outcome(exit_codes.FAILED, FAILED, words)
+
+    def _after_not_owner(self) -> Outcome:
+        standing = self._contest.look() if self._contest else None
+        if isinstance(standing, Superseded):
+            return self._superseded(standing.message)
+        if isinstance(standing, Lost):
+            return Outcome(exit_codes.FAILED, FAILED, standing.message)
+        message = "the training process found another owner of the run, but there is none now"
+        return Outcome(exit_codes.FAILED, FAILED, message)
+
+    def _start_again(self, why: str) -> Outcome | None:
+        if not self._budget.spend():
+            return Outcome(
+                exit_codes.PEERS_LOST,
+                FAILED,
+                f"given up after {self._budget.spent} restarts without a new checkpoint "
+                f"(failure.restarts); the last time: {why}",
+            )
+        self._log.say(
+            f"{why}; starting it again from the checkpoint "
+            f"({self._budget.spent} of {self._settings.restarts} without a new one)"
+        )
+        self._report.update(message=f"starting again: {why}")
+        self._start_child()
+        return None
+
+    # The gate
+
+    def _advance(self) -> None:
+        """Let a waiting child go when everything is there; say what is not."""
+        if self._begun or self._ending is not None or self._child is None or self._watch is None:
+            return
+        seen = self._watch.seen()
+        epoch = self._report.document.epoch or ""
+        absent = gate.missing(self._peers, seen, self._config.cluster.attempt, epoch)
+        if absent:
+            self._wait_for(absent)
+        elif not self._ready:
+            self._wait("every task is there; loading the program")
+        elif self._contest is None:
+            self._contest = self._enter_contest()
+        elif isinstance(self._standing, Candidate):
+            self._wait(self._standing.message)
+            self._gate_log.say(self._standing.message, self._standing.message)
+        elif isinstance(self._standing, Owning):
+            self._begin()
+
+    def _wait_for(self, absent: Sequence[gate.Missing]) -> None:
+        waited = time.monotonic() - self._started
+        deadline = self._settings.peer_deadline_seconds
+        message = gate.waiting_for(
+            absent, len(self._peers), waited, deadline, self._config.cluster.hint
+        )
+        if waited >= deadline:
+            words = f"given up {message} (peers.deadlineSeconds)"
+            outcome = Outcome(exit_codes.PEERS_LOST, FAILED, words)
+            self._end_child(outcome, grace=GRACE_SECONDS)
+            return
+        self._wait(message)
+        self._gate_log.say(tuple((one.peer.task, one.reason) for one in absent), message)
+
+    def _wait(self, message: str) -> None:
+        now = self._report.document
+        if (now.status, now.message) != (WAITING, message):
+            self._report.update(status=WAITING, message=message)
+
+    def _enter_contest(self) -> ContestThread:
+        task = self._config.task
+        me = Owner(task.job_uid, task.pod_uid, self._config.cluster.attempt)
+        contest = Contest(
+            self._settings.run_dir,
+            me,
+            period=self._renewal_seconds,
+            clock=time.monotonic,
+            say=self._log.say,
+        )
+        return ContestThread(contest, self._renewal_seconds, self._inbox)
+
+    def _begin(self) -> None:
+        if self._child is None or self._watch is None:
+            return
+        if self._number == 1:
+            # The owner before may have reached the total while this one waited.
+            outcome = self._at_total()
+            if outcome is not None:
+                self._end_child(outcome, grace=GRACE_SECONDS)
+                return
+        self._watch.stop()
+        self._begun = True
+        seconds = time.monotonic() - self._started
+        self._log.say(f"every task is there after {seconds:.1f} s: training")
+        # Shown before it is so: a ps adopts this epoch only while the chief has not begun.
+        self._report.update(status=RUNNING, message="training")
+        self._child.go()
+
+    # The end
+
+    def _finish(self, outcome: Outcome) -> int:
+        if self._watch is not None:
+            self._watch.stop()
+        self._report.end(outcome)
+        if self._contest is not None:
+            self._contest.release(superseded=outcome.status == SUPERSEDED)
+        self._log.say(outcome.message)
+        if outcome.final:
+            self._serve_the_end()
+        self._log.say(f"{outcome.status}, exit code {outcome.exit_code}")
+        return outcome.exit_code
+
+    def _serve_the_end(self) -> None:
+        until = time.monotonic() + self._settings.final_state_seconds
+        workers = self._config.cluster.size("worker")
+        while not self._report.board.end_seen_by(workers):
+            if time.monotonic() >= until:
+                self._log.say("not every worker has fetched the final state; ending all the same")
+                return
+            if isinstance(self._inbox.next(0.1), StopAsked):
+                return
+
+
+def _done(result: protocol.Result, total: int) -> str:
+    metrics = ", ".join(f"{name} {value:.4g}" for name, value in result.metrics.items())
+    words = [f"done at step {result.step} of {total}", metrics]
+    if result.export:
+        words.append(f"exported to {result.export}")
+    return "; ".join(word for word in words if word)

@@ -1,0 +1,45 @@
+"""A worker or ps looks at the chief, once a second, from a thread of its own."""
+
+from __future__ import annotations
+
+import threading
+from urllib.parse import urlencode
+
+from ..config import Config
+from .events import ChiefSeen, Inbox
+from .peers import NoAnswerError, ask
+from .progress_file import read_progress
+
+PERIOD_SECONDS = {"worker": 1.0, "ps": 0.5}
+
+
+class ChiefPoll:
+    """Asks the chief's status port; a worker that gets no answer reads progress.json instead."""
+
+    def __init__(self, config: Config, inbox: Inbox) -> None:
+        task = config.task
+        self._config = config
+        self._inbox = inbox
+        self._address = config.cluster.status["chief"][0]
+        names = {"task": task.name, "job": task.job_uid, "pod": task.pod_uid}
+        self._path = f"/progress?{urlencode(names)}"
+        self._stopped = threading.Event()
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def stop(self) -> None:
+        """Look no more."""
+        self._stopped.set()
+
+    def _run(self) -> None:
+        while not self._stopped.is_set():
+            self._inbox.put(self._look())
+            self._stopped.wait(PERIOD_SECONDS[self._config.task.type])
+
+    def _look(self) -> ChiefSeen:
+        try:
+            return ChiefSeen(ask(self._address, self._path))
+        except NoAnswerError:
+            # A ps has no log directory.
+            if self._config.task.type == "ps":
+                return ChiefSeen(None)
+            return ChiefSeen(read_progress(self._config.settings.run_dir), from_file=True)

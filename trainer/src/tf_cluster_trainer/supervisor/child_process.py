@@ -1,0 +1,124 @@
+"""One child: started, listened to, asked to end."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from .. import protocol
+from . import tied
+from .events import ChildEnded, ChildSaid, Inbox
+from .log import Log
+
+EPOCH_VARIABLE = "TF_CLUSTER_EPOCH"
+
+
+class ChildProcess:
+    """A running child with the pipes of protocol.py.
+
+    Start it from the main thread only: the kernel kills it when the starting *thread* ends. It has
+    a session of its own, so that Ctrl-C in a terminal reaches the supervisor alone and whatever
+    it leaves behind can be found. stdout and stderr are the supervisor's.
+    """
+
+    def __init__(
+        self,
+        number: int,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        epoch: str,
+        inbox: Inbox,
+        log: Log,
+    ) -> None:
+        self.number = number
+        self._inbox = inbox
+        self._log = log
+        child_reads, we_write = os.pipe()
+        we_read, child_writes = os.pipe()
+        try:
+            self._process = subprocess.Popen(
+                [
+                    *(sys.executable, "-I", "-S", str(Path(tied.__file__)), str(os.getpid())),
+                    *command,
+                ],
+                env={
+                    **environment,
+                    EPOCH_VARIABLE: epoch,
+                    protocol.CONTROL_VARIABLE: f"{child_reads},{child_writes}",
+                },
+                pass_fds=(child_reads, child_writes),
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        finally:
+            os.close(child_reads)
+            os.close(child_writes)
+        self._channel = protocol.Channel(os.fdopen(we_read), os.fdopen(we_write, "w"))
+        self._reader = threading.Thread(target=self._listen, daemon=True)
+        self._reader.start()
+        threading.Thread(target=self._wait, daemon=True).start()
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._process.pid
+
+    def go(self) -> None:
+        """Let a waiting child begin. A child that is gone already is heard of as ChildEnded."""
+        with contextlib.suppress(OSError):
+            self._channel.send(protocol.Go())
+
+    def terminate(self) -> None:
+        """Ask it to save and end."""
+        self._process.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End it now, and what it started."""
+        self._kill_group()
+        self._process.kill()
+
+    def _listen(self) -> None:
+        try:
+            for message in self._channel.receive():
+                self._inbox.put(ChildSaid(self.number, message))
+        except (ValueError, KeyError, TypeError) as error:
+            self._log.say(f"what the child says is not understood any more: {error!r}")
+
+    def _wait(self) -> None:
+        returncode = self._process.wait()
+        self._kill_group()
+        # Everything it said is heard before its end, unless something still holds its pipe.
+        self._reader.join(1.0)
+        self._inbox.put(ChildEnded(self.number, returncode))
+
+    def _kill_group(self) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+
+
+def how_it_ended(returncode: int) -> str:
+    """For people: `was killed by SIGKILL`, `ended with exit code 1`."""
+    if returncode >= 0:
+        return f"ended with exit code {returncode}"
+    try:
+        name = signal.Signals(-returncode).name
+    except ValueError:
+        name = f"signal {-returncode}"
+    memory = " (out of memory?)" if -returncode == signal.SIGKILL else ""
+    return f"was killed by {name}{memory}"
+
+
+def reap_orphans(child: int | None) -> None:
+    """Collect processes that were left to this one as PID 1, but not the child itself."""
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            if ended is None or ended.si_pid == child:
+                return
+            os.waitpid(ended.si_pid, 0)

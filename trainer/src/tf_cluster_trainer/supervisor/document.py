@@ -1,0 +1,109 @@
+"""The status document (docs/formats.md; schemas/progress.schema.json) as frozen data."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .. import exit_codes
+
+STARTING, WAITING, RUNNING, SAVING = "starting", "waiting", "running", "saving"
+DONE, FAILED, SUPERSEDED, STOPPED = "done", "failed", "superseded", "stopped"
+
+
+@dataclass(frozen=True)
+class Document:
+    """What a task says of itself; the chief's is the attempt's."""
+
+    attempt: str
+    start: float
+    total: int
+    batch_size: int
+    chief_uid: str | None = None
+    worker_uid: str | None = None
+    epoch: str | None = None
+    status: str = STARTING
+    final: bool = False
+    exit_code: int | None = None
+    message: str = "starting"
+    now: float = 0.0
+    step: int | None = None
+    steps_per_second: float | None = None
+    eta_seconds: float | None = None
+    loss: float | None = None
+    checkpoint_step: int | None = None
+    restarts: int = 0
+    workers: Mapping[str, int] = field(default_factory=dict)
+    placement: Mapping[str, str] = field(default_factory=dict)
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    export: str | None = None
+
+    @property
+    def percent(self) -> float | None:
+        """How much of the total is made, at most 100."""
+        if self.step is None:
+            return None
+        return round(min(100.0, 100.0 * self.step / self.total), 2)
+
+    @property
+    def examples_per_second(self) -> float | None:
+        """Steps are applied updates of one batch each (in-graph async)."""
+        if self.steps_per_second is None:
+            return None
+        return self.steps_per_second * self.batch_size
+
+    def as_json(self) -> dict[str, Any]:
+        """The document's own shape."""
+        return {
+            "version": 1,
+            "attempt": self.attempt,
+            "jobUids": {"chief": self.chief_uid, "worker": self.worker_uid},
+            "epoch": self.epoch,
+            "status": self.status,
+            "final": self.final,
+            "exitCode": self.exit_code,
+            "message": self.message,
+            "start": self.start,
+            "now": self.now,
+            "step": self.step,
+            "total": self.total,
+            "percent": self.percent,
+            "stepsPerSecond": _number(self.steps_per_second),
+            "examplesPerSecond": _number(self.examples_per_second),
+            "etaSeconds": _number(self.eta_seconds),
+            "loss": _number(self.loss),
+            "checkpointStep": self.checkpoint_step,
+            "restarts": self.restarts,
+            "workers": dict(self.workers),
+            "placement": dict(self.placement),
+            "metrics": {name: _number(value) for name, value in self.metrics.items()},
+            "export": self.export,
+        }
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a supervisor ends: exit code, status, and the words that go with it."""
+
+    exit_code: int
+    status: str
+    message: str
+
+    @property
+    def final(self) -> bool:
+        """No new pod of this attempt can change it."""
+        return self.status in (DONE, SUPERSEDED) or self.exit_code == exit_codes.CONFIG
+
+
+def as_bytes(document: Document) -> bytes:
+    """What /progress answers and progress.json holds."""
+    return (json.dumps(document.as_json(), allow_nan=False) + "\n").encode()
+
+
+def _number(value: float | None) -> float | None:
+    """JSON has no NaN and no infinity: a loss that is neither is unknown."""
+    if value is None or value != value or value in (float("inf"), float("-inf")):
+        return None
+    return value

@@ -1,0 +1,34 @@
+"""When a wait is worth a line: at first, on change, and every 30 s."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+AGAIN_SECONDS = 30.0
+SETTLE_SECONDS = 1.0
+
+
+class GateLog:
+    """Says what is waited for, without a line for every poll.
+
+    Changes within a second become one line: tasks come up one after the other.
+    """
+
+    def __init__(
+        self, say: Callable[[str], None], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._say = say
+        self._clock = clock
+        self._since = clock()
+        self._said: tuple[object, float] = (None, float("-inf"))
+
+    def say(self, state: object, message: str) -> None:
+        """`state` is what is waited for, without the seconds that change all the time."""
+        now = self._clock()
+        said, at = self._said
+        if now - self._since < SETTLE_SECONDS:
+            return
+        if (state != said and now - at >= SETTLE_SECONDS) or now - at >= AGAIN_SECONDS:
+            self._said = (state, now)
+            self._say(message)

@@ -1,0 +1,63 @@
+"""`tf-trainer`: the entrypoint of every pod and of every local task."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+
+from .. import exit_codes
+from ..config import Config, ConfigError, load
+from .chief import Chief
+from .events import Inbox, StopAsked
+from .log import Log
+from .server_task import ServerTask
+from .status_server import PortTakenError
+from .tied import tie
+
+RENEWAL_SECONDS = 3.0
+CHILD_COMMAND = (sys.executable, "-m", "tf_cluster_trainer.child")
+DIE_WITH_PARENT = "TF_CLUSTER_DIE_WITH_PARENT"
+
+
+def main() -> None:
+    """Supervise this environment's task with the real child, and exit with its code."""
+    sys.exit(supervise(os.environ, CHILD_COMMAND))
+
+
+def supervise(
+    environment: Mapping[str, str],
+    command: Sequence[str],
+    renewal_seconds: float = RENEWAL_SECONDS,
+) -> int:
+    """Run one task to its end in the main thread; the exit code is docs/formats.md's."""
+    inbox = Inbox()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: inbox.put(StopAsked()))
+    kind = environment.get("TF_CLUSTER_TASK_TYPE", "task")
+    index = environment.get("TF_CLUSTER_TASK_INDEX", environment.get("JOB_COMPLETION_INDEX", "0"))
+    log = Log(f"{kind}-{index}")
+    if environment.get(DIE_WITH_PARENT) and not tie(signal.SIGTERM, os.getppid()):
+        log.say("the process that started this one is gone: ending")
+        return exit_codes.STOPPED
+    try:
+        config = _checked(load(environment))
+        if config.task.type == "chief":
+            return Chief(config, command, environment, inbox, log, renewal_seconds).run()
+        return ServerTask(config, command, environment, inbox, log).run()
+    except (ConfigError, PortTakenError) as error:
+        log.say(f"{error}\nfailed, exit code {exit_codes.CONFIG}")
+        return exit_codes.CONFIG
+
+
+def _checked(config: Config) -> Config:
+    """What the schema can't say."""
+    task = config.task
+    if config.cluster.size("chief") != 1:
+        raise ConfigError("cluster.json: /cluster/chief: exactly one chief is needed")
+    if not task.pod_uid:
+        raise ConfigError("TF_CLUSTER_POD_UID is empty: an id that no other process has is needed")
+    if not task.job_uid and task.type != "ps":
+        raise ConfigError("TF_CLUSTER_JOB_UID is empty: the id of this task's Job is needed")
+    return config

@@ -1,0 +1,54 @@
+"""The status document in Prometheus' text format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from .document import Document
+
+
+class _Snapshot(Collector):
+    """One document's numbers. Unknown ones are left out, as Prometheus wants it."""
+
+    def __init__(self, document: Document, serving: bool) -> None:
+        self._document = document
+        self._serving = serving
+
+    def collect(self) -> Iterator[Metric]:
+        now = self._document
+        examples = None if now.step is None else float(now.step * now.batch_size)
+        gauges = {
+            "step": (now.step, "Applied updates of the run so far."),
+            "step_target": (now.total, "Applied updates the run shall have."),
+            "examples": (examples, "Examples trained on so far."),
+            "steps_per_second": (now.steps_per_second, "Applied updates per second, lately."),
+            "examples_per_second": (now.examples_per_second, "Examples per second, lately."),
+            "eta_seconds": (now.eta_seconds, "Estimated seconds until the total is reached."),
+            "loss": (now.loss, "Loss as last reported."),
+            "checkpoint_step": (now.checkpoint_step, "Step of the newest whole checkpoint."),
+            "serving": (float(self._serving), "1 while the TensorFlow server accepts calls."),
+            "final": (float(now.final), "1 when the attempt is over."),
+        }
+        for name, (value, help_text) in gauges.items():
+            if value is not None:
+                yield GaugeMetricFamily(f"tf_cluster_{name}", help_text, value=value)
+        yield CounterMetricFamily(
+            "tf_cluster_restarts", "Children started again in this pod.", value=now.restarts
+        )
+        workers = GaugeMetricFamily(
+            "tf_cluster_worker_steps", "Steps made by each worker index.", labels=["worker"]
+        )
+        for worker, steps in now.workers.items():
+            workers.add_metric([worker], steps)
+        yield workers
+
+
+def text(document: Document, serving: bool) -> bytes:
+    """What /metrics answers."""
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(_Snapshot(document, serving))
+    return generate_latest(registry)

@@ -1,0 +1,60 @@
+"""progress.json: the chief's status document on disk, written by the run's owner alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ..owner import owns, replace_json
+from .document import Document
+
+PROGRESS_FILE = "progress.json"
+
+
+class ProgressFile:
+    """Writes at most once a second, and at once when the status changes."""
+
+    def __init__(
+        self,
+        run_dir: Path,
+        job_uid: str,
+        pod_uid: str,
+        *,
+        say: Callable[[str], None],
+        period: float = 1.0,
+    ) -> None:
+        self._run_dir = run_dir
+        self._uids = (job_uid, pod_uid)
+        self._say = say
+        self._period = period
+        self._written: tuple[str, float] = ("", 0.0)
+        self._trouble = False
+
+    def offer(self, document: Document, seconds: float) -> None:
+        """Write the document if it is due at this moment of a monotonic clock and the run is ours.
+
+        A disk that is full or gone does not end training: that is said once.
+        """
+        status, last = self._written
+        if document.status == status and not document.final and seconds - last < self._period:
+            return
+        self._written = (document.status, seconds)
+        try:
+            if owns(self._run_dir, *self._uids):
+                replace_json(self._run_dir / PROGRESS_FILE, document.as_json())
+                self._trouble = False
+        except OSError as error:
+            if not self._trouble:
+                self._trouble = True
+                self._say(f"can't write {self._run_dir / PROGRESS_FILE}: {error}; training goes on")
+
+
+def read_progress(run_dir: Path) -> dict[str, Any] | None:
+    """The document in progress.json; None when there is none that can be read."""
+    try:
+        document = json.loads((run_dir / PROGRESS_FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return document if isinstance(document, dict) else None

@@ -1,0 +1,102 @@
+"""What the chief tells the world: one document, shown on the status port and kept on disk."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from .. import protocol
+from ..config import Config
+from .document import DONE, RUNNING, SAVING, Document, Outcome
+from .pace import Pace
+from .progress_file import ProgressFile, read_progress
+from .status_server import Board, Condition
+
+
+def first_document(config: Config) -> Document:
+    """The document of a task that has just started."""
+    now = time.time()
+    return Document(
+        attempt=config.cluster.attempt,
+        start=now,
+        now=now,
+        total=config.settings.steps,
+        batch_size=config.settings.batch_size,
+    )
+
+
+class Report:
+    """The chief's status document: changed by what happens, published after every change."""
+
+    def __init__(self, config: Config, say: Callable[[str], None]) -> None:
+        task, settings = config.task, config.settings
+        self._document = replace(first_document(config), chief_uid=task.job_uid)
+        self._run_dir = settings.run_dir
+        self._file = ProgressFile(settings.run_dir, task.job_uid, task.pod_uid, say=say)
+        self._pace = Pace(settings.steps)
+        self.board = Board(task.name, self._document)
+
+    @property
+    def document(self) -> Document:
+        """As last published."""
+        return self._document
+
+    def update(self, **changes: Any) -> None:
+        """Change fields of the document and publish it."""
+        self._document = replace(self._document, **changes)
+        self.publish()
+
+    def publish(self) -> None:
+        """Show the document with the present time; write it to disk when that is due."""
+        worker_uid = self.board.document().worker_uid
+        self._document = replace(self._document, now=time.time(), worker_uid=worker_uid)
+        condition = Condition(False, self._document.epoch, self._document.restarts)
+        self.board.show(self._document, condition)
+        self._file.offer(self._document, time.monotonic())
+
+    def new_child(self) -> None:
+        """Rates and estimates are a child's own."""
+        self._pace = Pace(self._document.total)
+        self.update(steps_per_second=None, eta_seconds=None)
+
+    def hear(self, message: protocol.Message) -> None:
+        """Take over what the child says."""
+        if isinstance(message, protocol.Phase) and message.status in (RUNNING, SAVING):
+            self.update(status=message.status, message=message.message)
+        elif isinstance(message, protocol.Progress):
+            self._pace.add(message.step, time.monotonic())
+            rate = message.steps_per_second
+            self.update(
+                step=message.step,
+                loss=message.loss,
+                workers=message.workers,
+                steps_per_second=self._pace.steps_per_second() if rate is None else rate,
+                eta_seconds=self._pace.eta_seconds(),
+            )
+        elif isinstance(message, protocol.Placement):
+            self.update(placement=message.devices)
+        elif isinstance(message, protocol.Saved):
+            self.update(checkpoint_step=message.step)
+        elif isinstance(message, protocol.Result):
+            self.update(
+                step=message.step, metrics=message.metrics, export=message.export, eta_seconds=0.0
+            )
+
+    def recall(self, step: int) -> None:
+        """The run is at its total already: tell again what its last writer told."""
+        self.update(step=step, checkpoint_step=step, eta_seconds=0.0)
+        told = read_progress(self._run_dir)
+        if told is not None and told.get("status") == DONE and told.get("step") == step:
+            kept = ("loss", "workers", "placement", "metrics", "export")
+            self.update(**{name: told[name] for name in kept if told.get(name) is not None})
+
+    def end(self, outcome: Outcome) -> None:
+        """Publish how it ended."""
+        self.update(
+            status=outcome.status,
+            final=outcome.final,
+            exit_code=outcome.exit_code,
+            message=outcome.message,
+        )

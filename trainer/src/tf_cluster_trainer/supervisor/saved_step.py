@@ -1,0 +1,31 @@
+"""How far a run is, read from its checkpoints without TensorFlow."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+_WHOLE = re.compile(r"ckpt-(\d+)")
+
+
+def saved_step(run_dir: Path) -> int | None:
+    """The step of the newest whole checkpoint; None when there is none.
+
+    Directories are renamed into place when whole. One whose meta.json can't be understood is
+    passed over here: the child restores, and says what is wrong with it.
+    """
+    try:
+        found = [
+            (int(match[1]), path)
+            for path in (run_dir / "checkpoints").iterdir()
+            if (match := _WHOLE.fullmatch(path.name))
+        ]
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    for _, path in sorted(found, reverse=True):
+        try:
+            return int(json.loads((path / "meta.json").read_text(encoding="utf-8"))["step"])
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+    return None

@@ -1,0 +1,158 @@
+"""The status port: /healthz, /progress and /metrics of one task over plain HTTP."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+import time
+from dataclasses import dataclass, replace
+from http.server import BaseHTTPRequestHandler
+from socketserver import ThreadingTCPServer
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from ..config import Config
+from .document import Document, as_bytes
+
+LOOPBACK = ("127.", "localhost")
+
+
+class PortTakenError(Exception):
+    """The status port can't be had; the message names it, who needs it and the fix. Exit code 2."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What /healthz says beside the task's name and attempt."""
+
+    serving: bool
+    epoch: str | None
+    restarts: int
+
+
+class Board:
+    """What the port shows, and who has seen a final state. Threads share it under one lock."""
+
+    def __init__(self, task: str, document: Document) -> None:
+        self._lock = threading.Lock()
+        self._task = task
+        self._document = document
+        self._condition = Condition(False, None, 0)
+        self._saw_the_end: set[str] = set()
+
+    def show(self, document: Document, condition: Condition) -> None:
+        """Put up a new document; the worker's Job UID that visitors left is kept."""
+        with self._lock:
+            worker_uid = self._document.worker_uid or document.worker_uid
+            self._document = replace(document, worker_uid=worker_uid)
+            self._condition = condition
+
+    def document(self) -> Document:
+        """The document that is up."""
+        with self._lock:
+            return self._document
+
+    def healthz(self) -> bytes:
+        """The body of /healthz."""
+        with self._lock:
+            document, condition = self._document, self._condition
+        body = {
+            "task": self._task,
+            "attempt": document.attempt,
+            "serving": condition.serving,
+            "epoch": condition.epoch,
+            "restarts": condition.restarts,
+        }
+        return (json.dumps(body) + "\n").encode()
+
+    def metrics(self) -> bytes:
+        """The body of /metrics."""
+        from .metrics import text  # 25 ms that a start need not wait for
+
+        with self._lock:
+            document, condition = self._document, self._condition
+        return text(document, condition.serving)
+
+    def visited(self, task: str, job_uid: str) -> Document:
+        """What a visitor gets. The first worker's Job UID becomes the attempt's."""
+        with self._lock:
+            if task.startswith("worker-") and job_uid and not self._document.worker_uid:
+                self._document = replace(self._document, worker_uid=job_uid)
+            return self._document
+
+    def left(self, task: str, document: Document) -> None:
+        """The visitor has this document: remember who has seen the end."""
+        if document.final:
+            with self._lock:
+                self._saw_the_end.add(task)
+
+    def end_seen_by(self, workers: int) -> bool:
+        """Whether every worker index has fetched a final state."""
+        with self._lock:
+            return all(f"worker-{index}" in self._saw_the_end for index in range(workers))
+
+
+class StatusServer(ThreadingTCPServer):
+    """Serves a board until closed. `http.server`'s own class would look up this host's name."""
+
+    allow_reuse_address = True
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self, config: Config, board: Board) -> None:
+        self.board = board
+        task = config.task
+        address = config.cluster.status[task.type][task.index]
+        host, port = address.rsplit(":", 1)
+        bound = host if host.startswith(LOOPBACK) else "0.0.0.0"
+        try:
+            super().__init__((bound, int(port)), _Visit)
+        except OSError as error:
+            raise PortTakenError(
+                f"port {port} on {bound} can't be had ({error.strerror}): {task.name}'s status "
+                f"server needs it (/status/{task.type}/{task.index} in cluster.json). "
+                f"End what listens there (`ss -ltnp sport = :{port}` names it), or give this "
+                "task another port"
+            ) from None
+        threading.Thread(target=self.serve_forever, args=(0.1,), daemon=True).start()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A visitor that hung up is no news."""
+
+    def close(self) -> None:
+        """Serve no more."""
+        self.shutdown()
+        self.server_close()
+
+
+class _Visit(BaseHTTPRequestHandler):
+    server: StatusServer
+    timeout = 5.0
+
+    def do_GET(self) -> None:
+        url = urlsplit(self.path)
+        board = self.server.board
+        if url.path == "/healthz":
+            self._answer(board.healthz(), "application/json")
+        elif url.path == "/metrics":
+            self._answer(board.metrics(), "text/plain; version=0.0.4; charset=utf-8")
+        elif url.path == "/progress":
+            visitor = {name: values[-1] for name, values in parse_qs(url.query).items()}
+            document = board.visited(visitor.get("task", ""), visitor.get("job", ""))
+            self._answer(as_bytes(replace(document, now=time.time())), "application/json")
+            board.left(visitor.get("task", ""), document)
+        else:
+            with contextlib.suppress(OSError):
+                self.send_error(404, "/healthz, /progress and /metrics are served here")
+
+    def _answer(self, body: bytes, content_type: str) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", content_type)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+        self.wfile.flush()
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Visits are not logged: there is one a second from every task."""
