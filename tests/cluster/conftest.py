@@ -18,6 +18,7 @@ import pytest
 import yaml
 
 from tests.cluster.kubernetes import Namespace, Release
+from tests.cluster.machine_tools import tool_path
 from tests.cluster.waiting import eventually
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,24 +29,14 @@ RESTRICTED = {"labels": {"pod-security.kubernetes.io/enforce": "restricted"}}
 MakeValues = Callable[..., Path]
 
 
-def _tool(name: str) -> str:
-    return subprocess.run(
-        (sys.executable, "-m", "tests.cluster.machine", "tools", name),
-        cwd=ROOT,
-        check=True,
-        stdout=subprocess.PIPE,
-        text=True,
-    ).stdout.strip()
-
-
 @pytest.fixture(scope="session")
 def kubectl_path() -> str:
-    return _tool("kubectl")
+    return tool_path("kubectl")
 
 
 @pytest.fixture(scope="session")
 def helm_path() -> str:
-    return _tool("helm")
+    return tool_path("helm")
 
 
 @pytest.fixture(scope="module")

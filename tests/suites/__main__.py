@@ -56,8 +56,8 @@ def _local_suite(name: str, helm: str, full: bool) -> Suite:
     if name == "lint":
         return lint.suite(helm)
     # Cases that need the cluster live beside what they test; the cluster suite runs them.
-    folder = "tests/cluster/machine" if name == "machine" else f"tests/{name}"
-    return pytest_suite(name, folder, full=full)
+    folders = ("tests/cluster/machine", "tests/bench") if name == "machine" else (f"tests/{name}",)
+    return pytest_suite(name, *folders, full=full)
 
 
 def _cluster(full: bool, environment: Mapping[str, str]) -> Outcome:

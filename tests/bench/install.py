@@ -1,0 +1,150 @@
+"""helm install to the first training step, against manifests written by hand, in one run.
+
+Both use the same image, the same claims (made before) and the same model; a sample ends when the
+chief has logged its first step, by the container's own timestamp on this machine's clock.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+
+from tests.bench.measures import ROOT, Row, ratio_row
+from tests.bench.pairs import compare
+from tests.cluster.kubernetes import CommandError, Namespace
+from tests.cluster.machine_tools import tool_path
+from tests.cluster.waiting import eventually
+
+BY_HAND = Path(__file__).parent / "by_hand"
+IMAGE = "localhost/tf-cluster-trainer:0.1.0"
+ENDLESS = 10_000_000
+
+
+def install(kubeconfig: str, pairs: int) -> list[Row]:
+    """Paired seconds from the command to the first step."""
+    with _namespace(kubeconfig) as namespace:
+        _claims(namespace)
+        values = _values()
+        numbers = iter(range(1000))
+        compared = compare(
+            lambda: _ours(namespace, values, f"ours{next(numbers)}"),
+            lambda: _by_hand(namespace, f"hand{next(numbers)}"),
+            pairs,
+        )
+    return [
+        ratio_row(
+            "`helm install` to the first training step (image present)",
+            "manifests written by hand, `kubectl apply`",
+            "≤ 1.3 ×",
+            compared,
+        )
+    ]
+
+
+def _ours(namespace: Namespace, values: Path, name: str) -> float:
+    started = time.time()
+    chart = str(ROOT / "charts" / "tf-cluster")
+    namespace.helm("install", name, chart, f"--values={values}", f"--set=run.id={name}")
+    chief = f"app.kubernetes.io/instance={name},app.kubernetes.io/component=chief"
+    first = _first_step(namespace, chief)
+    namespace.helm("uninstall", name)
+    _gone(namespace, f"app.kubernetes.io/instance={name}")
+    return first - started
+
+
+def _by_hand(namespace: Namespace, name: str) -> float:
+    script = (BY_HAND / "train.py").read_text()
+    manifests = (BY_HAND / "manifests.yaml").read_text()
+    manifests = manifests.replace("NAME", name).replace("IMAGE", IMAGE)
+    config = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": name, "labels": {"app": name}},
+        "data": {"train.py": script},
+    }
+    everything = f"{json.dumps(config)}\n---\n{manifests.replace('STEPS', str(ENDLESS))}"
+    started = time.time()
+    namespace.kubectl("apply", "--filename=-", stdin=everything)
+    first = _first_step(namespace, f"app={name},task=chief")
+    namespace.kubectl("delete", "all,configmap", f"--selector=app={name}", "--wait=false")
+    _gone(namespace, f"app={name}")
+    return first - started
+
+
+def _first_step(namespace: Namespace, selector: str) -> float:
+    """When the chief logged its first step, in seconds since the epoch."""
+
+    def logged() -> float | None:
+        try:
+            text = namespace.kubectl("logs", f"--selector={selector}", "--timestamps", "--tail=200")
+        except CommandError:
+            return None
+        for line in text.splitlines():
+            if "first step" in line:
+                return _epoch(line.split()[0])
+        return None
+
+    return eventually("the first step", logged, 120, every=0.2)
+
+
+def _epoch(timestamp: str) -> float:
+    whole, _, fraction = timestamp.rstrip("Z").partition(".")
+    return datetime.fromisoformat(whole + "+00:00").timestamp() + float(f"0.{fraction or 0}")
+
+
+def _gone(namespace: Namespace, selector: str) -> None:
+    """No pod is left, so the next sample has the machine to itself."""
+    eventually(
+        "pods to be gone",
+        lambda: not namespace.kubectl("get", "pods", f"--selector={selector}", "--output=name"),
+        120,
+    )
+
+
+def _claims(namespace: Namespace) -> None:
+    for name in ("data", "log"):
+        namespace.apply(
+            {
+                "apiVersion": "v1",
+                "kind": "PersistentVolumeClaim",
+                "metadata": {"name": name},
+                "spec": {
+                    "accessModes": ["ReadWriteOnce"],
+                    "resources": {"requests": {"storage": "1Gi"}},
+                },
+            }
+        )
+
+
+def _values() -> Path:
+    folder = ROOT / "build" / "bench"
+    folder.mkdir(parents=True, exist_ok=True)
+    params, values = folder / "bench.params.yaml", folder / "bench.values.yaml"
+    document = {
+        "name": "bench",
+        "image": IMAGE,
+        "program": {"module": "tf_cluster_trainer.examples.digits:Digits"},
+        "train": {"steps": ENDLESS},
+        "data": {"claim": "data"},
+        "log": {"claim": "log"},
+    }
+    params.write_text(json.dumps(document))
+    tool = str(Path(sys.executable).parent / "tf-cluster")
+    subprocess.run((tool, "generate", str(params), "-o", str(values)), check=True)
+    return values
+
+
+@contextmanager
+def _namespace(kubeconfig: str) -> Iterator[Namespace]:
+    namespace = Namespace("tf-bench", kubeconfig, tool_path("kubectl"), tool_path("helm"))
+    namespace.kubectl("create", "namespace", "tf-bench")
+    try:
+        yield namespace
+    finally:
+        namespace.kubectl("delete", "namespace", "tf-bench", "--wait=false")
