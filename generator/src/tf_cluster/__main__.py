@@ -1,0 +1,5 @@
+"""`python -m tf_cluster` is the command `tf-cluster`."""
+
+from tf_cluster.cli import main
+
+main()

@@ -1,0 +1,113 @@
+"""From the bytes of a params file to values and findings: everything the tool knows to say."""
+
+import copy
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tf_cluster import codes
+from tf_cluster.expand import Values, expand
+from tf_cluster.finding import Finding, by_place, errors
+from tf_cluster.pointer import Pointer, dotted
+from tf_cluster.rules import cluster_rules, rules
+from tf_cluster.schema_files import params_schema, values_schema
+from tf_cluster.shape import Misfit, misfits
+from tf_cluster.yaml_in import Document, read_document
+
+
+class BugError(Exception):
+    """The tool made values that the chart refuses, of params it had no findings on."""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A params file, what is wrong with it and the values it makes.
+
+    The values are whole when no finding is an error; else they leave out what is wrong.
+    """
+
+    document: Document
+    findings: tuple[Finding, ...]
+    values: Values
+
+    @property
+    def good(self) -> bool:
+        """No finding is an error (warnings may be there)."""
+        return not errors(self.findings)
+
+
+def check(file: str, raw: bytes, *, for_cluster: bool = True) -> Checked:
+    """Check one params file. `file` is its name in findings; a local run skips cluster matters.
+
+    Raises BugError.
+    """
+    document = read_document(file, raw)
+    if not document.readable:
+        return Checked(document, document.findings, expand({}))
+    found = list(document.findings)
+    found += [
+        finding
+        for finding in (_located(document, m) for m in misfits(document.data, params_schema()))
+        if not _told(finding, document.findings)
+    ]
+    good_part = _without(document.data, (f.pointer for f in errors(found)))
+    refused = _chart_findings(document, expand(good_part), found)
+    found += refused
+    good_part = _without(good_part, (f.pointer for f in refused))
+    values = expand(good_part)
+    found += rules(document, good_part, values)
+    if for_cluster:
+        found += cluster_rules(document, good_part, values)
+    return Checked(document, tuple(by_place(found)), values)
+
+
+def _located(document: Document, misfit: Misfit) -> Finding:
+    spot = document.spot(misfit.path)
+    key = misfit.at_key or misfit.code == codes.MISSING_KEY or misfit.value is None
+    return Finding(
+        document.file,
+        spot.key if key else spot.value,
+        misfit.code,
+        misfit.message,
+        misfit.path,
+        misfit.value,
+        misfit.fix,
+    )
+
+
+def _told(finding: Finding, before: Iterable[Finding]) -> bool:
+    """A value that YAML readers disagree on needs no second finding about its type."""
+    return any(other.pointer == finding.pointer for other in before)
+
+
+def _without(data: dict[str, Any], paths: Iterable[Pointer]) -> dict[str, Any]:
+    """A copy without what stands at `paths`: a list with a wrong item is left out whole."""
+    part = copy.deepcopy(data)
+    for path in paths:
+        inner: Any = part
+        keys = [key for key in path if isinstance(key, str)]
+        first_index = next((i for i, key in enumerate(path) if isinstance(key, int)), len(path))
+        keys = keys[:first_index]
+        for key in keys[:-1]:
+            inner = inner.get(key) if isinstance(inner, dict) else None
+        if keys and isinstance(inner, dict):
+            inner.pop(keys[-1], None)
+    return part
+
+
+def _chart_findings(document: Document, values: Values, before: list[Finding]) -> list[Finding]:
+    """What the chart's own schema refuses, told at the place in the params it came from."""
+    found = []
+    for misfit in misfits(values.effective, values_schema()):
+        origin = values.origin(misfit.path)
+        if origin[:1] == ("extraValues",):
+            path = ("extraValues", *misfit.path)
+            located = _located(document, replace(misfit, path=path))
+            message = located.message.replace("the file", "extraValues", 1)
+            found.append(replace(located, code=codes.CHART_REFUSES, message=message))
+        elif not errors(before):
+            raise BugError(
+                f"values made of {document.file} are refused by the chart: {misfit.message} "
+                f"(from {dotted(origin) or 'the whole file'})"
+            )
+    return found

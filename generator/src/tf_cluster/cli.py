@@ -1,0 +1,226 @@
+"""The command `tf-cluster`: reads arguments, prints, and leaves the thinking to others.
+
+Data goes to stdout, words to stderr. Exit codes are in exits.py.
+"""
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tf_cluster import __version__, exits
+from tf_cluster.exits import RefusedError
+from tf_cluster.report.formats import Format
+
+app = typer.Typer(
+    name="tf-cluster",
+    help="Checks a params file, writes values for the Helm chart tf-cluster, or trains here.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+ParamsFile = Annotated[str, typer.Argument(metavar="FILE", help="Params file; - is stdin.")]
+
+
+def main() -> None:
+    """Run the command and exit. What is not foreseen is a bug: traceback, exit 2."""
+    try:
+        app()
+    except RefusedError as refused:
+        print(f"tf-cluster: {refused}", file=sys.stderr)
+        sys.exit(exits.TROUBLE)
+    except KeyboardInterrupt:
+        sys.exit(exits.INTERRUPTED)
+    except BrokenPipeError:
+        # whoever read stdout has gone; nothing more can be said there
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(exits.TROUBLE)
+    except Exception:
+        import traceback
+
+        traceback.print_exc()
+        print(f"tf-cluster {__version__}: this is a bug in tf-cluster", file=sys.stderr)
+        sys.exit(exits.TROUBLE)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from tf_cluster.versions import CHART_NAME, CHART_RANGE, PARAMS_SCHEMA
+
+        print(f"tf-cluster {__version__}")
+        print(f"params schema {PARAMS_SCHEMA}")
+        print(f"values schema of the chart {CHART_NAME} {CHART_RANGE}")
+        raise typer.Exit()
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            callback=_version,
+            is_eager=True,
+            help="Print the versions of the tool and of what it reads and writes.",
+        ),
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def init(
+    file: Annotated[str, typer.Argument(metavar="[FILE]", help="- is stdout.")] = "params.yaml",
+    name: Annotated[str | None, typer.Option(help="Default: from FILE.")] = None,
+    preset: Annotated[str, typer.Option(help="small, medium or large.")] = "small",
+    module: Annotated[
+        str, typer.Option(help="Your program, package.module:ClassName.")
+    ] = "tf_cluster_trainer.examples.digits:Digits",
+    force: Annotated[bool, typer.Option("--force", help="Overwrite FILE.")] = False,
+) -> None:
+    """Write a short params file to start from."""
+    from tf_cluster.starter import checked_starter
+
+    text = checked_starter(file=file, name=name, preset=preset, module=module)
+    _write(text, file, force=force)
+
+
+@app.command()
+def validate(
+    files: Annotated[
+        list[str], typer.Argument(metavar="FILE...", help="Params files; - is stdin.")
+    ],
+    form: Annotated[Format, typer.Option("--format", help="How to print findings.")] = Format.TEXT,
+) -> None:
+    """Check params files and print everything that is wrong with them."""
+    from tf_cluster.check import check
+    from tf_cluster.files import read_input, shown_name
+    from tf_cluster.finding import Finding, errors
+    from tf_cluster.report.formats import report
+
+    findings: list[Finding] = []
+    unread: list[str] = []
+    for file in files:
+        try:
+            raw = read_input(file)
+        except RefusedError as refused:
+            unread.append(str(refused))
+            continue
+        findings += check(shown_name(file), raw).findings
+    sys.stdout.write(report(findings, form))
+    for words in unread:
+        print(f"tf-cluster: {words}", file=sys.stderr)
+    bad = len(errors(findings))
+    if bad or len(findings):
+        warnings = f", {_count(len(findings) - bad, 'warning')}" if len(findings) > bad else ""
+        print(f"{_count(bad, 'error')}{warnings}", file=sys.stderr)
+    elif not unread:
+        print(f"{_count(len(files), 'file')} checked: good", file=sys.stderr)
+    raise typer.Exit(exits.TROUBLE if unread else exits.FINDINGS if bad else exits.GOOD)
+
+
+@app.command()
+def generate(
+    file: ParamsFile,
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="OUT", help="Values file; - is stdout.")
+    ] = "-",
+    check_only: Annotated[
+        bool, typer.Option("--check", help="Write nothing; exit 1 when OUT differs.")
+    ] = False,
+    diff: Annotated[
+        bool, typer.Option("--diff", help="Write nothing; print how OUT would change.")
+    ] = False,
+) -> None:
+    """Write the chart's values that a params file asks for."""
+    from tf_cluster.check import check
+    from tf_cluster.expand import preset_name
+    from tf_cluster.files import read_input, shown_name
+    from tf_cluster.report.formats import report
+    from tf_cluster.values_file import values_text
+
+    if (check_only or diff) and output == "-":
+        raise RefusedError("--check and --diff compare with a file: name it with -o OUT")
+    checked = check(shown_name(file), read_input(file))
+    sys.stderr.write(report(checked.findings, Format.TEXT))
+    if not checked.good:
+        raise typer.Exit(exits.FINDINGS)
+    text = values_text(checked.values, file, preset_name(checked.document.data))
+    if not (check_only or diff):
+        _write(text, output, force=True)
+        return
+    from tf_cluster.difference import difference
+
+    found = difference(Path(output), text)
+    if diff:
+        sys.stdout.write(found)
+    if found:
+        print(f"{output} is not what {file} asks for. To write it:", file=sys.stderr)
+        print(f"  tf-cluster generate {file} -o {output}", file=sys.stderr)
+        raise typer.Exit(exits.FINDINGS)
+
+
+@app.command()
+def run(
+    file: ParamsFile,
+    runs: Annotated[
+        Path, typer.Option(help="Directory of all runs; this one is in <runs>/<name>/.")
+    ] = Path("runs"),
+    data: Annotated[
+        Path | None, typer.Option(help="Directory of the data. Default: <runs>/<name>/data.")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Workers, instead of the file's number.")
+    ] = None,
+    ps: Annotated[
+        int | None, typer.Option(min=1, help="Parameter servers, instead of the file's number.")
+    ] = None,
+    steps: Annotated[
+        int | None, typer.Option(min=1, help="Total of steps, instead of the file's number.")
+    ] = None,
+    run_id: Annotated[
+        str | None, typer.Option("--id", help="Run id, instead of the file's: a new one is afresh.")
+    ] = None,
+    ports: Annotated[
+        str | None, typer.Option(metavar="FIRST-LAST", help="Ports to choose from.")
+    ] = None,
+) -> None:
+    """Train on this machine: the same roles as in a cluster, as local processes."""
+    from tf_cluster.check import check
+    from tf_cluster.files import read_input, shown_name
+    from tf_cluster.local.overrides import overridden
+    from tf_cluster.local.ports import parse_range
+    from tf_cluster.local.run import run_locally
+    from tf_cluster.report.formats import report
+
+    checked = check(shown_name(file), read_input(file), for_cluster=False)
+    sys.stderr.write(report(checked.findings, Format.TEXT))
+    if not checked.good:
+        raise typer.Exit(exits.FINDINGS)
+    values = overridden(
+        checked.values.effective, workers=workers, ps=ps, steps=steps, run_id=run_id
+    )
+    among = parse_range(ports) if ports else None
+    raise typer.Exit(run_locally(values, params_file=file, runs=runs, data=data, ports=among))
+
+
+def _write(text: str, output: str, *, force: bool) -> None:
+    from tf_cluster.files import STDIO, write_whole
+
+    if output == STDIO:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        return
+    path = Path(output)
+    if path.exists() and not force:
+        raise RefusedError(f"{output} exists: --force overwrites it")
+    write_whole(path, text)
+    print(f"wrote {output}", file=sys.stderr)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

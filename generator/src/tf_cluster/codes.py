@@ -1,0 +1,63 @@
+"""The codes of findings. A code never changes its meaning; docs/params.md lists them."""
+
+NOT_TEXT = "TFC101"
+YAML_SYNTAX = "TFC102"
+EMPTY = "TFC103"
+NOT_A_MAPPING = "TFC104"
+DUPLICATE_KEY = "TFC105"
+AMBIGUOUS = "TFC106"
+NOT_FINITE = "TFC107"
+UNSUPPORTED_YAML = "TFC108"
+TOO_LARGE_NUMBER = "TFC109"
+
+UNKNOWN_KEY = "TFC201"
+MISSING_KEY = "TFC202"
+WRONG_TYPE = "TFC203"
+NOT_A_CHOICE = "TFC204"
+OUT_OF_RANGE = "TFC205"
+WRONG_FORM = "TFC206"
+TWO_FORMS = "TFC207"
+
+NAME_TOO_LONG = "TFC301"
+NOT_BUILT_YET = "TFC302"
+NO_COMBINATION = "TFC303"
+MOMENTUM = "TFC304"
+REQUEST_OVER_LIMIT = "TFC305"
+CHECKPOINT_NEVER = "TFC306"
+STEPS_PER_CALL = "TFC307"
+IMAGE_MISSING = "TFC308"
+PATH_NOT_ABSOLUTE = "TFC309"
+SAID_TWICE = "TFC310"
+CHART_REFUSES = "TFC311"
+RESERVED_RUN_ID = "TFC312"
+
+TITLES = {
+    NOT_TEXT: "the file is not UTF-8 text",
+    YAML_SYNTAX: "the file is not valid YAML",
+    EMPTY: "the file is empty",
+    NOT_A_MAPPING: "the file is not a mapping",
+    DUPLICATE_KEY: "a key stands twice in one mapping",
+    AMBIGUOUS: "YAML readers disagree on this value",
+    NOT_FINITE: "a number is infinite or not a number",
+    UNSUPPORTED_YAML: "a YAML feature that values files do not use",
+    TOO_LARGE_NUMBER: "a whole number that Helm can't keep exactly",
+    UNKNOWN_KEY: "unknown key",
+    MISSING_KEY: "a required key is missing",
+    WRONG_TYPE: "a value of the wrong type",
+    NOT_A_CHOICE: "not one of the words accepted here",
+    OUT_OF_RANGE: "a number or a length out of range",
+    WRONG_FORM: "a text that has not the form needed",
+    TWO_FORMS: "two forms of which only one can be used",
+    NAME_TOO_LONG: "the names made from this name would be too long",
+    NOT_BUILT_YET: "valid words, but not built yet",
+    NO_COMBINATION: "strategy, replication and update do not go together",
+    MOMENTUM: "momentum goes with the optimizer Momentum only",
+    REQUEST_OVER_LIMIT: "a resource request is over its limit",
+    CHECKPOINT_NEVER: "checkpoints by steps never happen",
+    STEPS_PER_CALL: "one call makes more steps than the whole run",
+    IMAGE_MISSING: "a cluster needs an image",
+    PATH_NOT_ABSOLUTE: "a path in a container has to be absolute",
+    SAID_TWICE: "extraValues sets what another key sets",
+    CHART_REFUSES: "the chart does not accept this value",
+    RESERVED_RUN_ID: "a run id that `tf-cluster run` uses for its own folders",
+}

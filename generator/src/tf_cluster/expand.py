@@ -1,0 +1,137 @@
+"""From params to values: the one place that says which key becomes which value."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tf_cluster.image import parse_image
+from tf_cluster.merge import merged
+from tf_cluster.pointer import Pointer, value_at
+from tf_cluster.preset import DEFAULT_PRESET, PRESETS
+from tf_cluster.schema_files import chart_values
+
+_ROLES = ("chief", "worker", "ps")
+_RENAMED: tuple[tuple[Pointer, Pointer], ...] = (
+    (("name",), ("fullnameOverride",)),
+    (("run",), ("run",)),
+    (("program",), ("program",)),
+    (("strategy",), ("strategy",)),
+    (("replication",), ("replication",)),
+    (("update",), ("update",)),
+    (("train",), ("train",)),
+    (("flags",), ("flags",)),
+    (("workers",), ("worker", "replicas")),
+    (("ps",), ("ps", "replicas")),
+    *((("resources", role), (role, "resources")) for role in _ROLES),
+    *(
+        ((volume, key), ("storage", volume, value))
+        for volume in ("data", "log")
+        for key, value in (
+            ("claim", "existingClaim"),
+            ("size", "size"),
+            ("class", "storageClassName"),
+            ("volume", "volumeName"),
+            ("accessModes", "accessModes"),
+        )
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Values:
+    """Values for the chart: only what was decided, and which key of the params decided it.
+
+    `origins` maps each value (a leaf, or a list) to its place in the params file; values that the
+    preset decided map to `/preset`.
+    """
+
+    data: dict[str, Any]
+    origins: dict[Pointer, Pointer]
+
+    @property
+    def effective(self) -> dict[str, Any]:
+        """What the chart's templates see: these values over the chart's own."""
+        return merged(chart_values(), self.data)
+
+    def origin(self, path: Pointer) -> Pointer:
+        """The params key that decided the value at `path`, or what is nearest around it."""
+        if path in self.origins:
+            return self.origins[path]
+        inside = [o for p, o in self.origins.items() if p[: len(path)] == path and o != ("preset",)]
+        if inside:
+            return min(inside, key=len)
+        return self.origin(path[:-1]) if path else ()
+
+
+def expand(params: Mapping[str, Any]) -> Values:
+    """Make values of params. Keys that are missing or were found wrong are left to the preset."""
+    preset = PRESETS[preset_name(params)]
+    data: dict[str, Any] = {}
+    origins: dict[Pointer, Pointer] = {}
+    for path, value in leaves(preset):
+        _put(data, path, value)
+        origins[path] = ("preset",)
+    for source, target in _RENAMED:
+        for path, value in leaves(value_at(params, source)):
+            _put(data, target + path, _for_kubernetes(target, value))
+            origins[target + path] = source + path
+    if "image" in params:
+        for key, text in parse_image(params["image"])._asdict().items():
+            if text:
+                _put(data, ("image", key), text)
+                origins["image", key] = ("image",)
+    for path, value in leaves(params.get("extraValues")):
+        _put(data, path, value)
+        for known in [p for p in origins if p[: len(path)] == path or path[: len(p)] == p]:
+            del origins[known]
+        origins[path] = ("extraValues", *path)
+    return Values(in_chart_order(data, chart_values()), origins)
+
+
+def preset_name(params: Mapping[str, Any]) -> str:
+    """The preset a file asks for; the default one where it asks for none."""
+    return str(params.get("preset", DEFAULT_PRESET))
+
+
+def leaves(data: Any) -> Iterator[tuple[Pointer, Any]]:
+    """Every value that is not a mapping with keys, with its path; nothing for None at the top."""
+    if data is None:
+        return
+    yield from _leaves((), data)
+
+
+def in_chart_order(data: Mapping[str, Any], model: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys of `data` in the order in which the chart declares them, others after them."""
+    keys = [key for key in model if key in data] + [key for key in data if key not in model]
+    return {
+        key: in_chart_order(data[key], model[key])
+        if isinstance(data[key], Mapping) and isinstance(model.get(key), Mapping)
+        else data[key]
+        for key in keys
+    }
+
+
+def _leaves(path: Pointer, data: Any) -> Iterator[tuple[Pointer, Any]]:
+    if isinstance(data, Mapping) and (data or path):
+        if not data:
+            yield path, {}
+        for key, value in data.items():
+            yield from _leaves((*path, key), value)
+    elif path or not isinstance(data, Mapping):
+        yield path, data
+
+
+def _put(data: dict[str, Any], path: Pointer, value: Any) -> None:
+    for part in path[:-1]:
+        inner = data.get(str(part))
+        if not isinstance(inner, dict):
+            inner = data[str(part)] = {}
+        data = inner
+    data[str(path[-1])] = value
+
+
+def _for_kubernetes(target: Pointer, value: Any) -> Any:
+    """Quantities travel as text: a large number would reach Kubernetes as 4.294967296e+09."""
+    if "resources" in target or target[-1] == "size":
+        return f"{value:g}" if isinstance(value, float) else str(value)
+    return value

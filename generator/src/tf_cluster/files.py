@@ -1,0 +1,72 @@
+"""Files in and out: what fails is told in words, what is written is whole."""
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from tf_cluster.exits import RefusedError
+
+STDIO = "-"
+STDIN_NAME = "<stdin>"
+
+
+def read_input(name: str) -> bytes:
+    """The bytes of a file, or of standard input for `-`. Raises RefusedError."""
+    if name == STDIO:
+        return sys.stdin.buffer.read()
+    try:
+        return Path(name).read_bytes()
+    except FileNotFoundError:
+        raise RefusedError(f"{name}: there is no such file{_near(name)}") from None
+    except OSError as error:
+        raise RefusedError(f"{name}: can't be read: {error.strerror}") from error
+
+
+def shown_name(name: str) -> str:
+    """The name of an input in messages."""
+    return STDIN_NAME if name == STDIO else name
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Replace `path` by a temporary file beside it: readers see the old text or the new.
+
+    Keeps the old file's mode. Raises RefusedError, with the old file as it was.
+    """
+    target = path.resolve()
+    try:
+        mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
+        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    except OSError as error:
+        raise RefusedError(f"{path}: can't be written: {error.strerror}") from error
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).chmod(mode)
+        Path(temporary).replace(target)
+    except OSError as error:
+        Path(temporary).unlink(missing_ok=True)
+        raise RefusedError(f"{path}: can't be written: {error.strerror}") from error
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _near(name: str) -> str:
+    from difflib import get_close_matches
+
+    folder = Path(name).parent
+    try:
+        names = [entry.name for entry in folder.iterdir() if entry.is_file()]
+    except OSError:
+        return ""
+    close = get_close_matches(Path(name).name, names, n=1)
+    return f" (did you mean {folder / close[0]}?)" if close else ""
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

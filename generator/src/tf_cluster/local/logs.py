@@ -1,0 +1,32 @@
+"""The log of each task: one file a task, the run before kept as `.1`."""
+
+from datetime import datetime, timezone
+from pathlib import Path
+
+_MARK = "=== "
+
+
+def log_header(task: str) -> str:
+    """The line before the output of one start."""
+    now = datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M:%SZ")
+    return f"{_MARK}{task} started {now}\n"
+
+
+def set_aside(folder: Path) -> None:
+    """Keep the logs of the run before as <task>.log.1; those before it are dropped."""
+    for log in sorted(folder.glob("*.log")):
+        log.replace(log.with_name(log.name + ".1"))
+
+
+def tail(log: Path, lines: int = 20) -> list[str]:
+    """The last lines of the last start; empty when there is no log."""
+    try:
+        with log.open("rb") as file:
+            size = file.seek(0, 2)
+            file.seek(max(0, size - 64_000))
+            text = file.read().decode("utf-8", "replace")
+    except OSError:
+        return []
+    written = text.splitlines()
+    starts = [i for i, line in enumerate(written) if line.startswith(_MARK)]
+    return [line for line in written[starts[-1] + 1 if starts else 0 :] if line.strip()][-lines:]

@@ -1,0 +1,45 @@
+"""The live block on a terminal: a bar, the figures and what is going on."""
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from tf_cluster.local.progress import Progress
+from tf_cluster.local.sentence import figures
+
+
+class LiveBlock:
+    """Two lines that are drawn anew in place; what is said stays above them."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._console = Console(stderr=True, highlight=False)
+        self._live = Live(console=self._console, refresh_per_second=4, redirect_stdout=False)
+        self._live.start()
+
+    def show(self, progress: Progress) -> None:
+        """Draw the block."""
+        self._live.update(_block(self._name, progress))
+
+    def say(self, words: str) -> None:
+        """Print above the block."""
+        self._console.print(Text(f"{self._name}: {words}"))
+
+    def close(self) -> None:
+        """Leave the block as it was last drawn."""
+        self._live.stop()
+
+
+def _block(name: str, progress: Progress) -> Group:
+    line = Table.grid(padding=(0, 2))
+    bar = ProgressBar(
+        total=progress.total or 1,
+        completed=progress.step or 0,
+        width=30,
+        pulse=progress.step is None,
+    )
+    line.add_row(Text(name, style="bold"), bar, Text(", ".join(figures(progress))))
+    words = progress.status + (f": {progress.message}" if progress.message else "")
+    return Group(line, Text(words, style="dim", overflow="ellipsis", no_wrap=True))

@@ -1,0 +1,44 @@
+"""Ctrl-C, SIGTERM and a closed terminal, as a request that the run looks at."""
+
+import signal
+import threading
+import time
+from types import FrameType
+
+_ONE_PRESS = 0.5  # seconds: shells and wrappers may pass on a signal that came here already
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class StopRequest:
+    """Collects signals from `install` on. The first asks to stop, the second to stop at once."""
+
+    def __init__(self) -> None:
+        self._woken = threading.Event()
+        self.signal: int | None = None
+        self.hard = False
+        self._first = 0.0
+
+    def install(self) -> None:
+        """Take the signals over for the rest of this process."""
+        for number in _SIGNALS:
+            signal.signal(number, self._note)
+
+    @property
+    def asked(self) -> bool:
+        """Whether a signal has come."""
+        return self.signal is not None
+
+    def wait(self, seconds: float) -> None:
+        """Sleep, but not on after the first signal."""
+        if self.asked:
+            threading.Event().wait(seconds)
+        else:
+            self._woken.wait(seconds)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        if self.signal is None:
+            self.signal = number
+            self._first = time.monotonic()
+        elif time.monotonic() - self._first > _ONE_PRESS:
+            self.hard = True
+        self._woken.set()

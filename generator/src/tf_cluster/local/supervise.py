@@ -1,0 +1,183 @@
+"""Keeps the tasks of a local run going until it is over, as the Job controller of a cluster does.
+
+What is lost inside a task is the trainer's matter; here whole tasks are started again.
+"""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from tf_cluster.local.display import Display
+from tf_cluster.local.plan import TaskType
+from tf_cluster.local.ports import is_free
+from tf_cluster.local.process import TaskProcess
+from tf_cluster.local.progress import Progress, fetch_progress
+from tf_cluster.local.signals import StopRequest
+from tf_cluster.local.verdict import Verdict, how_it_ended, restart_delay, verdict
+
+TICK = 0.1
+POLL_EVERY = 0.5
+SAVE_REMINDER = 2.0
+PORT_PATIENCE = 30.0
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How often tasks are started again after a fault, and how long their ends may take (s)."""
+
+    restarts: Mapping[TaskType, int]
+    chief_seconds: float
+    workers_seconds: float
+    others_seconds: float = 10.0
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a run ended. `culprit` is the task that ended it, where one did."""
+
+    kind: Literal["done", "stopped", "failed"]
+    words: str
+    progress: Progress | None
+    culprit: TaskProcess | None = None
+
+    @property
+    def exit_code(self) -> int | None:
+        """Of the culprit."""
+        return self.culprit.exit_code if self.culprit else None
+
+
+class LocalRun:
+    """The processes of one attempt. `supervise` returns when the chief's part is over; call
+    `end_all` whatever happened."""
+
+    def __init__(
+        self,
+        processes: Sequence[TaskProcess],
+        *,
+        attempt: str,
+        limits: Limits,
+        display: Display,
+        stop: StopRequest,
+    ) -> None:
+        self._processes = list(processes)
+        self._chief = next(p for p in self._processes if p.task.type == "chief")
+        self._attempt = attempt
+        self._limits = limits
+        self._display = display
+        self._stop = stop
+        self._progress: Progress | None = None
+        self._next_poll = 0.0
+
+    def supervise(self) -> Ending:
+        """Start every task and keep them going until the run is done, stopped or failed."""
+        for process in self._processes:
+            process.start()
+        self._display.show(Progress("starting"))
+        while not self._stop.asked:
+            ending = self._look_at_processes()
+            if ending:
+                return ending
+            self._look_at_progress()
+            self._stop.wait(TICK)
+        return self._stop_chief()
+
+    def end_all(self) -> None:
+        """End what still runs: workers get their time after a good end, then all are asked, then
+        killed. Nothing of this run is left afterwards."""
+        if self._chief.exit_code == 0:
+            workers = [p for p in self._processes if p.task.type == "worker"]
+            self._wait_for(workers, self._limits.workers_seconds, unless_asked=True)
+        for process in self._processes:
+            process.ask_to_end()
+        self._wait_for(self._processes, self._limits.others_seconds)
+        for process in self._processes:
+            process.kill()
+
+    def _look_at_processes(self) -> Ending | None:
+        ended = [p for p in self._processes if p.alive and p.poll() is not None]
+        # The chief's word weighs most: a program that can't run fails in every task.
+        for process in sorted(ended, key=lambda p: p is not self._chief):
+            ending = self._judge(process)
+            if ending:
+                return ending
+        for process in self._processes:
+            if process.due is not None and time.monotonic() >= process.due:
+                ending = self._start_again(process)
+                if ending:
+                    return ending
+        return None
+
+    def _judge(self, process: TaskProcess) -> Ending | None:
+        task, code = process.task, process.exit_code
+        assert code is not None
+        limit = self._limits.restarts[task.type]
+        judged = verdict(task.type, code, process.restarts, limit)
+        if judged is Verdict.FINISHED:
+            self._look_at_progress(now=True)
+            return Ending("done", "done", self._progress, process)
+        if judged is Verdict.STOPPED:
+            return Ending("stopped", f"{task.name} was asked to stop", self._progress, process)
+        if judged is Verdict.FAILED:
+            return self._failed(process, how_it_ended(code))
+        if judged is Verdict.LEAVE:
+            return None
+        words = f"{task.name} {how_it_ended(code)}; it is started again"
+        if judged is Verdict.RESTART:
+            process.restarts += 1
+            words += f" ({process.restarts} of at most {limit})"
+        self._display.say(words)
+        process.due = time.monotonic() + restart_delay(max(process.restarts - 1, 0))
+        return None
+
+    def _failed(self, process: TaskProcess, how: str) -> Ending:
+        """The chief often knows why another task failed: it gets a moment to say so."""
+        if process is not self._chief and self._chief.alive:
+            self._wait_for([self._chief], SAVE_REMINDER)
+            if self._chief.exit_code == 2:
+                process, how = self._chief, how_it_ended(2)
+        return Ending("failed", f"{process.task.name} {how}", self._progress, process)
+
+    def _start_again(self, process: TaskProcess) -> Ending | None:
+        taken = [p for p in (process.task.port, process.task.status_port) if not is_free(p)]
+        if not taken:
+            process.start()
+        elif process.due is not None and time.monotonic() > process.due + PORT_PATIENCE:
+            words = f"{process.task.name} can't be started again: port {taken[0]} is taken"
+            return Ending("failed", words, self._progress, process)
+        return None
+
+    def _look_at_progress(self, *, now: bool = False) -> None:
+        if not now and time.monotonic() < self._next_poll:
+            return
+        seen = fetch_progress(self._chief.task.status_port, self._attempt)
+        self._next_poll = time.monotonic() + POLL_EVERY
+        if seen is not None:
+            self._progress = seen
+            self._display.show(seen)
+
+    def _stop_chief(self) -> Ending:
+        """SIGTERM to the chief first: it saves while the others still serve."""
+        self._display.say("stopping: the chief saves first (again: end at once)")
+        self._chief.ask_to_end()
+        deadline = time.monotonic() + self._limits.chief_seconds
+        while self._chief.poll() is None and time.monotonic() < deadline and not self._stop.hard:
+            self._look_at_progress()
+            self._stop.wait(TICK)
+        if self._chief.exit_code == 0:
+            return Ending("done", "done", self._progress, self._chief)
+        saved = self._chief.exit_code == 42
+        words = "saved" if saved else "the chief did not say that it saved"
+        return Ending("stopped", words, self._progress, self._chief)
+
+    def _wait_for(
+        self, processes: Sequence[TaskProcess], seconds: float, *, unless_asked: bool = False
+    ) -> None:
+        deadline = time.monotonic() + seconds
+        while [p for p in processes if p.alive and p.poll() is None]:
+            if time.monotonic() > deadline or self._stop.hard:
+                return
+            if unless_asked and self._stop.asked:
+                return
+            self._look_at_progress()
+            time.sleep(TICK)

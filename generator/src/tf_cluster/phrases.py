@@ -1,0 +1,78 @@
+"""How values and expectations are said in a message."""
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from tf_cluster.yaml_in import scalar
+
+_KINDS = {
+    "string": "a text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "a mapping",
+    "null": "null",
+}
+
+
+def kind_of(value: Any) -> str:
+    """What a value is, with its article."""
+    if value is None:
+        return "empty"
+    if isinstance(value, bool):
+        return "a boolean"
+    if isinstance(value, (int, float)):
+        return "a number"
+    if isinstance(value, str):
+        return "a text"
+    return "a list" if isinstance(value, list) else "a mapping"
+
+
+def needed(types: str | list[str]) -> str:
+    """What a schema's `type` asks for: `a text or a number`."""
+    names = [types] if isinstance(types, str) else types
+    return either(_KINDS[name] for name in names)
+
+
+def either(words: Iterable[str]) -> str:
+    """`a`, `a or b`, `a, b or c`."""
+    *most, last = words
+    return f"{', '.join(most)} or {last}" if most else last
+
+
+def excerpt(value: Any, limit: int = 60) -> str:
+    """The value as JSON has it, cut at `limit` characters."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def type_fix(value: Any, types: str | list[str]) -> str:
+    """What to do about a value of the wrong type; empty when there is nothing short to say."""
+    names = {types} if isinstance(types, str) else set(types)
+    if isinstance(value, str) and names & {"integer", "number", "boolean"}:
+        typed = scalar(value)
+        if isinstance(typed.value, bool) and "boolean" in names:
+            return "write it without quotes"
+        if isinstance(typed.value, (int, float)) and not isinstance(typed.value, bool):
+            return "write it without quotes"
+    if isinstance(value, (bool, int, float)) and "string" in names:
+        return f"write it in quotes: '{json.dumps(value)}'"
+    if isinstance(value, str) and "array" in names:
+        return f"write it as a list: [{value}]"
+    return ""
+
+
+def module_fix(value: str) -> str:
+    """What someone meant who wrote a program that is not `package.module:ClassName`."""
+    if value.endswith((".py", ".ipynb")) or "/" in value:
+        stem = re.sub(r"\.(py|ipynb)$", "", value).strip("./").replace("/", ".")
+        return f"name the module and a class in it: {stem}:ClassName"
+    package, dot, last = value.rpartition(".")
+    if dot and last[:1].isupper() and ":" not in value:
+        return f"did you mean '{package}:{last}'?"
+    if value and ":" not in value:
+        return f"add the class: {value}:ClassName"
+    return ""

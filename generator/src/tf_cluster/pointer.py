@@ -1,0 +1,28 @@
+"""Paths into a document, as tuples of keys and indexes, and the two ways to write them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+Pointer = tuple[str | int, ...]
+
+
+def json_pointer(path: Pointer) -> str:
+    """RFC 6901: `/train/steps`; the whole document is the empty string."""
+    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
+
+
+def dotted(path: Pointer) -> str:
+    """The way people say it: `train.steps`, `data.accessModes[0]`."""
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}"
+    return text.removeprefix(".")
+
+
+def value_at(data: Any, path: Pointer) -> Any:
+    """What stands at `path` in nested mappings; None where nothing does."""
+    for part in path:
+        if not isinstance(data, Mapping) or part not in data:
+            return None
+        data = data[part]
+    return data

@@ -1,0 +1,22 @@
+"""Kubernetes quantities: `250m`, `1Gi`, `2`, `1e3`."""
+
+import re
+from fractions import Fraction
+
+_FORM = re.compile(r"([0-9]+(?:\.[0-9]*)?)(?:([eE][-+]?[0-9]+)|([KMGTPE]i|[numkMGTPE]?))")
+_FACTORS = {
+    **{"": Fraction(1), "n": Fraction(1, 10**9), "u": Fraction(1, 10**6), "m": Fraction(1, 1000)},
+    **{suffix: Fraction(1000 ** (i + 1)) for i, suffix in enumerate("kMGTPE")},
+    **{f"{suffix}i": Fraction(1024 ** (i + 1)) for i, suffix in enumerate("KMGTPE")},
+}
+
+
+def quantity(text: str) -> Fraction:
+    """The exact number a quantity stands for. ValueError where it is none."""
+    match = _FORM.fullmatch(text)
+    if not match:
+        raise ValueError(f"{text!r} is not a Kubernetes quantity")
+    digits, exponent, suffix = match.groups()
+    if exponent:
+        return Fraction(digits) * Fraction(10) ** int(exponent[1:])
+    return Fraction(digits) * _FACTORS[suffix]

@@ -1,0 +1,195 @@
+"""What a schema can't say: how keys of a params file have to go together."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+from tf_cluster import codes
+from tf_cluster.expand import Values, expand, leaves
+from tf_cluster.finding import Finding
+from tf_cluster.phrases import either
+from tf_cluster.pointer import Pointer, dotted, value_at
+from tf_cluster.quantity import quantity
+from tf_cluster.schema_files import chart_values
+from tf_cluster.yaml_in import Document
+
+RUN_FOLDERS = ("config", "data", "lock", "logs")
+"""What `tf-cluster run` keeps in runs/<name>/ beside the directories of the runs."""
+
+_COMBINATIONS = {
+    ("parameter-server", "in-graph", "async"),
+    ("parameter-server", "in-graph", "sync"),
+    ("parameter-server", "between-graph", "async"),
+    ("parameter-server", "between-graph", "sync"),
+    ("all-reduce", "between-graph", "sync"),
+}
+_BUILT = ("parameter-server", "in-graph", "async")
+_TAKES_NULL = {"resources", "podSecurityContext"}
+_METHOD = ("strategy", "replication", "update")
+
+
+def rules(document: Document, params: Mapping[str, Any], values: Values) -> list[Finding]:
+    """Findings on a file whose keys in `params` (the part without findings) make `values`."""
+    effective = values.effective
+    return [
+        *_method(document, params, effective),
+        *_optimizer(document, values, effective),
+        *_resources(document, values, effective),
+        *_cadence(document, values, effective),
+        *_run_id(document, values, effective),
+        *_said_twice(document, params),
+        *_removed(document, params),
+    ]
+
+
+def cluster_rules(document: Document, params: Mapping[str, Any], values: Values) -> list[Finding]:
+    """Findings that concern a cluster only; a run on this machine does without."""
+    found = []
+    repository = value_at(values.effective, ("image", "repository"))
+    if not repository and "image" not in document.data:
+        message = (
+            "'image' is missing: a cluster needs the trainer image (`tf-cluster run` does not)"
+        )
+        fix = "add image: registry.example.com/team/trainer:1.0; `make image` builds one"
+        found.append(_at(document, ("image",), codes.IMAGE_MISSING, message, fix=fix))
+    path = value_at(params, ("program", "path"))
+    if path and not path.startswith("/"):
+        message = f"program.path is '{path}'; in a container it has to be absolute"
+        fix = "put the code in the image, or on the data volume: /data/…"
+        where = ("program", "path")
+        found.append(_at(document, where, codes.PATH_NOT_ABSOLUTE, message, path, fix))
+    return found
+
+
+def _method(
+    document: Document, params: Mapping[str, Any], effective: Mapping[str, Any]
+) -> Iterator[Finding]:
+    chosen = tuple(str(effective.get(key)) for key in _METHOD)
+    if chosen == _BUILT:
+        return
+    odd = [k for k, built in zip(_METHOD, _BUILT, strict=True) if params.get(k, built) != built]
+    if not odd:
+        return
+    said = " / ".join(chosen)
+    if chosen in _COMBINATIONS:
+        message = f"{said} is valid but not built yet; only {' / '.join(_BUILT)} is so far"
+        fix = f"leave out {either(odd).replace(' or ', ' and ')}"
+        code = codes.NOT_BUILT_YET
+    else:
+        message = f"{said} do not go together"
+        if chosen[0] == "all-reduce":
+            fix = "all-reduce is between-graph and sync (and not built yet)"
+        else:
+            fix = ""
+        code = codes.NO_COMBINATION
+    yield _at(document, (odd[0],), code, message, params[odd[0]], fix)
+
+
+def _optimizer(
+    document: Document, values: Values, effective: Mapping[str, Any]
+) -> Iterator[Finding]:
+    path: Pointer = ("train", "optimizer", "momentum")
+    momentum = value_at(effective, path)
+    name = value_at(effective, ("train", "optimizer", "name"))
+    if momentum is not None and name != "Momentum":
+        message = f"{dotted(path)} is {momentum}, but the optimizer is {name}"
+        fix = "set train.optimizer.name: Momentum, or leave momentum out"
+        yield _at(document, _written(values, path), codes.MOMENTUM, message, momentum, fix)
+
+
+def _resources(
+    document: Document, values: Values, effective: Mapping[str, Any]
+) -> Iterator[Finding]:
+    for role in ("chief", "worker", "ps"):
+        requests = value_at(effective, (role, "resources", "requests")) or {}
+        for name, request in requests.items():
+            capped = (role, "resources", "limits", name)
+            limit = value_at(effective, capped)
+            if limit is None or not _over(request, limit):
+                continue
+            asked = (role, "resources", "requests", name)
+            path = _written(values, asked, capped)
+            message = f"{role}: the request of {request} {name} is over the limit of {limit}"
+            fix = f"raise resources.{role}.limits.{name} or lower the request"
+            yield _at(document, path, codes.REQUEST_OVER_LIMIT, message, request, fix)
+
+
+def _over(request: Any, limit: Any) -> bool:
+    try:
+        return quantity(str(request)) > quantity(str(limit))
+    except ValueError:  # extraValues may hold what only Kubernetes judges
+        return False
+
+
+def _cadence(document: Document, values: Values, effective: Mapping[str, Any]) -> Iterator[Finding]:
+    total = value_at(effective, ("train", "steps"))
+    every = value_at(effective, ("train", "checkpoint", "steps"))
+    per_call = value_at(effective, ("train", "stepsPerCall"))
+    if total is not None and every is not None and every > total:
+        path = _written(values, ("train", "checkpoint", "steps"), ("train", "steps"))
+        message = f"a checkpoint every {every} steps never comes in a run of {total}"
+        fix = "the last step is saved in any case"
+        yield _at(document, path, codes.CHECKPOINT_NEVER, message, every, fix, "warning")
+    if total is not None and per_call is not None and per_call > total:
+        path = _written(values, ("train", "stepsPerCall"), ("train", "steps"))
+        message = (
+            f"one call makes {per_call} steps, the run has {total}: it may end after its total"
+        )
+        fix = f"set train.stepsPerCall: {total} or less"
+        yield _at(document, path, codes.STEPS_PER_CALL, message, per_call, fix, "warning")
+
+
+def _run_id(document: Document, values: Values, effective: Mapping[str, Any]) -> Iterator[Finding]:
+    run_id = value_at(effective, ("run", "id"))
+    if run_id in RUN_FOLDERS:
+        message = f"run.id is '{run_id}', which `tf-cluster run` uses for a folder of its own"
+        path = _written(values, ("run", "id"))
+        fix = "choose another id"
+        yield _at(document, path, codes.RESERVED_RUN_ID, message, run_id, fix)
+
+
+def _said_twice(document: Document, params: Mapping[str, Any]) -> Iterator[Finding]:
+    plain = {key: value for key, value in params.items() if key != "extraValues"}
+    if "extraValues" not in params or plain == params:
+        return
+    said = {p: o for p, o in expand(plain).origins.items() if o != ("preset",)}
+    for path, value in leaves(params["extraValues"]):
+        for other, origin in said.items():
+            if path[: len(other)] == other or other[: len(path)] == path:
+                message = f"extraValues.{dotted(path)} sets again what {dotted(origin)} sets"
+                where: Pointer = ("extraValues", *path)
+                yield _at(document, where, codes.SAID_TWICE, message, value, "keep one of them")
+                break
+
+
+def _removed(document: Document, params: Mapping[str, Any]) -> Iterator[Finding]:
+    """Null removes what the chart needs, except where the chart itself takes null."""
+    for path, value in leaves(params.get("extraValues")):
+        default = value_at(chart_values(), path)
+        if value is None and default is not None and not _TAKES_NULL & {*path}:
+            message = (
+                f"extraValues.{dotted(path)} is null, which removes what the chart needs there"
+            )
+            where = ("extraValues", *path)
+            yield _at(
+                document, where, codes.CHART_REFUSES, message, fix="leave it out, or give a value"
+            )
+
+
+def _written(values: Values, *paths: Pointer) -> Pointer:
+    """The first of these values that the file itself sets, as a place in it; else its preset."""
+    origins = [values.origins.get(path, ("preset",)) for path in paths]
+    return next((origin for origin in origins if origin != ("preset",)), ("preset",))
+
+
+def _at(
+    document: Document,
+    path: Pointer,
+    code: str,
+    message: str,
+    value: Any = None,
+    fix: str = "",
+    severity: Literal["error", "warning"] = "error",
+) -> Finding:
+    spot = document.spot(path)
+    place = spot.key if code in (codes.MISSING_KEY, codes.IMAGE_MISSING) else spot.value
+    return Finding(document.file, place, code, message, path, value, fix, severity)

@@ -1,0 +1,173 @@
+"""Holds data to a schema and says, for each thing that is wrong, what and where."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+from jsonschema.exceptions import ValidationError
+
+from tf_cluster import codes
+from tf_cluster.go_validator import GoLikeValidator
+from tf_cluster.names import DNS_LABEL_LIMIT, longest_derived_name
+from tf_cluster.phrases import either, excerpt, kind_of, module_fix, needed, type_fix
+from tf_cluster.pointer import Pointer, dotted
+
+
+@dataclass(frozen=True)
+class Misfit:
+    """One thing in the data that the schema refuses, not yet tied to a place in a file."""
+
+    code: str
+    path: Pointer
+    message: str
+    fix: str = ""
+    value: Any = None
+    at_key: bool = False
+
+
+def misfits(data: Any, schema: dict[str, Any]) -> list[Misfit]:
+    """Everything in `data` that `schema` (draft-07) refuses, each thing once."""
+    found: dict[tuple[str, Pointer], Misfit] = {}
+    for error in GoLikeValidator(schema).iter_errors(data):
+        for misfit in _of_error(error, schema):
+            found.setdefault((misfit.code, misfit.path), misfit)
+    return list(found.values())
+
+
+def _of_error(error: ValidationError, schema: dict[str, Any]) -> Iterator[Misfit]:
+    path: Pointer = tuple(part for part in error.absolute_path)
+    keyword: Any = error.validator
+    wanted: Any = error.validator_value
+    value: Any = error.instance
+    rules = error.schema if isinstance(error.schema, dict) else {}
+    name = dotted(path) or "the file"
+    if "propertyNames" in error.absolute_schema_path:
+        form = rules.get("x-form", f"a name like {wanted}")
+        yield Misfit(
+            codes.WRONG_FORM, (*path, value), f"the key '{value}' is not {form}", at_key=True
+        )
+    elif keyword == "additionalProperties":
+        for key in value:
+            if key not in rules.get("properties", {}):
+                yield _unknown_key(path, key, rules, schema)
+    elif keyword == "required":
+        for key in wanted:
+            if key not in value:
+                message = f"'{key}' is missing" + (f" in {name}" if path else "")
+                yield Misfit(codes.MISSING_KEY, (*path, key), message, _example(rules, key))
+    elif keyword == "type":
+        is_what = "empty" if value is None else f"{excerpt(value)}, {kind_of(value)}"
+        message = f"{name} is {is_what}; {needed(wanted)} is needed"
+        yield Misfit(codes.WRONG_TYPE, path, message, type_fix(value, wanted), value)
+    elif keyword == "enum":
+        words = [str(word) for word in wanted]
+        message = f"{name} is {excerpt(value)}, not {either(words)}"
+        yield Misfit(codes.NOT_A_CHOICE, path, message, _close(value, words), value)
+    elif keyword == "pattern":
+        form = rules.get("x-form", f"of the form {wanted}")
+        message = f"{name} is {excerpt(value)}, not {form}"
+        fix = module_fix(value) if path[-1:] == ("module",) else _close_form(path, value)
+        yield Misfit(codes.WRONG_FORM, path, message, fix, value)
+    elif keyword == "not" and "dependencies" in error.absolute_schema_path:
+        for key in (form["required"][0] for form in wanted["anyOf"]):
+            if key in value:
+                message = (
+                    f"{dotted((*path, key))} is for a claim that the chart makes, "
+                    f"{dotted((*path, 'claim'))} names one that exists"
+                )
+                fix = "keep one of them"
+                yield Misfit(codes.TWO_FORMS, (*path, key), message, fix, value[key], at_key=True)
+    else:
+        yield _out_of_range(str(keyword), wanted, path, name, value, error)
+
+
+_BOUNDS = {
+    "minimum": "at least {}",
+    "maximum": "at most {}",
+    "exclusiveMinimum": "more than {}",
+    "exclusiveMaximum": "less than {}",
+}
+_LENGTHS = {
+    "minLength": "at least {} characters",
+    "maxLength": "at most {} characters",
+    "minItems": "at least {} items",
+    "maxItems": "at most {} items",
+    "minProperties": "at least {} keys",
+}
+
+
+def _out_of_range(
+    keyword: str, wanted: Any, path: Pointer, name: str, value: Any, error: ValidationError
+) -> Misfit:
+    if keyword in _BOUNDS:
+        message = f"{name} is {excerpt(value)}; {_BOUNDS[keyword].format(wanted)} is needed"
+    elif keyword in _LENGTHS:
+        bound = _LENGTHS[keyword].format(wanted)
+        if path == ("name",) and keyword == "maxLength":
+            return _name_too_long(value, wanted)
+        if wanted == 1:
+            message = f"{name} is empty"
+        else:
+            message = f"{name} is {excerpt(value)}, {len(value)} long; {bound} are accepted"
+    elif keyword == "uniqueItems":
+        message = f"{name} names a thing twice: {excerpt(value)}"
+    else:
+        message = f"{name}: {error.message}"
+    return Misfit(codes.OUT_OF_RANGE, path, message, value=value)
+
+
+def _name_too_long(name: str, limit: int) -> Misfit:
+    longest = longest_derived_name(name)
+    message = (
+        f"name is {len(name)} characters long, at most {limit} leave room for the names made from "
+        f"it: {longest} would have {len(longest)} of at most {DNS_LABEL_LIMIT}"
+    )
+    return Misfit(codes.NAME_TOO_LONG, ("name",), message, f"shorten it to {limit}", name)
+
+
+def _unknown_key(path: Pointer, key: str, rules: dict[str, Any], schema: dict[str, Any]) -> Misfit:
+    known = list(rules.get("properties", {}))
+    message = f"unknown key '{key}'" + (f" in {dotted(path)}" if path else "")
+    fix = _close(key, known)
+    if not fix:
+        elsewhere = [p for p in _key_paths(schema) if p[-1] == key]
+        if elsewhere:
+            fix = f"did you mean {either(dotted(p) for p in elsewhere[:3])}?"
+        elif len(known) <= 8:
+            fix = f"known here: {', '.join(known)}"
+    return Misfit(codes.UNKNOWN_KEY, (*path, key), message, fix, at_key=True)
+
+
+def _key_paths(
+    schema: dict[str, Any], rules: dict[str, Any] | None = None, path: Pointer = ()
+) -> Iterator[Pointer]:
+    """Every key that the schema declares, as a path."""
+    rules = schema if rules is None else rules
+    if "$ref" in rules:
+        rules = schema["definitions"][rules["$ref"].rpartition("/")[2]]
+    for key, inner in rules.get("properties", {}).items():
+        yield (*path, key)
+        yield from _key_paths(schema, inner, (*path, key))
+
+
+def _close(value: Any, words: list[str]) -> str:
+    folded = {word.lower(): word for word in words}
+    close = get_close_matches(str(value).lower(), folded, n=1, cutoff=0.6)
+    return f"did you mean '{folded[close[0]]}'?" if close else ""
+
+
+def _close_form(path: Pointer, value: str) -> str:
+    if path == ("name",):
+        offer = "".join(c if c.isascii() and c.isalnum() else "-" for c in value.lower())
+        offer = offer.lstrip("-0123456789").rstrip("-")
+        return f"did you mean '{offer}'?" if offer else ""
+    return ""
+
+
+def _example(rules: dict[str, Any], key: str) -> str:
+    form = rules.get("properties", {}).get(key, {}).get("x-form", "")
+    if " as in " in form:
+        return f"add {key}: {form.rpartition(' as in ')[2]}"
+    inner = rules.get("properties", {}).get(key, {}).get("required")
+    return f"add {key}: with {', '.join(inner)}" if inner else f"add {key}: …"

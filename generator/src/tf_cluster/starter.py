@@ -1,0 +1,68 @@
+"""The params file that `tf-cluster init` writes: short, valid, and saying what else there is."""
+
+from pathlib import PurePath
+
+from tf_cluster.check import check
+from tf_cluster.exits import RefusedError
+from tf_cluster.names import NAME_LIMIT
+from tf_cluster.yaml_out import yaml_text
+
+_STARTER = """\
+# What to train and on what. Check it:        tf-cluster validate {file}
+# Train on this machine:                      tf-cluster run {file}
+# Values for the Helm chart tf-cluster:       tf-cluster generate {file} -o {name}.values.yaml
+name: {name}
+
+# small: 2 workers, 1 ps, one node. medium: 4 workers, 1 ps. large: 8 workers, 4 ps.
+preset: {preset}
+
+# The trainer image with your program in it; only a cluster needs it (`make image` builds one).
+image: registry.example.com/team/tf-cluster-trainer:0.1.0
+
+program:
+  # package.module:ClassName, a subclass of tf_cluster_trainer.Program
+  module: {module}
+
+train:
+  steps: 2000
+  # batchSize: 32               # examples a step, per worker
+  # optimizer: {{name: Adam, learningRate: 0.001}}
+  # checkpoint: {{seconds: 60, keep: 3}}
+
+# workers: 2                    # instead of the preset's number
+# ps: 1
+# resources:                    # of one task, by role: chief, worker, ps
+#   worker:
+#     requests: {{cpu: "1", memory: 2Gi}}
+#     limits: {{memory: 4Gi}}
+# flags:                        # your program's own settings: ctx.flags
+#   layers: 3
+# data: {{claim: my-data}}        # an existing claim at /data; or {{size: 20Gi, class: fast}}
+# log: {{size: 20Gi}}             # checkpoints, TensorBoard events, the model
+# run: {{id: "1"}}                # a new id trains afresh; the same id goes on from its checkpoint
+"""
+
+
+def starter_text(*, file: str, name: str, preset: str, module: str) -> str:
+    """A starter for these choices; not checked here."""
+    parts = {"file": file, "name": name, "preset": preset, "module": module}
+    return _STARTER.format(**{key: yaml_text(part).splitlines()[0] for key, part in parts.items()})
+
+
+def checked_starter(*, file: str, name: str | None, preset: str, module: str) -> str:
+    """A starter that is known to be valid. Raises RefusedError for a choice that is not."""
+    chosen = name_from(file) if name is None else name
+    text = starter_text(file=file, name=chosen, preset=preset, module=module)
+    findings = check(file, text.encode()).findings
+    if findings:
+        reasons = "; ".join(f.message + (f" ({f.fix})" if f.fix else "") for f in findings)
+        raise RefusedError(f"no params file written: {reasons}")
+    return text
+
+
+def name_from(file: str) -> str:
+    """A name for the training from the name of its file: digits.params.yaml is `digits`."""
+    stem = PurePath(file).name.partition(".")[0].lower()
+    letters = "".join(c if c.isascii() and c.isalnum() else "-" for c in stem)
+    name = letters.lstrip("-0123456789")[:NAME_LIMIT].rstrip("-")
+    return "training" if name in ("", "params") else name

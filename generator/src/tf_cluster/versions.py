@@ -1,0 +1,8 @@
+"""What this version of the tool reads and writes."""
+
+PARAMS_SCHEMA = "urn:tf-cluster:params:v1"
+"""`$id` of params.schema.json; its number changes when a valid file stops being valid."""
+
+CHART_NAME = "tf-cluster"
+CHART_RANGE = "0.1.x"
+"""Chart versions that read the values written here."""
