@@ -240,6 +240,7 @@ _NO = {"n", "N", "no", "No", "NO", "off", "Off", "OFF"}
 _NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 _INTEGER = re.compile(r"[-+]?(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_FRACTION = re.compile(r"\.[0-9](_?[0-9])*([eE][-+]?[0-9](_?[0-9])*)?")
 _LEADING_ZERO = re.compile(r"[-+]?0[0-9oO].*")  # 017 is 15, 0o17 is 15, 08 is 8
 
 
@@ -259,7 +260,9 @@ def scalar(text: str) -> Scalar:
 
 
 def _number(text: str) -> Scalar:
-    plain = text if text.startswith(".") else text.replace("_", "")
+    if text.startswith(".") and not _FRACTION.fullmatch(text):
+        return Scalar(text)
+    plain = text.replace("_", "")
     number: int | float
     if _INTEGER.fullmatch(plain):
         number = _integer(plain)
