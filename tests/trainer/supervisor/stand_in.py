@@ -3,109 +3,101 @@
     python stand_in.py <directory>
 
 It leaves <directory>/<task>.<n>.started (its pid) for its n-th start, and does what it finds:
-<task>.do holds one of `exit <code> <words>`, `save`, `finish`, `deaf`.
+<task>.do holds one of `exit <code> <words>`, `save <step>`, `finish`, `deaf`. It imports nothing of
+ours: it starts in no time, and it holds the supervisor to the protocol as it is written.
 """
 
-from __future__ import annotations
-
+import contextlib
 import json
 import os
+import select
 import signal
 import sys
-import threading
 import time
 from pathlib import Path
-from types import FrameType
-
-from tf_cluster_trainer import config as configuration
-from tf_cluster_trainer import protocol
 
 directory = Path(sys.argv[1])
-configured = configuration.load(os.environ)
-task = configured.task
-channel = protocol.Channel.of_child(os.environ)
-stopping = threading.Event()
+task = f"{os.environ['TF_CLUSTER_TASK_TYPE']}-{os.environ['TF_CLUSTER_TASK_INDEX']}"
+training = json.loads((Path(os.environ["TF_CLUSTER_CONFIG"]) / "training.json").read_text())
+control, answers = (int(number) for number in os.environ["TF_CLUSTER_CONTROL"].split(","))
+stopping: list[int] = []
+
+
+def tell(kind: str, **fields: object) -> None:
+    os.write(answers, (json.dumps({"kind": kind, **fields}) + "\n").encode())
 
 
 def note_start() -> None:
     number = 1
-    while (directory / f"{task.name}.{number}.started").exists():
+    while (directory / f"{task}.{number}.started").exists():
         number += 1
-    note = directory / f"{task.name}.{number}.started"
-    note.with_suffix(".tmp").write_text(f"{os.getpid()} {os.environ['TF_CLUSTER_EPOCH']}")
+    note = directory / f"{task}.{number}.started"
+    note.with_suffix(".tmp").write_text(str(os.getpid()))
     note.with_suffix(".tmp").rename(note)
 
 
 def order() -> list[str]:
-    path = directory / f"{task.name}.do"
-    try:
+    """What to do next; orders to exit and to go deaf are obeyed here."""
+    words: list[str] = []
+    with contextlib.suppress(FileNotFoundError):
+        path = directory / f"{task}.do"
         words = path.read_text().split(" ", 2)
         path.unlink()
-    except FileNotFoundError:
-        return []
+    if words[:1] == ["exit"]:
+        if len(words) > 2:
+            tell("Failure", message=words[2])
+        os._exit(int(words[1]))
+    if words == ["deaf"]:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
     return words
 
 
-def obey(words: list[str]) -> None:
-    if words[:1] == ["exit"]:
-        if len(words) > 2:
-            channel.send(protocol.Failure(words[2]))
-        os._exit(int(words[1]))
-    if words[:1] == ["deaf"]:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-
-
 def save(step: int) -> None:
-    checkpoint = configured.settings.run_dir / "checkpoints" / f"ckpt-{step}"
+    log, run = training["dirs"]["log"], training["run"]
+    checkpoint = Path(log) / run["name"] / run["id"] / "checkpoints" / f"ckpt-{step}"
     checkpoint.mkdir(parents=True, exist_ok=True)
     (checkpoint / "meta.json").write_text(json.dumps({"version": 1, "step": step}))
-    channel.send(protocol.Saved(step))
+    tell("Saved", step=step)
 
 
 def train() -> int:
-    channel.send(protocol.Ready())
-    waited = threading.Thread(target=lambda: next(channel.receive(), None), daemon=True)
-    waited.start()
-    while waited.is_alive():
-        waited.join(0.02)
-        obey(order())
-        if stopping.is_set():
+    tell("Ready")
+    while not select.select([control], [], [], 0.02)[0]:
+        order()
+        if stopping:
             return 42
-    step, total = 0, configured.settings.steps
-    channel.send(protocol.Placement({"weights": "/job:ps/replica:0/task:0"}))
-    channel.send(protocol.Phase("running", "training"))
+    assert json.loads(os.read(control, 1000)) == {"kind": "Go"}
+    step, total = 0, training["train"]["steps"]
+    tell("Placement", devices={"weights": "/job:ps/replica:0/task:0"})
+    tell("Phase", status="running", message="training")
     while step < total:
         words = order()
-        obey(words)
-        if words == ["save"]:
-            save(step)
+        if words[:1] == ["save"]:
+            save(int(words[1]))
         if words == ["finish"]:
             break
-        if stopping.is_set():
-            channel.send(protocol.Phase("saving", "saving"))
+        if stopping:
+            tell("Phase", status="saving", message="saving")
             save(step)
             return 42
         step += 1
-        channel.send(protocol.Progress(step, 50.0, 1.0 / step, {"0": step}))
+        tell("Progress", step=step, steps_per_second=50.0, loss=1.0 / step, workers={"0": step})
         time.sleep(0.02)
     save(total)
-    channel.send(protocol.Result(total, {"accuracy": 0.97}, "/export/1"))
+    tell("Result", step=total, metrics={"accuracy": 0.97}, export="/export/1")
     return 0
 
 
 def serve() -> int:
-    while (directory / f"{task.name}.hold").exists():
+    while (directory / f"{task}.hold").exists():
         time.sleep(0.02)
-    channel.send(protocol.Serving())
-    while not stopping.wait(0.02):
-        obey(order())
+    tell("Serving")
+    while not stopping:
+        order()
+        time.sleep(0.02)
     return 42
 
 
-def stop(number: int, frame: FrameType | None) -> None:
-    stopping.set()
-
-
-signal.signal(signal.SIGTERM, stop)
+signal.signal(signal.SIGTERM, lambda number, frame: stopping.append(number))
 note_start()
-sys.exit(train() if task.type == "chief" else serve())
+sys.exit(train() if task.startswith("chief") else serve())

@@ -16,16 +16,18 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import jsonschema
-
 from tf_cluster_trainer.supervisor.peers import NoAnswerError, ask
 
 Seen = TypeVar("Seen")
 STAND_IN = Path(__file__).with_name("stand_in.py")
 SCHEMAS = Path(__file__).parents[3] / "trainer/src/tf_cluster_trainer/schemas"
-PROGRAM = (
-    "import os, sys; from tf_cluster_trainer.supervisor.main import supervise; "
-    "sys.exit(supervise(os.environ, sys.argv[1:], 0.3))"
-)
+PROGRAM = """
+import os, sys
+from tf_cluster_trainer.supervisor.main import supervise
+from tf_cluster_trainer.supervisor.timing import Timing
+fast = Timing(renewal=0.3, grace=1, worker_poll=0.1, ps_poll=0.1, backoff=0.1, tick=0.1)
+sys.exit(supervise(os.environ, sys.argv[1:], fast))
+"""
 DEADLINE_SECONDS = 20.0
 
 

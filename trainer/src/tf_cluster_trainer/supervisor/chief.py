@@ -25,9 +25,7 @@ from .peers import Watch, peers_of
 from .report import Report
 from .saved_step import saved_step
 from .status_server import StatusServer
-
-GRACE_SECONDS = 10.0
-TICK_SECONDS = 0.5
+from .timing import Timing
 
 
 class Chief:
@@ -40,10 +38,10 @@ class Chief:
         environment: Mapping[str, str],
         inbox: Inbox,
         log: Log,
-        renewal_seconds: float,
+        timing: Timing,
     ) -> None:
         self._config = config
-        self._renewal_seconds = renewal_seconds
+        self._timing = timing
         self._settings = config.settings
         self._command = command
         self._environment = environment
@@ -120,7 +118,7 @@ class Chief:
 
     def _until_the_end(self) -> Outcome:
         while True:
-            event = self._inbox.next(TICK_SECONDS)
+            event = self._inbox.next(self._timing.tick)
             reap_orphans(self._child.pid if self._child else None)
             outcome = self._on(event)
             if outcome is not None:
@@ -166,10 +164,10 @@ class Chief:
             # As long as saving takes: the successor waits for it.
             self._end_child(self._superseded(f"attempt {standing.successor}"), grace=None)
         elif isinstance(standing, Superseded):
-            self._end_child(self._superseded(standing.message), grace=GRACE_SECONDS)
+            self._end_child(self._superseded(standing.message), grace=self._timing.grace)
         elif isinstance(standing, Lost):
             outcome = Outcome(exit_codes.FAILED, FAILED, standing.message)
-            self._end_child(outcome, grace=GRACE_SECONDS)
+            self._end_child(outcome, grace=self._timing.grace)
 
     def _superseded(self, by: str) -> Outcome:
         return Outcome(exit_codes.DONE, SUPERSEDED, f"superseded, nothing is left to do here: {by}")
@@ -265,7 +263,7 @@ class Chief:
         if waited >= deadline:
             words = f"given up {message} (peers.deadlineSeconds)"
             outcome = Outcome(exit_codes.PEERS_LOST, FAILED, words)
-            self._end_child(outcome, grace=GRACE_SECONDS)
+            self._end_child(outcome, grace=self._timing.grace)
             return
         self._wait(message)
         self._gate_log.say(tuple((one.peer.task, one.reason) for one in absent), message)
@@ -281,11 +279,11 @@ class Chief:
         contest = Contest(
             self._settings.run_dir,
             me,
-            period=self._renewal_seconds,
+            period=self._timing.renewal,
             clock=time.monotonic,
             say=self._log.say,
         )
-        return ContestThread(contest, self._renewal_seconds, self._inbox)
+        return ContestThread(contest, self._timing.renewal, self._inbox)
 
     def _begin(self) -> None:
         if self._child is None or self._watch is None:
@@ -294,7 +292,7 @@ class Chief:
             # The owner before may have reached the total while this one waited.
             outcome = self._at_total()
             if outcome is not None:
-                self._end_child(outcome, grace=GRACE_SECONDS)
+                self._end_child(outcome, grace=self._timing.grace)
                 return
         self._watch.stop()
         self._begun = True

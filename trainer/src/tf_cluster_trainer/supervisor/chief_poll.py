@@ -1,4 +1,4 @@
-"""A worker or ps looks at the chief, once a second, from a thread of its own."""
+"""A worker or ps looks at the chief, again and again, from a thread of its own."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from ..config import Config
 from .events import ChiefSeen, Inbox
 from .peers import NoAnswerError, ask
 from .progress_file import read_progress
-
-PERIOD_SECONDS = {"worker": 1.0, "ps": 0.5}
+from .timing import Timing
 
 
 class ChiefPoll:
     """Asks the chief's status port; a worker that gets no answer reads progress.json instead."""
 
-    def __init__(self, config: Config, inbox: Inbox) -> None:
+    def __init__(self, config: Config, inbox: Inbox, timing: Timing) -> None:
         task = config.task
         self._config = config
         self._inbox = inbox
+        self._period = timing.ps_poll if task.type == "ps" else timing.worker_poll
         self._address = config.cluster.status["chief"][0]
         names = {"task": task.name, "job": task.job_uid, "pod": task.pod_uid}
         self._path = f"/progress?{urlencode(names)}"
@@ -33,7 +33,7 @@ class ChiefPoll:
     def _run(self) -> None:
         while not self._stopped.is_set():
             self._inbox.put(self._look())
-            self._stopped.wait(PERIOD_SECONDS[self._config.task.type])
+            self._stopped.wait(self._period)
 
     def _look(self) -> ChiefSeen:
         try:

@@ -15,9 +15,10 @@ from .log import Log
 from .server_task import ServerTask
 from .status_server import PortTakenError
 from .tied import tie
+from .timing import Timing
 
-RENEWAL_SECONDS = 3.0
 CHILD_COMMAND = (sys.executable, "-m", "tf_cluster_trainer.child")
+REAL_TIMING = Timing()
 DIE_WITH_PARENT = "TF_CLUSTER_DIE_WITH_PARENT"
 
 
@@ -29,7 +30,7 @@ def main() -> None:
 def supervise(
     environment: Mapping[str, str],
     command: Sequence[str],
-    renewal_seconds: float = RENEWAL_SECONDS,
+    timing: Timing = REAL_TIMING,
 ) -> int:
     """Run one task to its end in the main thread; the exit code is docs/formats.md's."""
     inbox = Inbox()
@@ -44,8 +45,8 @@ def supervise(
     try:
         config = _checked(load(environment))
         if config.task.type == "chief":
-            return Chief(config, command, environment, inbox, log, renewal_seconds).run()
-        return ServerTask(config, command, environment, inbox, log).run()
+            return Chief(config, command, environment, inbox, log, timing).run()
+        return ServerTask(config, command, environment, inbox, log, timing).run()
     except (ConfigError, PortTakenError) as error:
         log.say(f"{error}\nfailed, exit code {exit_codes.CONFIG}")
         return exit_codes.CONFIG

@@ -18,12 +18,7 @@ from .final_state import ends
 from .log import Log
 from .report import first_document
 from .status_server import Board, Condition, StatusServer
-
-GRACE_SECONDS = 10.0
-TICK_SECONDS = 0.5
-FIRST_LOOK_SECONDS = 0.5
-STEADY_SECONDS = 30.0
-BACKOFF_SECONDS = (0.0, 1.0, 2.0, 4.0, 8.0)
+from .timing import Timing
 
 
 class ServerTask:
@@ -36,7 +31,9 @@ class ServerTask:
         environment: Mapping[str, str],
         inbox: Inbox,
         log: Log,
+        timing: Timing,
     ) -> None:
+        self._timing = timing
         self._config = config
         self._task = config.task
         self._command = command
@@ -60,10 +57,10 @@ class ServerTask:
     def run(self) -> int:
         """Do all of it. Raises PortTakenError before anything else is touched."""
         server = StatusServer(self._config, self._board)
-        poll = ChiefPoll(self._config, self._inbox)
+        poll = ChiefPoll(self._config, self._inbox, self._timing)
         try:
             # An attempt that is over needs no server: look before importing TensorFlow.
-            outcome = self._on(self._inbox.next(FIRST_LOOK_SECONDS))
+            outcome = self._on(self._inbox.next(self._timing.first_look))
             if outcome is None:
                 self._start_child()
                 outcome = self._until_the_end()
@@ -93,7 +90,7 @@ class ServerTask:
 
     def _until_the_end(self) -> Outcome:
         while True:
-            event = self._inbox.next(TICK_SECONDS)
+            event = self._inbox.next(self._timing.tick)
             reap_orphans(self._child.pid if self._child else None)
             outcome = self._on(event)
             if outcome is not None:
@@ -135,7 +132,7 @@ class ServerTask:
         """End the child, then this supervisor; the first reason stands."""
         if self._ending is None:
             self._ending = outcome
-            self._kill_at = time.monotonic() + GRACE_SECONDS
+            self._kill_at = time.monotonic() + self._timing.grace
             if self._child is not None:
                 self._child.terminate()
         return self._ending if self._child is None else None
@@ -151,12 +148,12 @@ class ServerTask:
         why = self._failure or f"the server process {how_it_ended(returncode)}"
         if returncode == exit_codes.CONFIG:
             return Outcome(exit_codes.CONFIG, FAILED, why)
-        if served is not None and time.monotonic() - served >= STEADY_SECONDS:
+        if served is not None and time.monotonic() - served >= self._timing.steady:
             self._budget.refill()
         if not self._budget.spend():
             message = f"given up after {self._budget.spent} restarts in a row; the last time: {why}"
             return Outcome(exit_codes.FAILED, FAILED, message)
-        delay = BACKOFF_SECONDS[min(self._budget.spent, len(BACKOFF_SECONDS)) - 1]
+        delay = _delay(self._budget.spent, self._timing.backoff)
         self._log.say(f"{why}; starting it again in {delay:g} s")
         self._start_at = time.monotonic() + delay
         self._show(status=STARTING, message=f"starting again: {why}")
@@ -193,3 +190,8 @@ class ServerTask:
         )
         serving = self._serving_since is not None
         self._board.show(self._document, Condition(serving, self._epoch, restarts))
+
+
+def _delay(restarts: int, backoff: float) -> float:
+    """Seconds before this restart in a row: 0, then 1, 2, 4, 8, 8 … times the backoff."""
+    return 0.0 if restarts <= 1 else backoff * float(2 ** min(restarts - 2, 3))

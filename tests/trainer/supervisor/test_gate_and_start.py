@@ -1,0 +1,138 @@
+"""Before the first step: configuration, ports, directories, peers."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+
+from .conftest import MakeWorld
+from .world import eventually
+
+
+def test_the_gate_names_the_missing_task_its_host_and_the_reason(make_world: MakeWorld) -> None:
+    world = make_world()
+    world.addresses["worker"] = ["worker-0.nowhere.invalid:8080"]
+    chief, _ = world.start("chief"), world.start("ps")
+
+    def message_of_the_gate() -> str | None:
+        message = str(chief.progress().get("message"))
+        return message if "does not resolve" in message and "1 of 2" in message else None
+
+    message = eventually(message_of_the_gate, "the gate's message")
+    assert re.fullmatch(
+        r"waiting for 1 of 2 tasks, \d+ s of 60 s: worker-0 \(worker-0.nowhere.invalid\): "
+        r"its name does not resolve \(no pod yet\?\)\. Look at: kubectl get pods",
+        message,
+    )
+    eventually(lambda: "worker-0.nowhere.invalid" in chief.said(), "the log says it too")
+
+
+def test_the_gate_does_not_take_another_attempts_server_for_its_own(make_world: MakeWorld) -> None:
+    mine, other = make_world(attempt="a1"), make_world(attempt="a2")
+    other.addresses["ps"] = mine.addresses["ps"]
+    chief, _, _ = mine.start("chief"), mine.start("worker"), other.start("ps")
+    eventually(
+        lambda: "serves another attempt (a2)" in chief.progress().get("message", ""), "message"
+    )
+    assert chief.progress()["status"] == "waiting"
+
+
+def test_the_gates_deadline_is_exit_43_and_names_who_is_missing(make_world: MakeWorld) -> None:
+    chief = make_world(deadline=1.0).start("chief")
+    assert chief.ends() == 43
+    assert "given up waiting for 2 of 2 tasks" in chief.said()
+    assert "peers.deadlineSeconds" in chief.said()
+
+
+def test_a_port_that_is_taken_is_exit_2_and_named(make_world: MakeWorld) -> None:
+    world = make_world()
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        port = listener.getsockname()[1]
+        world.addresses["worker"] = [f"127.0.0.1:{port}"]
+        worker = world.start("worker")
+        assert worker.ends() == 2
+    assert f"port {port} on 127.0.0.1 can't be had" in worker.said()
+    assert "worker-0's status server needs it" in worker.said()
+
+
+def test_a_log_directory_that_is_a_file_is_exit_2_with_the_values_to_set(
+    make_world: MakeWorld,
+) -> None:
+    world = make_world(final_seconds=0.1)
+    (world.directory / "log" / "digits").write_text("in the way")
+    chief = world.start("chief")
+    assert chief.ends() == 2
+    assert "security.podSecurityContext.fsGroup" in chief.said()
+    assert chief.starts() == 0
+
+
+def test_a_missing_data_directory_is_exit_2_and_every_worker_hears_it(
+    make_world: MakeWorld,
+) -> None:
+    world = make_world()
+    (world.directory / "data").rmdir()
+    chief, worker = world.start("chief"), world.start("worker")
+    assert (chief.ends(), worker.ends()) == (2, 0)
+    assert "the data directory" in chief.said()
+
+
+def test_a_run_that_is_at_its_total_ends_at_once_without_peers(make_world: MakeWorld) -> None:
+    world = make_world(steps=20, final_seconds=0.1)
+    whole = world.run_dir / "checkpoints" / "ckpt-20"
+    whole.mkdir(parents=True)
+    (whole / "meta.json").write_text(json.dumps({"version": 1, "step": 20}))
+    chief = world.start("chief")
+    assert chief.ends() == 0
+    assert "is at step 20 of 20 already: nothing to train" in chief.said()
+    assert chief.starts() == 0
+
+
+def test_a_second_start_of_a_finished_run_tells_its_result_again(make_world: MakeWorld) -> None:
+    world = make_world(steps=20)
+    chief, worker, _ = world.start_all()
+    assert (chief.ends(), worker.ends()) == (0, 0)
+    again = make_world(steps=20, attempt="a2")
+    again.addresses["ps"] = world.addresses["ps"]
+    chief = again.start("chief")
+    document = chief.until(status="done")
+    assert document["metrics"] == {"accuracy": 0.97}
+    assert document["export"] == "/export/1"
+    worker = again.start("worker")
+    assert (chief.ends(), worker.ends()) == (0, 0)
+    assert worker.starts() == 0
+
+
+def test_a_late_worker_reads_the_final_state_from_the_run_directory(make_world: MakeWorld) -> None:
+    world = make_world(steps=20, workers=2, final_seconds=0.5)
+    chief, first, _ = world.start_all()
+    second = world.start("worker", 1)
+    chief.until(status="running")
+    second.kill()
+    assert (chief.ends(), first.ends()) == (0, 0)
+    second = world.start("worker", 1)
+    assert second.ends() == 0
+    assert second.starts() == 1
+
+
+def test_a_worker_of_another_job_does_not_act_on_that_final_state(make_world: MakeWorld) -> None:
+    world = make_world(steps=20)
+    chief, worker, _ = world.start_all()
+    assert (chief.ends(), worker.ends()) == (0, 0)
+    world.jobs["worker"] = "another"
+    worker = world.start("worker")
+    eventually(lambda: worker.health().get("serving"), "it serves")
+
+
+def test_configuration_that_is_not_there_is_exit_2_and_named(make_world: MakeWorld) -> None:
+    chief = make_world().start("chief", TF_CLUSTER_CONFIG="/nowhere")
+    assert chief.ends() == 2
+    assert "/nowhere/cluster.json: No such file or directory" in chief.said()
+
+
+def test_a_task_without_a_job_uid_is_exit_2(make_world: MakeWorld) -> None:
+    chief = make_world().start("chief", TF_CLUSTER_JOB_UID="")
+    assert chief.ends() == 2
+    assert "TF_CLUSTER_JOB_UID is empty" in chief.said()

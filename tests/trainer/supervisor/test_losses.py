@@ -1,0 +1,161 @@
+"""Something is lost: who starts what again."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+from .conftest import MakeWorld
+from .world import Task, eventually
+
+
+def kill_child(task: Task, number: int = 1) -> None:
+    os.kill(task.child(number), signal.SIGKILL)
+
+
+def test_a_killed_chief_child_is_replaced_and_the_ps_starts_afresh(make_world: MakeWorld) -> None:
+    chief, worker, ps = make_world().start_all()
+    before = chief.until(status="running")["epoch"]
+    kill_child(chief)
+    after = chief.until(status="running", restarts=1)["epoch"]
+    assert after != before
+    assert ps.health()["epoch"] == after
+    assert (chief.starts(), ps.starts(), worker.starts()) == (2, 2, 1)
+
+
+def test_a_replaced_chief_pod_gets_a_ps_that_starts_afresh(make_world: MakeWorld) -> None:
+    world = make_world()
+    chief, worker, ps = world.start_all()
+    chief.until(status="running")
+    chief.kill()
+    chief = world.start("chief")
+    epoch = chief.until(status="running")["epoch"]
+    assert ps.health()["epoch"] == epoch
+    assert (ps.starts(), worker.starts()) == (2, 1)
+
+
+def test_a_lost_ps_restarts_once_and_so_does_the_chief(make_world: MakeWorld) -> None:
+    chief, _, ps = make_world().start_all()
+    first = chief.until(status="running")["epoch"]
+    kill_child(ps)
+    eventually(lambda: ps.health().get("restarts") == 1 and ps.health()["serving"], "ps serves")
+    # Its variables are lost: it must not pass for the server of the epoch that had them.
+    assert ps.health()["epoch"] is None
+    chief.do("exit 44 /job:ps/task:0 is gone")
+    second = chief.until(status="running", restarts=1)["epoch"]
+    assert second != first
+    assert ps.health()["epoch"] == second
+    assert (chief.starts(), ps.starts()) == (2, 2)
+
+
+def test_a_replaced_ps_pod_waits_for_the_chief_to_start_again(make_world: MakeWorld) -> None:
+    world = make_world()
+    chief, _, ps = world.start_all()
+    chief.until(status="running")
+    ps.kill()
+    ps = world.start("ps")
+    eventually(lambda: ps.health().get("serving"), "the new ps serves")
+    assert ps.health()["epoch"] is None
+    chief.do("exit 44 /job:ps/task:0 is gone")
+    epoch = chief.until(status="running", restarts=1)["epoch"]
+    assert ps.health()["epoch"] == epoch
+    assert ps.starts() == 2
+
+
+def test_chief_and_ps_lost_at_once_find_each_other_again(make_world: MakeWorld) -> None:
+    world = make_world()
+    chief, _, ps = world.start_all()
+    chief.until(status="running")
+    chief.kill()
+    ps.kill()
+    ps, chief = world.start("ps"), world.start("chief")
+    epoch = chief.until(status="running")["epoch"]
+    assert ps.health()["epoch"] == epoch
+
+
+def test_a_chief_lost_while_the_ps_still_starts_does_not_keep_the_gate_shut(
+    make_world: MakeWorld,
+) -> None:
+    world = make_world()
+    world.write()
+    hold = world.children / "ps-0.hold"
+    hold.touch()
+    chief, _, ps = world.start_all()
+    eventually(lambda: ps.health().get("epoch") is not None, "the ps adopts the epoch")
+    kill_child(chief)
+    chief.child(2)
+    hold.unlink()
+    epoch = chief.until(status="running", restarts=1)["epoch"]
+    assert ps.health()["epoch"] == epoch
+
+
+def test_a_ps_lost_before_the_start_does_not_keep_the_gate_shut(make_world: MakeWorld) -> None:
+    world = make_world()
+    chief, ps = world.start("chief"), world.start("ps")
+    eventually(lambda: ps.health().get("epoch") is not None, "the ps adopts the epoch")
+    kill_child(ps)
+    ps.child(2)
+    world.start("worker")
+    chief.until(status="running", restarts=0)
+
+
+def test_a_lost_worker_child_is_started_again_and_nobody_else_is(make_world: MakeWorld) -> None:
+    chief, worker, ps = make_world().start_all()
+    chief.until(status="running")
+    kill_child(worker)
+    eventually(lambda: worker.health().get("restarts") == 1 and worker.health()["serving"], "back")
+    chief.do("finish")
+    assert (chief.ends(), worker.ends()) == (0, 0)
+    assert (chief.starts(), worker.starts(), ps.starts()) == (1, 2, 1)
+
+
+def test_peers_lost_too_often_without_a_checkpoint_is_exit_43(make_world: MakeWorld) -> None:
+    chief, _, _ = make_world(restarts=2).start_all()
+    for restarts in range(3):
+        chief.until(status="running", restarts=restarts)
+        chief.do("exit 44 ps-0 is gone")
+    assert chief.ends() == 43
+    assert "given up after 2 restarts without a new checkpoint" in chief.said()
+
+
+def test_a_new_checkpoint_gives_all_restarts_back(make_world: MakeWorld) -> None:
+    chief, _, _ = make_world(restarts=1).start_all()
+    for restarts in range(3):
+        chief.until(status="running", restarts=restarts)
+        chief.do(f"save {100 + restarts}")
+        chief.until(checkpointStep=100 + restarts)
+        chief.do("exit 44 ps-0 is gone")
+    chief.until(status="running", restarts=3)
+
+
+def test_a_program_error_is_exit_2_and_ends_the_workers_at_once(make_world: MakeWorld) -> None:
+    chief, worker, _ = make_world().start_all()
+    chief.until(status="running")
+    chief.do("exit 2 program.py has no class Program")
+    assert (chief.ends(), worker.ends()) == (2, 0)
+    assert "program.py has no class Program" in chief.said()
+    assert chief.starts() == 1
+
+
+def test_a_bad_program_is_exit_2_without_waiting_for_peers(make_world: MakeWorld) -> None:
+    chief = make_world(final_seconds=0.1).start("chief")
+    chief.child(1)
+    chief.do("exit 2 No module named 'program'")
+    assert chief.ends() == 2
+
+
+def test_another_error_is_exit_1_and_left_to_the_job(make_world: MakeWorld) -> None:
+    chief, worker, _ = make_world().start_all()
+    chief.until(status="running")
+    chief.do("exit 1 something else")
+    assert chief.ends() == 1
+    assert chief.starts() == 1
+    assert worker.process.poll() is None
+
+
+def test_a_worker_that_can_not_be_kept_running_is_exit_1(make_world: MakeWorld) -> None:
+    worker = make_world(restarts=1).start("worker")
+    kill_child(worker, 1)
+    kill_child(worker, 2)
+    assert worker.ends() == 1
+    assert "given up after 1 restarts in a row" in worker.said()
