@@ -18,6 +18,7 @@ from .layout import Addresses, Layout, default_layout
 from .leftovers import leftovers
 from .start import lacking, plan, up
 from .stop import down
+from .volume import StaticVolume, create
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -57,6 +58,9 @@ def _carry_out(chosen: argparse.Namespace, layout: Layout, addresses: Addresses)
             version = chosen.version or trainer_version(REPOSITORY)
             wanted = TrainerImage(REPOSITORY, version, chosen.target)
             print(image(wanted, layout, chosen.load))
+        case "volume":
+            made = StaticVolume(chosen.name, chosen.uid, int(chosen.mode, 8), chosen.size)
+            print(create(made, layout, addresses))
         case "tools":
             for name in chosen.names or [one for tool in tools.TOOLS for one in tool.programs]:
                 print(tools.program(name, layout.cache))
@@ -85,6 +89,13 @@ def _parser() -> argparse.ArgumentParser:
         metavar="WHERE",
         help="kind:NAME or none; default: the test cluster, when it is up",
     )
+    volume = commands.add_parser(
+        "volume", help="make a static ReadWriteMany volume; prints its directory on the host"
+    )
+    volume.add_argument("name")
+    volume.add_argument("--uid", type=int, default=1000, help="owner of the directory")
+    volume.add_argument("--mode", default="770", help="of the directory, octal")
+    volume.add_argument("--size", default="10Gi", help="capacity that the volume claims to have")
     tool = commands.add_parser("tools", help="build Go programs into the cache, print their paths")
     tool.add_argument("names", nargs="*", metavar="NAME", help="helm, kubectl, ...; default: all")
     return parser

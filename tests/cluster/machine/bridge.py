@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+import socket
 
 from .commands import run, succeeds
 from .failure import MachineError
@@ -12,7 +12,7 @@ from .layout import Addresses
 
 def is_up(addresses: Addresses) -> bool:
     """Whether the bridge exists and bears the node's address."""
-    if not _exists(addresses.bridge):
+    if not exists(addresses.bridge):
         return False
     return f" {addresses.node}/" in run(["ip", "-o", "-4", "address", "show", addresses.bridge])
 
@@ -27,7 +27,7 @@ def create(addresses: Addresses) -> None:
             f"another interface of this machine has the address {addresses.node} already: "
             "is another Kubernetes with the pod network 10.244.0.0/24 running here?"
         )
-    if not _exists(addresses.bridge):
+    if not exists(addresses.bridge):
         run(["ip", "link", "add", addresses.bridge, "type", "bridge"])
     length = addresses.pods.split("/")[1]
     run(["ip", "address", "add", f"{addresses.node}/{length}", "dev", addresses.bridge])
@@ -36,7 +36,7 @@ def create(addresses: Addresses) -> None:
 
 def remove(addresses: Addresses) -> None:
     """Remove the bridge and the host ends of the pods' cables that hang on it."""
-    if not _exists(addresses.bridge):
+    if not exists(addresses.bridge):
         return
     shown = run(["ip", "-json", "link", "show", "master", addresses.bridge])
     for link in json.loads(shown or "[]"):
@@ -46,5 +46,6 @@ def remove(addresses: Addresses) -> None:
     run(["ip", "link", "delete", addresses.bridge])
 
 
-def _exists(name: str) -> bool:
-    return Path("/sys/class/net", name).exists()
+def exists(name: str) -> bool:
+    """Whether this network namespace has an interface of that name (/sys may show another's)."""
+    return name in {known for _, known in socket.if_nameindex()}

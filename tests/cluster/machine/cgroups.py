@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from .layout import CGROUP
+from .layout import Layout
 
 
 def hierarchies(mounts: str) -> list[tuple[Path, str]]:
@@ -18,24 +18,24 @@ def hierarchies(mounts: str) -> list[tuple[Path, str]]:
     return [(Path(field[1]), field[2]) for field in fields if field[2] in ("cgroup", "cgroup2")]
 
 
-def create() -> None:
+def create(layout: Layout) -> None:
     """Make the group everywhere; the kubelet refuses to start below one that is not there."""
     for mount, version in hierarchies(Path("/proc/mounts").read_text()):
         if version == "cgroup2":
             _delegate(mount)
-        (mount / CGROUP).mkdir(exist_ok=True)
+        (mount / layout.name).mkdir(exist_ok=True)
 
 
-def groups() -> list[Path]:
+def groups(layout: Layout) -> list[Path]:
     """The group's folders, one per hierarchy, that exist now."""
     mounts = hierarchies(Path("/proc/mounts").read_text())
-    return [mount / CGROUP for mount, _ in mounts if (mount / CGROUP).exists()]
+    return [mount / layout.name for mount, _ in mounts if (mount / layout.name).exists()]
 
 
-def end_all_in_them() -> None:
+def end_all_in_them(layout: Layout) -> None:
     """Kill whatever runs in the group: pods' processes, and nothing else can be in there."""
     deadline = time.monotonic() + 20
-    while pids := set(_members()):
+    while pids := set(_members(layout)):
         for pid in pids:
             try:
                 os.kill(pid, signal.SIGKILL)
@@ -46,16 +46,16 @@ def end_all_in_them() -> None:
         time.sleep(0.05)
 
 
-def remove() -> None:
+def remove(layout: Layout) -> None:
     """Remove the group's folders, children first."""
     deadline = time.monotonic() + 10
-    for group in groups():
+    for group in groups(layout):
         for folder, _, _ in list(os.walk(group, topdown=False)):
             _remove_folder(Path(folder), deadline)
 
 
-def _members() -> Iterator[int]:
-    for group in groups():
+def _members(layout: Layout) -> Iterator[int]:
+    for group in groups(layout):
         for folder, _, _ in os.walk(group):
             try:
                 yield from map(int, (Path(folder) / "cgroup.procs").read_text().split())

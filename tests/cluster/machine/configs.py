@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import yaml
 
-from .layout import CGROUP, NODE, Addresses, Layout
+from .layout import NODE, Addresses, Layout
 
 CNI_NETWORK = "tf-cluster-test"
 REGISTRY = "localhost/tf-cluster-test"
@@ -18,7 +18,7 @@ BUSYBOX_IMAGE = f"{REGISTRY}/busybox:1"
 
 
 def kubeconfig(
-    server: str, *, authority: bytes, certificate: bytes, key: bytes, context: str = CGROUP
+    server: str, *, authority: bytes, certificate: bytes, key: bytes, context: str = NODE
 ) -> str:
     """A kubeconfig with everything inside, so that it can be copied anywhere on this machine."""
 
@@ -129,7 +129,7 @@ def kubelet(layout: Layout, addresses: Addresses) -> str:
             "tlsPrivateKeyFile": f"{layout.pki}/kubelet.key",
             "containerRuntimeEndpoint": f"unix://{layout.containerd_socket}",
             "cgroupDriver": "cgroupfs",
-            "cgroupRoot": f"/{CGROUP}",
+            "cgroupRoot": f"/{layout.name}",
             "failCgroupV1": False,
             "failSwapOn": False,
             "oomScoreAdj": 0,

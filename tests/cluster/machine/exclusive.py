@@ -11,13 +11,14 @@ from .layout import Layout
 
 
 @contextmanager
-def exclusively(layout: Layout, what: str = "machine") -> Iterator[None]:
+def exclusively(layout: Layout, what: str = "") -> Iterator[None]:
     """Hold the lock of that name; the kernel lets go of it if this process dies."""
     layout.cache.mkdir(parents=True, exist_ok=True)
-    with (layout.cache / f"{what}.lock").open("w") as lock:
+    name = what or layout.name
+    with (layout.cache / f"{name}.lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            print(f"waiting for another command that works on the {what}", file=sys.stderr)
+            print(f"waiting for another command that works on {name}", file=sys.stderr)
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield

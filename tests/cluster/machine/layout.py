@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 NODE = "tf-cluster-test"
-CGROUP = "tf-cluster-test"
+STATE_VARIABLE = "TF_CLUSTER_TEST_STATE"
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,11 @@ class Layout:
 
     state: Path
     cache: Path
+
+    @property
+    def name(self) -> str:
+        """Two machines with different names and network namespaces don't see each other."""
+        return self.state.name
 
     @property
     def logs(self) -> Path:
@@ -80,6 +85,7 @@ class Addresses:
 
 
 def default_layout(environment: Mapping[str, str] = os.environ) -> Layout:
-    """The layout every command uses; XDG_CACHE_HOME moves the cache."""
+    """The layout every command uses; variables move the cache and the state."""
     caches = environment.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Layout(state=Path("/var/lib/tf-cluster-test"), cache=Path(caches) / "tf-cluster")
+    state = environment.get(STATE_VARIABLE) or "/var/lib/tf-cluster-test"
+    return Layout(state=Path(state), cache=Path(caches) / "tf-cluster")

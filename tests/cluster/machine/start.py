@@ -107,7 +107,7 @@ def _start(wanted: Plan) -> None:
     sysctls.note(layout.state / "sysctls.json")
     bridge.create(wanted.addresses)
     sysctls.prepare()
-    cgroups.create()
+    cgroups.create(layout)
     pki.create(layout.pki, wanted.addresses)
     node_files.write(wanted.files, layout, wanted.addresses)
     _run_components(wanted)

@@ -33,12 +33,12 @@ def tear_down(layout: Layout, addresses: Addresses) -> None:
     """The same without the lock and the words. The kubelet goes first: it would start pods anew."""
     processes.end(layout, only="kubelet")
     processes.end(layout)
-    cgroups.end_all_in_them()
+    cgroups.end_all_in_them(layout)
     processes.end(layout)
     mounts.remove(layout.state)
     bridge.remove(addresses)
     firewall.remove()
-    cgroups.remove()
+    cgroups.remove(layout)
     runtime_files.remove(layout)
     sysctls.restore(layout.state / "sysctls.json")
     if layout.state.exists():

@@ -1,0 +1,65 @@
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.machine.failure import MachineError
+from tests.cluster.machine.image_inputs import TrainerImage, copied, key, trainer_version
+
+_DOCKERFILE = """\
+ARG BASE=python
+FROM ${BASE} AS wheels
+COPY locks/build.txt \\
+     locks/other.txt /build/
+COPY --chown=1:1 trainer /build/trainer
+FROM wheels AS cpu
+COPY --from=wheels /wheels /wheels
+"""
+
+
+@pytest.fixture
+def image(tmp_path: Path) -> TrainerImage:
+    for folder in ("trainer/src", "locks", "docs"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "trainer/Dockerfile").write_text(_DOCKERFILE)
+    (tmp_path / "trainer/pyproject.toml").write_text('[project]\nversion = "1.2.3"\n')
+    (tmp_path / "trainer/src/loop.py").write_text("")
+    (tmp_path / "locks/build.txt").write_text("")
+    (tmp_path / "docs/page.md").write_text("")
+    return TrainerImage(tmp_path, "1.2.3")
+
+
+def test_the_inputs_are_what_the_dockerfile_copies_from_the_context() -> None:
+    assert copied(_DOCKERFILE) == ["locks/build.txt", "locks/other.txt", "trainer"]
+
+
+@pytest.mark.parametrize("file", ["trainer/src/loop.py", "locks/build.txt", "trainer/Dockerfile"])
+def test_a_changed_input_changes_the_key(image: TrainerImage, file: str) -> None:
+    before = key(image, ())
+    path = image.context / file
+    path.write_text(path.read_text() + "\n# changed\n")
+    assert key(image, ()) != before
+
+
+def test_byte_code_and_files_that_are_not_copied_do_not_change_it(image: TrainerImage) -> None:
+    before = key(image, ())
+    (image.context / "docs/page.md").write_text("changed")
+    cached = image.context / "trainer/src/__pycache__"
+    cached.mkdir()
+    (cached / "loop.pyc").write_bytes(b"x")
+    assert key(image, ()) == before
+
+
+def test_target_and_base_change_it(image: TrainerImage) -> None:
+    assert key(replace(image, target="gpu"), ()) != key(image, ())
+    assert key(image, ("another base",)) != key(image, ())
+
+
+def test_the_version_is_read_from_the_trainer(image: TrainerImage) -> None:
+    assert trainer_version(image.context) == "1.2.3"
+
+
+def test_a_trainer_without_a_version_is_refused(image: TrainerImage) -> None:
+    (image.context / "trainer/pyproject.toml").write_text("[project]\n")
+    with pytest.raises(MachineError, match="names no version; pass --version"):
+        trainer_version(image.context)

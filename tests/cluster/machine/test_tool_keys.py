@@ -1,0 +1,75 @@
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.machine import tools
+from tests.cluster.machine.failure import MachineError
+
+
+def _module(folder: Path) -> Path:
+    folder.mkdir(exist_ok=True)
+    (folder / "go.mod").write_text("module example\n")
+    (folder / "go.sum").write_text("")
+    return folder
+
+
+def test_the_same_module_has_the_same_key_in_another_clone(tmp_path: Path) -> None:
+    tool = tools.named("helm")
+    assert tools.key(tool, _module(tmp_path / "a")) == tools.key(tool, _module(tmp_path / "b"))
+
+
+def test_a_changed_sum_file_changes_the_key(tmp_path: Path) -> None:
+    module = _module(tmp_path / "module")
+    before = tools.key(tools.named("helm"), module)
+    (module / "go.sum").write_text("another\n")
+    assert tools.key(tools.named("helm"), module) != before
+
+
+def test_changed_flags_change_the_key(tmp_path: Path) -> None:
+    module, tool = _module(tmp_path / "module"), tools.named("helm")
+    assert tools.key(replace(tool, ldflags="-s"), module) != tools.key(tool, module)
+
+
+def test_another_processor_has_another_key(tmp_path: Path) -> None:
+    module, tool = _module(tmp_path / "module"), tools.named("helm")
+    assert tools.key(tool, module, "x86_64") != tools.key(tool, module, "aarch64")
+
+
+def test_a_tool_is_found_by_each_program_it_builds() -> None:
+    assert tools.named("kubectl") is tools.named("kubelet") is tools.named("kubernetes")
+
+
+def test_an_unknown_tool_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(MachineError, match=r"no tool is called 'kubctl'.*kubectl"):
+        tools.named("kubctl")
+
+
+@pytest.mark.parametrize("tool", tools.TOOLS, ids=lambda tool: tool.name)
+def test_every_tool_has_a_module_that_pins_what_it_builds(tool: tools.Tool) -> None:
+    module = tools.MODULES / tool.name
+    source = "".join(file.read_text() for file in module.glob("*.go"))
+    assert (module / "go.mod").exists()
+    for package in tool.packages:
+        assert package == "." or f'"{package}"' in source
+
+
+def test_the_kubernetes_module_requires_the_version_that_the_programs_report() -> None:
+    text = (tools.MODULES / "kubernetes" / "go.mod").read_text()
+    assert f"k8s.io/kubernetes v{tools.KUBERNETES_VERSION}\n" in text
+
+
+def test_a_built_tool_is_not_built_again(tmp_path: Path) -> None:
+    tool = tools.named("helm")
+    home = tools.folder(tool, tmp_path)
+    home.mkdir(parents=True)
+    (home / "helm").touch()
+    assert tools.program("helm", tmp_path) == home / "helm"
+
+
+def test_without_go_the_message_says_which_version_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(MachineError, match=r"Go is not installed.*Go 1\.26"):
+        tools.program("helm", tmp_path)
