@@ -43,7 +43,8 @@ def _carry_out(chosen: argparse.Namespace, layout: Layout, addresses: Addresses)
         case "down":
             down(layout, addresses)
         case "status":
-            missing = lacking(plan(layout, addresses))
+            there = layout.state.exists()
+            missing = lacking(plan(layout, addresses)) if there else ["it was not started"]
             print("\n".join(missing) or f"up: {addresses.api}")
             return 1 if missing else 0
         case "kubeconfig":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,6 +21,7 @@ def run(
 ) -> str:
     """Run to the end and return stdout; raise MachineError with the output when it fails."""
     words = [str(word) for word in command]
+    words[0] = which(words[0]) or words[0]
     try:
         done = subprocess.run(
             words,
@@ -41,7 +44,21 @@ def run(
     return done.stdout
 
 
+def which(program: str) -> str | None:
+    """The program's path, or None where it is not installed."""
+    return shutil.which(program, path=_search_path())
+
+
 def succeeds(command: Sequence[str | Path]) -> bool:
     """Whether the command exits 0; its output is dropped."""
     words = [str(word) for word in command]
-    return subprocess.run(words, capture_output=True, check=False).returncode == 0
+    words[0] = which(words[0]) or words[0]
+    try:
+        return subprocess.run(words, capture_output=True, check=False).returncode == 0
+    except FileNotFoundError:
+        return False
+
+
+def _search_path() -> str:
+    """PATH, and the folders of the administrator's programs, which `su` and cron leave out."""
+    return os.pathsep.join([os.environ.get("PATH", ""), "/usr/local/sbin", "/usr/sbin", "/sbin"])

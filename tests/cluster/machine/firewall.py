@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .commands import run, succeeds
+from .commands import run, succeeds, which
 
 _CHAIN = re.compile(r"^:((?:KUBE-|CNI-)\S+) ")
 _RULE = re.compile(r"^-A (?!KUBE-|CNI-).*(?:-[jg] (?:KUBE-|CNI-)|--comment \"KUBE-ROUTER )")
@@ -55,8 +55,11 @@ def remove() -> None:
 
 
 def _families() -> list[str]:
-    return [name for name in ("iptables-save", "ip6tables-save") if succeeds([name])]
+    return [
+        name for name in ("iptables-save", "ip6tables-save") if which(name) and succeeds([name])
+    ]
 
 
 def _sets() -> list[str]:
-    return [name for name in run(["ipset", "list", "-n"]).split() if _SETS.match(name)]
+    listed = run(["ipset", "list", "-n"]) if which("ipset") else ""
+    return [name for name in listed.split() if _SETS.match(name)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import platform
-import shutil
 import sys
 import time
 from dataclasses import asdict, dataclass
@@ -149,4 +148,4 @@ def _say_what_to_push(command: str) -> None:
 
 
 def _docker_answers() -> bool:
-    return shutil.which("docker") is not None and succeeds(["docker", "info"])
+    return succeeds(["docker", "info"])

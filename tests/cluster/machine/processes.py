@@ -41,7 +41,6 @@ def start(component: Component, layout: Layout) -> None:
     environment = {
         "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
         "HOME": str(layout.state),
-        "NO_PROXY": "*",
         MARK: str(layout.state),
         NAME: component.name,
     }

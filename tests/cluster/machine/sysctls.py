@@ -10,9 +10,13 @@ TOUCHED = (
     "net/ipv4/ip_forward",
     "net/ipv4/conf/all/route_localnet",
     "net/bridge/bridge-nf-call-iptables",
+    "net/bridge/bridge-nf-call-ip6tables",
+    "kernel/keys/root_maxbytes",
+    "kernel/keys/root_maxkeys",
     "kernel/panic",
     "kernel/panic_on_oops",
     "vm/overcommit_memory",
+    "vm/panic_on_oom",
 )
 
 

@@ -12,7 +12,7 @@ import sys
 import textwrap
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -31,6 +31,7 @@ class Machine:
     """Runs the command line, and kubectl, inside the namespace."""
 
     layout: Layout
+    pristine: str = ""
 
     @property
     def inside(self) -> list[str]:
@@ -76,15 +77,19 @@ class Machine:
         }
 
     def network(self) -> str:
-        """Interfaces, packet rules and sets of the namespace."""
-        shown = [["ip", "-br", "link"], ["iptables-save"], ["ip6tables-save"], ["ipset", "list"]]
-        text = "".join(
-            subprocess.run([*self.inside, *one], capture_output=True, text=True).stdout
+        """Interfaces, packet rules, sets and kernel settings of the namespace."""
+        shown = (
+            "ip -br link",
+            "iptables-save | grep -e ^-A",
+            "ip6tables-save | grep -e ^-A",
+            "ipset list -n",
+            "grep -rs . /proc/sys/net/ipv4/ip_forward /proc/sys/net/ipv4/conf/all",
+            "grep -rs . /proc/sys/net/bridge",
+        )
+        return "".join(
+            subprocess.run([*self.inside, "sh", "-c", one], capture_output=True, text=True).stdout
             for one in shown
         )
-        rules = [line for line in text.splitlines() if line.startswith(("-A", "*", "Name", "lo"))]
-        # An empty table that was once looked at is listed from then on.
-        return "\n".join(line for line in rules if not line.startswith("*"))
 
 
 @pytest.fixture(scope="module")
@@ -93,12 +98,14 @@ def machine() -> Iterator[Machine]:
         if os.environ.get("CI") == "true":
             pytest.fail("the life cycle of the test cluster can only be tested as root")
         pytest.skip("only root can start a test cluster")
+    if os.environ.get("KUBECONFIG", "") not in ("", str(default_layout().kubeconfig)):
+        pytest.skip("KUBECONFIG names another cluster: nothing is started on this machine")
     made = Machine(Layout(Path("/var/lib/tf-cluster-cycle"), default_layout().cache))
     _remove_namespace(made)
     subprocess.run(["ip", "netns", "add", NAMESPACE], check=True)
     subprocess.run([*made.inside, "ip", "link", "set", "lo", "up"], check=True)
     try:
-        yield made
+        yield replace(made, pristine=made.network())
     finally:
         _remove_namespace(made)
 
@@ -207,7 +214,6 @@ def test_a_component_that_ends_is_named_with_the_end_of_its_log(machine: Machine
 
 def test_down_leaves_nothing(machine: Machine) -> None:
     machine("down")
-    before = machine.network()
     up = machine("up")
     assert up.returncode == 0, up.stderr
     found = machine("check")
@@ -216,7 +222,7 @@ def test_down_leaves_nothing(machine: Machine) -> None:
     assert done.returncode == 0, done.stderr
     after = machine("check")
     assert (after.returncode, after.stdout) == (0, "")
-    assert machine.network() == before
+    assert machine.network() == machine.pristine
     assert not machine.layout.state.exists()
 
 
@@ -310,7 +316,7 @@ spec:
   podSelector: {matchLabels: {who: server}}
   ingress: [{from: [{podSelector: {matchLabels: {who: friend}}}]}]
 """
-_SERVER = _pod("server", command="nc -lk -p 2222 -e /bin/true", label="server")
+_SERVER = _pod("server", command="nc -ll -p 2222 -e /bin/true", label="server")
 _SQUATTER = """\
 import socket, sys, time
 host, port = sys.argv[1].split(":")
