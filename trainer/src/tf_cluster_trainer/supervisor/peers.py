@@ -39,7 +39,9 @@ def ask(address: str, path: str, timeout: float = TIMEOUT_SECONDS) -> dict[str, 
         raise NoAnswerError("refuses connections (not started yet, or gone)") from None
     except TimeoutError:
         raise NoAnswerError(f"no answer within {timeout:g} s") from None
-    except (OSError, http.client.HTTPException) as error:
+    except (ConnectionError, http.client.HTTPException):
+        raise NoAnswerError("hung up without an answer (just starting, or ending)") from None
+    except OSError as error:
         raise NoAnswerError(getattr(error, "strerror", None) or repr(error)) from None
     except ValueError:
         raise NoAnswerError(f"something else answers at {address} (not JSON)") from None

@@ -1,0 +1,207 @@
+"""One writer a run, step by step with a clock of the test's own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+from tf_cluster_trainer import owner as files
+from tf_cluster_trainer.owner import Owner, owns
+from tf_cluster_trainer.supervisor.contest import (
+    Candidate,
+    Contest,
+    Lost,
+    Owning,
+    Superseded,
+)
+
+PERIOD = 3.0
+
+
+@dataclass
+class Table:
+    """Chiefs around one run directory and one clock."""
+
+    run_dir: Path
+    now: float = 0.0
+    said: list[str] = field(default_factory=list)
+
+    def chief(self, job: str, pod: str = "") -> Contest:
+        return Contest(
+            self.run_dir,
+            Owner(job, pod or f"{job}-pod", f"attempt-of-{job}"),
+            period=PERIOD,
+            clock=lambda: self.now,
+            say=self.said.append,
+        )
+
+    def on_disk(self) -> Owner:
+        owner = files.read_owner(self.run_dir)
+        assert owner is not None
+        return owner
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Table:
+    return Table(tmp_path)
+
+
+def test_the_first_chief_owns_the_run_at_once(table: Table) -> None:
+    assert table.chief("a").step() == Owning(successor=None)
+    assert owns(table.run_dir, "a", "a-pod")
+    assert not owns(table.run_dir, "a", "another-pod")
+
+
+def test_of_two_that_create_the_file_one_owns(table: Table) -> None:
+    assert files.create_owner(table.run_dir, Owner("a", "a-pod", "x"))
+    assert not files.create_owner(table.run_dir, Owner("b", "b-pod", "y"))
+    assert table.on_disk().job_uid == "a"
+    assert not list(table.run_dir.glob(".*.tmp"))
+
+
+def test_every_step_of_the_owner_renews(table: Table) -> None:
+    chief = table.chief("a")
+    chief.step()
+    before = table.on_disk().counter
+    chief.step()
+    assert table.on_disk().counter == before + 1
+
+
+def test_a_new_pod_of_the_same_job_takes_over_at_once(table: Table) -> None:
+    old = table.chief("a", "first")
+    old.step()
+    assert isinstance(table.chief("a", "second").step(), Owning)
+    standing = old.step()
+    assert standing == Lost("another pod of this Job has taken the run over")
+    assert table.on_disk().pod_uid == "second"
+
+
+def test_a_later_job_waits_while_the_owner_renews(table: Table) -> None:
+    old, new = table.chief("a"), table.chief("b")
+    old.step()
+    for _ in range(10):
+        assert isinstance(new.step(), Candidate)
+        table.now += PERIOD
+        assert old.step() == Owning(successor="attempt-of-b")
+
+
+def test_a_later_job_takes_over_as_soon_as_the_owner_releases(table: Table) -> None:
+    old, new = table.chief("a"), table.chief("b")
+    old.step()
+    new.step()
+    old.release(superseded=True)
+    assert isinstance(new.step(), Owning)
+    assert table.on_disk().superseded == ("a",)
+    assert isinstance(table.chief("a", "again").step(), Superseded)
+
+
+def test_a_later_job_takes_over_when_the_counter_stood_still_for_three_periods(
+    table: Table,
+) -> None:
+    old, new = table.chief("a"), table.chief("b")
+    old.step()
+    assert isinstance(new.step(), Candidate)
+    table.now += 3 * PERIOD - 0.1
+    assert isinstance(new.step(), Candidate)
+    table.now += 0.2
+    assert isinstance(new.step(), Owning)
+    assert old.step() == Superseded("attempt attempt-of-b has taken the run over")
+
+
+def test_an_owner_that_lost_writes_nothing_more(table: Table) -> None:
+    old, new = table.chief("a"), table.chief("b")
+    old.step()
+    new.step()
+    table.now += 4 * PERIOD
+    new.step()
+    before = table.on_disk()
+    old.step()
+    old.release(superseded=True)
+    assert table.on_disk() == before
+
+
+def test_the_last_posted_candidate_wins_and_the_one_before_ends(table: Table) -> None:
+    owner, second, third = table.chief("a"), table.chief("b"), table.chief("c")
+    owner.step()
+    second.step()
+    third.step()
+    assert isinstance(second.step(), Superseded)
+    # A new pod of the second must not push the third aside.
+    assert isinstance(table.chief("b", "again").step(), Superseded)
+    owner.release(superseded=True)
+    assert isinstance(third.step(), Owning)
+    assert set(table.on_disk().superseded) == {"a", "b"}
+
+
+def test_a_new_pod_of_the_waiting_candidate_goes_on_waiting(table: Table) -> None:
+    owner = table.chief("a")
+    owner.step()
+    table.chief("b", "first").step()
+    again = table.chief("b", "second")
+    assert isinstance(again.step(), Candidate)
+    owner.release(superseded=True)
+    assert isinstance(again.step(), Owning)
+
+
+def test_a_finished_run_is_taken_over_without_waiting(table: Table) -> None:
+    done = table.chief("a")
+    done.step()
+    done.release(superseded=False)
+    assert isinstance(table.chief("b").step(), Owning)
+
+
+def test_an_old_successor_file_does_not_end_its_own_writer(table: Table) -> None:
+    old, new = table.chief("a"), table.chief("b")
+    old.step()
+    new.step()
+    old.release(superseded=True)
+    new.step()
+    assert new.step() == Owning(successor=None)
+
+
+def test_a_corrupt_owner_file_is_replaced_only_when_nobody_keeps_it(table: Table) -> None:
+    (table.run_dir / files.OWNER_FILE).write_text('{"jobUid": ')
+    chief = table.chief("a")
+    standing = chief.step()
+    assert isinstance(standing, Candidate)
+    assert "owner.json: not JSON" in standing.message
+    table.now += 3 * PERIOD + 0.1
+    assert isinstance(chief.step(), Owning)
+    assert any("replacing an owner file that nobody keeps" in said for said in table.said)
+
+
+def test_a_removed_owner_file_is_not_another_attempts_doing(table: Table) -> None:
+    chief = table.chief("a")
+    chief.step()
+    (table.run_dir / files.OWNER_FILE).unlink()
+    standing = chief.step()
+    assert isinstance(standing, Lost)
+    assert "was the run removed?" in standing.message
+
+
+def test_a_disk_that_stumbles_does_not_end_the_owner(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chief = table.chief("a")
+    chief.step()
+
+    def full(run_dir: Path, owner: Owner) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "replace_owner", full)
+        assert chief.step() == Owning(successor=None)
+        assert chief.step() == Owning(successor=None)
+    assert sum("No space left" in said for said in table.said) == 1
+    assert chief.step() == Owning(successor=None)
+
+
+def test_of_two_that_replace_at_once_only_the_last_goes_on(table: Table) -> None:
+    owner, candidate = table.chief("a"), table.chief("b")
+    owner.step()
+    candidate.step()
+    owner.release(superseded=True)
+    candidate.step()
+    files.replace_owner(table.run_dir, replace(table.on_disk(), job_uid="c", pod_uid="c-pod"))
+    assert isinstance(candidate.step(), Superseded)

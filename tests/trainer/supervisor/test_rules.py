@@ -1,0 +1,165 @@
+"""The plain functions: final states, the gate, the pace, the steps saved, the document."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import jsonschema
+import pytest
+from tf_cluster_trainer.supervisor import gate
+from tf_cluster_trainer.supervisor.child_process import how_it_ended
+from tf_cluster_trainer.supervisor.document import Document, as_bytes
+from tf_cluster_trainer.supervisor.final_state import ends
+from tf_cluster_trainer.supervisor.gate_log import GateLog
+from tf_cluster_trainer.supervisor.metrics import text
+from tf_cluster_trainer.supervisor.pace import Pace
+from tf_cluster_trainer.supervisor.peers import NOT_ASKED, Health, Peer
+from tf_cluster_trainer.supervisor.progress_file import ProgressFile
+from tf_cluster_trainer.supervisor.saved_step import saved_step
+
+from .world import SCHEMAS
+
+DOCUMENT = Document(attempt="a1", start=1.0, total=2000, batch_size=64)
+
+
+@pytest.mark.parametrize(
+    ("worker", "from_file", "acts"),
+    [
+        ("mine", False, True),
+        ("mine", True, True),
+        ("another", False, False),
+        ("another", True, False),
+        (None, False, True),
+        (None, True, False),
+    ],
+)
+def test_a_worker_acts_on_its_own_attempts_final_state(
+    worker: str | None, from_file: bool, acts: bool
+) -> None:
+    document = {"final": True, "attempt": "a1", "jobUids": {"worker": worker}}
+    assert ends(document, "a1", "mine", from_file=from_file) is acts
+    assert not ends({**document, "attempt": "a2"}, "a1", "mine", from_file=from_file)
+    assert not ends({**document, "final": False}, "a1", "mine", from_file=from_file)
+
+
+@pytest.mark.parametrize("document", [{}, {"final": True}, {"final": True, "jobUids": 3}])
+def test_a_document_that_is_not_one_ends_nobody(document: dict[str, object]) -> None:
+    assert not ends(document, "a1", "mine", from_file=True)
+
+
+PS, WORKER = Peer("ps-0", "ps-0.host:8080"), Peer("worker-0", "worker-0.host:8080")
+SERVING_PS = Health(True, "pod/2", "a1", "ps-0")
+SERVING_WORKER = Health(True, None, "a1", "worker-0")
+
+
+def absent(ps: Health, worker: Health) -> dict[str, str]:
+    seen = {"ps-0": ps, "worker-0": worker}
+    return {one.peer.task: one.reason for one in gate.missing((PS, WORKER), seen, "a1", "pod/2")}
+
+
+def test_the_gate_opens_when_all_serve_and_every_ps_has_the_chiefs_epoch() -> None:
+    assert absent(SERVING_PS, SERVING_WORKER) == {}
+
+
+def test_the_gate_says_why_it_is_shut() -> None:
+    assert absent(replace(SERVING_PS, epoch="pod/1"), NOT_ASKED) == {
+        "ps-0": "about to start afresh for this chief",
+        "worker-0": "not asked yet",
+    }
+    assert absent(replace(SERVING_PS, serving=False), replace(SERVING_WORKER, attempt="b")) == {
+        "ps-0": "not serving yet (TensorFlow is starting)",
+        "worker-0": "serves another attempt (b)",
+    }
+    assert absent(replace(SERVING_PS, task="worker-7"), SERVING_WORKER) == {
+        "ps-0": "worker-7 answers in its place"
+    }
+
+
+def test_the_gate_names_five_and_counts_the_rest() -> None:
+    many = tuple(gate.Missing(Peer(f"worker-{i}", f"w{i}:1"), "refuses") for i in range(7))
+    line = gate.waiting_for(many, 9, 12.4, 900.0, "kubectl get pods")
+    assert line.startswith("waiting for 7 of 9 tasks, 12 s of 900 s: worker-0 (w0): refuses; ")
+    assert line.endswith("worker-4 (w4): refuses; and 2 more. Look at: kubectl get pods")
+
+
+def test_a_wait_is_logged_at_first_on_change_and_every_half_minute() -> None:
+    said: list[str] = []
+    now = [0.0]
+    log = GateLog(said.append, lambda: now[0])
+    for second in range(70):
+        now[0] = float(second)
+        state = "one" if second < 10 else "two"
+        log.say(state, f"{state} at {second}")
+    assert said == ["one at 1", "two at 10", "two at 40"]
+
+
+def test_the_estimate_is_over_the_whole_run_of_the_child() -> None:
+    pace = Pace(1000)
+    assert pace.eta_seconds() is None
+    pace.add(100, 50.0)
+    assert (pace.steps_per_second(), pace.eta_seconds()) == (None, None)
+    pace.add(200, 60.0)
+    assert pace.eta_seconds() == pytest.approx(80.0)
+    # A save of 10 s is spread over the run; it does not double the estimate.
+    pace.add(210, 71.0)
+    assert pace.eta_seconds() == pytest.approx(790 / (110 / 21))
+
+
+def test_no_progress_is_an_unknown_estimate_and_the_total_is_none_left() -> None:
+    pace = Pace(100)
+    pace.add(10, 1.0)
+    pace.add(10, 9.0)
+    assert pace.eta_seconds() is None
+    pace.add(120, 10.0)
+    assert pace.eta_seconds() == 0.0
+
+
+def test_the_saved_step_is_that_of_the_newest_whole_checkpoint(tmp_path: Path) -> None:
+    assert saved_step(tmp_path) is None
+    for name, meta in {
+        "ckpt-100": '{"version": 1, "step": 100}',
+        "ckpt-900": '{"version": 1, "step": 900}',
+        "ckpt-1000": "torn",
+        ".ckpt-2000.tmp": '{"version": 1, "step": 2000}',
+    }.items():
+        (tmp_path / "checkpoints" / name).mkdir(parents=True)
+        (tmp_path / "checkpoints" / name / "meta.json").write_text(meta)
+    assert saved_step(tmp_path) == 900
+
+
+def test_numbers_that_json_does_not_have_are_unknown() -> None:
+    document = replace(DOCUMENT, step=10, loss=math.nan, metrics={"accuracy": math.inf})
+    told = json.loads(as_bytes(document))
+    jsonschema.validate(told, json.loads((SCHEMAS / "progress.schema.json").read_text()))
+    assert (told["loss"], told["metrics"], told["percent"]) == (None, {"accuracy": None}, 0.5)
+
+
+def test_metrics_have_the_documents_numbers_and_leave_out_unknown_ones() -> None:
+    document = replace(DOCUMENT, step=10, steps_per_second=2.0, workers={"0": 4, "1": 6})
+    lines = text(document, serving=False).decode().splitlines()
+    assert "tf_cluster_step 10.0" in lines
+    assert "tf_cluster_examples 640.0" in lines
+    assert "tf_cluster_examples_per_second 128.0" in lines
+    assert 'tf_cluster_worker_steps{worker="1"} 6.0' in lines
+    assert "tf_cluster_restarts_total 0.0" in lines
+    assert not any(line.startswith("tf_cluster_loss") for line in lines)
+
+
+def test_progress_that_can_not_be_written_is_said_once_and_ends_nothing(tmp_path: Path) -> None:
+    said: list[str] = []
+    # A file where the directory should be: reading the owner fails as a broken disk would.
+    (tmp_path / "run").write_text("")
+    file = ProgressFile(tmp_path / "run", "job", "pod", say=said.append)
+    for second in range(5):
+        file.offer(DOCUMENT, float(second))
+    assert len(said) == 1
+    assert "training goes on" in said[0]
+
+
+def test_an_end_is_told_in_words() -> None:
+    assert how_it_ended(1) == "ended with exit code 1"
+    assert how_it_ended(-9) == "was killed by SIGKILL (out of memory?)"
+    assert how_it_ended(-11) == "was killed by SIGSEGV"
