@@ -1,0 +1,259 @@
+"""A small world for children: real processes on loopback, spoken to as a supervisor would."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+
+from tf_cluster_trainer import protocol
+from tf_cluster_trainer.protocol import Channel, Go, Message
+
+PROGRAMS = Path(__file__).with_name("programs")
+DIGITS = "tf_cluster_trainer.examples.digits:Digits"
+DEADLINE = 60.0
+
+Kind = TypeVar("Kind")
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+class Child:
+    """A child process and all it has said."""
+
+    def __init__(self, environment: Mapping[str, str], log: Path) -> None:
+        to_child, our_writer = os.pipe()
+        our_reader, from_child = os.pipe()
+        self.log = log
+        with log.open("ab") as output:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "tf_cluster_trainer.child"],
+                env={**environment, protocol.CONTROL_VARIABLE: f"{to_child},{from_child}"},
+                pass_fds=(to_child, from_child),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+            )
+        os.close(to_child)
+        os.close(from_child)
+        self.started = time.monotonic()
+        self.messages: list[Message] = []
+        self.times: list[float] = []
+        self._writer = os.fdopen(our_writer, "w")
+        self._channel = Channel(os.fdopen(our_reader), self._writer)
+        self._news = threading.Condition()
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
+
+    def go(self) -> float:
+        self._channel.send(Go())
+        return time.monotonic()
+
+    def hang_up(self) -> None:
+        """As when the supervisor is gone."""
+        self._writer.close()
+
+    def signal(self, number: signal.Signals) -> None:
+        self.process.send_signal(number)
+
+    def of(self, kind: type[Kind]) -> list[Kind]:
+        return [message for message in list(self.messages) if isinstance(message, kind)]
+
+    def when(self, message: Message) -> float:
+        """Time at which a message came."""
+        return self.times[self.messages.index(message)]
+
+    def wait_for(
+        self,
+        kind: type[Kind],
+        which: Callable[[Kind], bool] = lambda _: True,
+        *,
+        deadline: float = DEADLINE,
+    ) -> Kind:
+        """The first message of a kind that passes."""
+        end = time.monotonic() + deadline
+        with self._news:
+            while True:
+                for message in self.of(kind):
+                    if which(message):
+                        return message
+                if self.process.poll() is not None and not self._listener.is_alive():
+                    raise AssertionError(f"{kind.__name__} never came; {self.tail()}")
+                if time.monotonic() > end:
+                    raise AssertionError(f"no {kind.__name__} in {deadline} s; {self.tail()}")
+                self._news.wait(0.2)
+
+    def exit_code(self, *, deadline: float = DEADLINE) -> int:
+        try:
+            code = self.process.wait(deadline)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"still runs after {deadline} s; {self.tail()}") from None
+        self._listener.join(5)
+        return code
+
+    def text(self) -> str:
+        return self.log.read_text(errors="replace")
+
+    def tail(self) -> str:
+        return f"last said {self.messages[-3:]}; its log ends:\n{self.text()[-3000:]}"
+
+    def end(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+    def _listen(self) -> None:
+        for message in self._channel.receive():
+            with self._news:
+                self.messages.append(message)
+                self.times.append(time.monotonic())
+                self._news.notify_all()
+
+
+@dataclass
+class World:
+    """One attempt's tasks: ps and workers once for several chiefs, as a worker pod has it."""
+
+    directory: Path
+    workers: int
+    ps: int
+    environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+
+    def __post_init__(self) -> None:
+        self._count = itertools.count()
+        self.children: list[Child] = []
+        self.addresses = {
+            kind: [f"127.0.0.1:{free_port()}" for _ in range(number)]
+            for kind, number in (("chief", 1), ("worker", self.workers), ("ps", self.ps))
+        }
+
+    def __enter__(self) -> World:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for child in self.children:
+            child.end()
+
+    def serve(self) -> dict[str, Child]:
+        """Start every worker and ps and wait until they serve."""
+        servers = {
+            f"{kind}-{index}": self.start(kind, index)
+            for kind, number in (("worker", self.workers), ("ps", self.ps))
+            for index in range(number)
+        }
+        for server in servers.values():
+            server.wait_for(protocol.Serving)
+        return servers
+
+    def start(self, kind: str, index: int = 0, **settings: Any) -> Child:
+        number = next(self._count)
+        config = self.directory / f"config-{number}"
+        config.mkdir(parents=True)
+        run = training(self.directory, **settings)
+        cluster = {
+            "version": 1,
+            "attempt": "test",
+            "cluster": self.addresses,
+            "status": self.addresses,
+        }
+        (config / "cluster.json").write_text(json.dumps(cluster))
+        (config / "training.json").write_text(json.dumps(run))
+        child = Child(
+            {
+                **self.environment,
+                "TF_CLUSTER_CONFIG": str(config),
+                "TF_CLUSTER_TASK_TYPE": kind,
+                "TF_CLUSTER_TASK_INDEX": str(index),
+                "TF_CLUSTER_JOB_UID": "job-1",
+                "TF_CLUSTER_POD_UID": "pod-1",
+                "TF_CLUSTER_EPOCH": "pod-1/1",
+            },
+            self.directory / f"{number}-{kind}-{index}.log",
+        )
+        self.children.append(child)
+        return child
+
+    def chief(self, **settings: Any) -> Child:
+        """A chief's child whose attempt owns the run."""
+        own(self.run_dir(settings.get("run_id", "1")))
+        return self.start("chief", **settings)
+
+    def run_dir(self, run_id: str = "1") -> Path:
+        return self.directory / "log" / "digits" / run_id
+
+    def checkpoints(self, run_id: str = "1") -> list[int]:
+        found = (self.run_dir(run_id) / "checkpoints").glob("ckpt-*")
+        return sorted(int(p.name[5:]) for p in found if p.name[5:].isdecimal())
+
+
+def own(run_dir: Path, job_uid: str = "job-1", pod_uid: str = "pod-1") -> None:
+    run_dir.mkdir(parents=True, exist_ok=True)
+    owner = {
+        "jobUid": job_uid,
+        "podUid": pod_uid,
+        "attempt": "test",
+        "counter": 1,
+        "released": False,
+        "superseded": [],
+    }
+    (run_dir / "owner.json").write_text(json.dumps(owner))
+
+
+def training(
+    directory: Path,
+    *,
+    run_id: str = "1",
+    module: str = DIGITS,
+    path: str | None = None,
+    steps: int = 2000,
+    batch: int = 32,
+    per_call: int = 10,
+    optimizer: Mapping[str, Any] | None = None,
+    save_seconds: float = 60,
+    save_steps: int | None = None,
+    keep: int = 3,
+    report_seconds: float = 0.5,
+    flags: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """A training.json."""
+    return {
+        "version": 1,
+        "run": {"name": "digits", "id": run_id},
+        "program": {"module": module, **({"path": path} if path else {})},
+        "strategy": "parameter-server",
+        "replication": "in-graph",
+        "update": "async",
+        "train": {
+            "steps": steps,
+            "batchSize": batch,
+            "stepsPerCall": per_call,
+            "seed": 1,
+            "optimizer": dict(optimizer or {"name": "Adam", "learningRate": 0.001}),
+            "checkpoint": {"seconds": save_seconds, "steps": save_steps, "keep": keep},
+            "reportSeconds": report_seconds,
+        },
+        "flags": dict(flags or {}),
+        "dirs": {"data": str(directory / "data"), "log": str(directory / "log")},
+        "peers": {"deadlineSeconds": 60},
+        "failure": {"restarts": 5, "finalStateSeconds": 5},
+    }

@@ -1,0 +1,84 @@
+"""Finding the newest checkpoint that can be read whole, and fitting it to the model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import tensorflow as tf
+
+from tf_cluster_trainer import checkpoint
+from tf_cluster_trainer.checkpoint import Checkpoint, Meta, TensorSpec
+from tf_cluster_trainer.child.errors import ProgramError
+
+UNREADABLE = ".unreadable"
+
+
+def newest(checkpoints: Path, say: Callable[[str], None]) -> Checkpoint | None:
+    """The newest checkpoint that is whole; None when there is none at all.
+
+    One that can't be read is said, set aside under another name, and the one before is tried.
+    Raises ProgramError when there are checkpoints but none can be read.
+    """
+    found = checkpoint.whole(checkpoints)
+    for step, path in found:
+        try:
+            return _read(path)
+        except (OSError, ValueError, KeyError, tf.errors.OpError) as error:
+            aside = path.with_name(path.name + UNREADABLE)
+            say(
+                f"checkpoint of step {step} can't be read ({_first_line(error)}); "
+                f"it is set aside as {aside}"
+            )
+            if not aside.exists():
+                path.rename(aside)
+    if found:
+        raise ProgramError(
+            f"none of the {len(found)} checkpoints in {checkpoints} can be read; "
+            "give the run a new run.id to start afresh"
+        )
+    return None
+
+
+def check_model(meta: Meta, model: Mapping[str, TensorSpec]) -> None:
+    """Raises ProgramError that names the first variable in which model and checkpoint differ."""
+    advice = "give the changed program a new run.id to start afresh"
+    for key, spec in model.items():
+        saved = meta.tensors.get(key)
+        name = key.removeprefix("model/")
+        if saved is None:
+            raise ProgramError(
+                f"the model's variable {name} is not in the checkpoint of step {meta.step}; "
+                f"{advice}"
+            )
+        if saved != spec:
+            raise ProgramError(
+                f"the model's variable {name} is {_text(spec)}, but {_text(saved)} in the "
+                f"checkpoint of step {meta.step}; {advice}"
+            )
+    for key in meta.tensors:
+        if key.startswith("model/") and key not in model:
+            raise ProgramError(
+                f"the checkpoint of step {meta.step} has a variable "
+                f"{key.removeprefix('model/')} that the model has not; {advice}"
+            )
+
+
+def _read(path: Path) -> Checkpoint:
+    meta = checkpoint.from_json((path / checkpoint.META).read_text(encoding="utf-8"))
+    reader = tf.train.load_checkpoint(str(path / checkpoint.BUNDLE))
+    tensors = {key: reader.get_tensor(key) for key in meta.tensors}  # checks each tensor's CRC
+    if int(reader.get_tensor(checkpoint.STEP)) != meta.step:
+        raise ValueError(f"{checkpoint.META} is of step {meta.step}, the tensors are not")
+    for key, tensor in tensors.items():
+        if tuple(tensor.shape) != meta.tensors[key].shape:
+            raise ValueError(f"{key} has shape {tensor.shape}, not {meta.tensors[key].shape}")
+    return Checkpoint(meta, tensors)
+
+
+def _text(spec: TensorSpec) -> str:
+    return f"{spec.dtype}{list(spec.shape)}"
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -1,0 +1,77 @@
+"""Writing a checkpoint so that a reader sees it whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+
+import tensorflow as tf
+
+from tf_cluster_trainer import checkpoint
+from tf_cluster_trainer.checkpoint import Checkpoint
+
+_TEMPORARY = ".tmp-"
+
+
+def write(saved: Checkpoint, checkpoints: Path, *, check_owner: Callable[[], None]) -> Path:
+    """Write, flush to the disk, rename into place; the checkpoint's directory.
+
+    `check_owner` raises when the run is another attempt's; it is asked before the first and the
+    last touch. Raises OSError when the disk does not take it. Uses this process' CPU only and
+    makes no graph, so that any number of saves costs no memory.
+    """
+    check_owner()
+    final = checkpoints / checkpoint.name(saved.meta.step)
+    temporary = checkpoints / f"{final.name}{_TEMPORARY}{uuid.uuid4().hex[:8]}"
+    temporary.mkdir(parents=True)
+    try:
+        _bundle(saved, temporary)
+        meta = temporary / checkpoint.META
+        meta.write_text(checkpoint.to_json(saved.meta), encoding="utf-8")
+        for path in (*temporary.iterdir(), temporary):
+            _flush(path)
+        check_owner()
+        if final.exists():
+            final.rename(final.with_name(f"{final.name}{_TEMPORARY}{uuid.uuid4().hex[:8]}"))
+        temporary.rename(final)
+        _flush(checkpoints)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+    return final
+
+
+def prune(checkpoints: Path, keep: int) -> None:
+    """Remove all but the newest `keep` checkpoints, and what was left half-written."""
+    for path in checkpoints.glob(f"*{_TEMPORARY}*"):
+        shutil.rmtree(path, ignore_errors=True)
+    for _, path in checkpoint.whole(checkpoints)[keep:]:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def _bundle(saved: Checkpoint, directory: Path) -> None:
+    tensors = {checkpoint.STEP: saved.meta.step, **saved.tensors}
+    with tf.init_scope(), tf.device("CPU:0"):
+        try:
+            tf.raw_ops.SaveV2(
+                prefix=str(directory / checkpoint.BUNDLE),
+                tensor_names=list(tensors),
+                shape_and_slices=[""] * len(tensors),
+                tensors=[
+                    tf.constant(value, tf.int64) if key == checkpoint.STEP else tf.constant(value)
+                    for key, value in tensors.items()
+                ],
+            )
+        except tf.errors.OpError as error:
+            raise OSError(f"{directory}: {error.message}") from error
+
+
+def _flush(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,23 @@
+"""The child's process: listen first, then import TensorFlow and do what the task's type says."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from tf_cluster_trainer import exit_codes
+from tf_cluster_trainer.child.stop import Stop
+
+if __name__ == "__main__":
+    stop = Stop.listening()  # before the long import: a SIGTERM in it must end us too
+
+    from tf_cluster_trainer.child import tasks
+
+    code = exit_codes.FAILED
+    try:
+        code = tasks.run(os.environ, stop)
+    finally:
+        # TensorFlow's own threads and destructors may wait for peers that are gone.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)

@@ -1,0 +1,24 @@
+"""Why a child ends early. Each kind has one exit code (child/failures.py)."""
+
+from __future__ import annotations
+
+
+class ProgramError(Exception):
+    """The user's program or this run's data is at fault; a retry can't help."""
+
+
+class HookError(ProgramError):
+    """A hook of the user's program raised `cause`; the message names the hook."""
+
+    def __init__(self, hook: str, cause: BaseException) -> None:
+        super().__init__(f"the program failed in {hook}: {type(cause).__name__}: {cause}")
+        self.hook = hook
+        self.cause = cause
+
+
+class NotFiniteError(ProgramError):
+    """The loss became NaN or infinite."""
+
+
+class NotOwnerError(Exception):
+    """Another attempt owns the run now; nothing was written."""

@@ -1,0 +1,105 @@
+"""Which exit code an error is, and what to tell people about it."""
+
+from __future__ import annotations
+
+import re
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+
+import tensorflow as tf
+
+from tf_cluster_trainer import exit_codes
+from tf_cluster_trainer.child.errors import HookError, NotOwnerError, ProgramError
+
+# Words of TensorFlow's runtime when a task went away, or came back without what it held.
+_LOST = re.compile(
+    r"GRPC error information from remote target"
+    r"|/job:(ps|worker|chief)/replica:\d+/task:\d+ (is|was) "
+    r"|unknown device"
+    r"|different incarnation"
+    r"|Unable to find (the relevant tensor remote_handle|a context_id)"
+    r"|Resource .* does not exist|Container .* does not exist"
+    r"|failed to connect to all addresses|Socket closed|Connection reset|Connection refused",
+    re.IGNORECASE,
+)
+_MADE_EARLY = "Client for target /job:localhost"
+_TASK = re.compile(r"/job:(\w+)/(?:replica:\d+/)?task:(\d+)")
+
+
+@dataclass(frozen=True)
+class Explained:
+    """An exit code, one sentence, and what a person may want to read besides."""
+
+    code: int
+    message: str
+    details: str = ""
+
+
+def explain(error: BaseException) -> Explained:
+    """What ended the chief's child."""
+    if isinstance(error, NotOwnerError):
+        return Explained(exit_codes.NOT_OWNER, str(error))
+    if isinstance(error, HookError):
+        return Explained(exit_codes.CONFIG, _one_line(str(error)), users_traceback(error.cause))
+    if isinstance(error, ProgramError):
+        return Explained(exit_codes.CONFIG, str(error))
+    if _MADE_EARLY in str(error):
+        return Explained(
+            exit_codes.CONFIG,
+            "the program uses a tf.Variable (or a table) that it made when it was imported or "
+            "constructed, before the cluster was connected; make it in build_model or dataset",
+            users_traceback(error),
+        )
+    if is_peer_lost(error):
+        names = sorted({f"{kind}-{index}" for kind, index in _TASK.findall(str(error))})
+        who = " or ".join(name for name in names if not name.startswith("chief")) or "a task"
+        return Explained(
+            exit_codes.PEER_LOST,
+            f"{who} is lost ({type(error).__name__}: {_one_line(str(error), 160)})",
+        )
+    if isinstance(error, tf.errors.OpError) or _frames_of_user(error):
+        return Explained(
+            exit_codes.CONFIG,
+            f"the program failed while training: {type(error).__name__}: {_one_line(str(error))}",
+            users_traceback(error),
+        )
+    return Explained(
+        exit_codes.FAILED,
+        f"{type(error).__name__}: {_one_line(str(error))}",
+        "".join(traceback.format_exception(error)),
+    )
+
+
+def is_peer_lost(error: BaseException) -> bool:
+    """Whether a ps or worker went away, or was replaced by one that knows nothing."""
+    original = getattr(error, "original_exception", error)
+    if isinstance(original, tf.errors.UnavailableError | tf.errors.AbortedError):
+        return True
+    return isinstance(original, tf.errors.OpError) and bool(_LOST.search(str(original)))
+
+
+def users_traceback(error: BaseException) -> str:
+    """The traceback, the user's own frames first and once more where they stand."""
+    users = _frames_of_user(error)
+    lines = ["Traceback of the program (its own frames, most recent call last):\n"]
+    lines += traceback.format_list(users)
+    lines += traceback.format_exception_only(error)
+    whole = ["", "The whole traceback:\n", *traceback.format_exception(error)]
+    return "".join([*(lines if users else []), *whole]).rstrip()
+
+
+def _frames_of_user(error: BaseException) -> list[traceback.FrameSummary]:
+    ours = str(Path(__file__).parents[1])
+    libraries = ("/site-packages/", "/dist-packages/", "<frozen ", "/lib/python")
+    return [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if (not frame.filename.startswith(ours) or "/examples/" in frame.filename)
+        and not any(part in frame.filename for part in libraries)
+    ]
+
+
+def _one_line(text: str, limit: int = 400) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"

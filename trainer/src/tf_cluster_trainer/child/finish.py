@@ -1,0 +1,56 @@
+"""After the last step: evaluate, export, and the program's own last word."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import tensorflow as tf
+
+from tf_cluster_trainer import checkpoint_variables
+from tf_cluster_trainer.child.errors import HookError, ProgramError
+from tf_cluster_trainer.child.say import say
+from tf_cluster_trainer.context import Context
+from tf_cluster_trainer.export import export
+from tf_cluster_trainer.program import Program
+from tf_cluster_trainer.protocol import Result
+from tf_cluster_trainer.strategies.rehearsal import Rehearsal, build_model
+
+
+def result(
+    program: Program,
+    ctx: Context,
+    rehearsal: Rehearsal,
+    tensors: Mapping[str, Any],
+    step: int,
+    check_owner: Callable[[], None],
+) -> Result:
+    """Evaluate, export and call after_train with a plain model that holds the trained tensors.
+
+    Raises HookError when a hook fails and NotOwnerError when the run is another attempt's.
+    """
+    with tf.device("CPU:0"):
+        model = build_model(program, ctx, rehearsal.features)
+    stored = checkpoint_variables.of_model(rehearsal.variables, model)
+    checkpoint_variables.assign(stored, tensors)
+    metrics = _evaluate(program, ctx, model)
+    path = export(model, rehearsal.features, ctx.run_dir / "export", check_owner=check_owner)
+    say(f"exported step {step} to {path}")
+    try:
+        program.after_train(ctx, model)
+    except Exception as error:
+        raise HookError("after_train", error) from error
+    return Result(step=step, metrics=metrics, export=str(path))
+
+
+def _evaluate(program: Program, ctx: Context, model: Any) -> dict[str, float]:
+    try:
+        measured = program.evaluate(ctx, model)
+    except Exception as error:
+        raise HookError("evaluate", error) from error
+    try:
+        return {str(name): float(value) for name, value in measured.items()}
+    except (AttributeError, TypeError, ValueError):
+        raise ProgramError(
+            f"evaluate must return a mapping of names to numbers; it returned {measured!r}"
+        ) from None

@@ -1,0 +1,54 @@
+"""Progress to the supervisor and points to TensorBoard, from one reading of the tally."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from tf_cluster_trainer.protocol import Channel, Progress
+from tf_cluster_trainer.strategies.tally import Tally
+from tf_cluster_trainer.summaries import EventFile
+
+
+class Reports:
+    """Rates and means are over the time since the report before. `first` is the start."""
+
+    def __init__(
+        self,
+        *,
+        events: Path,
+        batch_size: int,
+        first: Tally,
+        channel: Channel,
+        clock: Callable[[], float],
+    ) -> None:
+        self._events = EventFile(events, step=first.step + 1)
+        self._batch_size = batch_size
+        self._channel = channel
+        self._clock = clock
+        self._last = first
+        self._time = clock()
+        channel.send(Progress(first.step, None, None, first.workers))
+
+    def report(self, tally: Tally) -> None:
+        """Send and write where training stands; nothing is written when no step was made."""
+        now = self._clock()
+        seconds, steps = now - self._time, tally.counted - self._last.counted
+        rate = steps / seconds if seconds > 0 else None
+        loss = (tally.loss_sum - self._last.loss_sum) / steps if steps else None
+        self._channel.send(Progress(tally.step, rate, loss, tally.workers))
+        if steps and loss is not None:
+            values = {"loss": loss}
+            for name, total in tally.metric_sums.items():
+                values[f"training/{name}"] = (total - self._last.metric_sums[name]) / steps
+            if rate is not None:
+                values["steps_per_second"] = rate
+                values["examples_per_second"] = rate * self._batch_size
+            for name, made in tally.workers.items():
+                values[f"workers/{name}_steps"] = made
+            self._events.scalars(tally.step, values)
+        self._last, self._time = tally, now
+
+    def close(self) -> None:
+        """The last report was made."""
+        self._events.close()

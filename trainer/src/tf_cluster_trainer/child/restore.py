@@ -1,0 +1,44 @@
+"""Going on from a checkpoint, or starting afresh."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from tf_cluster_trainer import checkpoint, checkpoint_read, checkpoint_variables
+from tf_cluster_trainer.checkpoint import Checkpoint, TensorSpec
+from tf_cluster_trainer.checkpoint_variables import Stored
+from tf_cluster_trainer.child.say import say
+
+
+def newest(run_dir: Path, model: Mapping[str, TensorSpec]) -> Checkpoint | None:
+    """The run's newest readable checkpoint, which fits this model; None for a new run.
+
+    Raises ProgramError when none can be read, or when the model was changed.
+    """
+    found = checkpoint_read.newest(checkpoint.directory(run_dir), say)
+    if found:
+        checkpoint_read.check_model(found.meta, model)
+        say(f"going on from the checkpoint of step {found.meta.step}")
+    return found
+
+
+def fill(
+    restored: Checkpoint, optimizer: str, model: Iterable[Stored], slots: Iterable[Stored]
+) -> None:
+    """Put the checkpoint into the variables.
+
+    Slots are taken over when the optimizer is the same and it has them; else they start afresh
+    and the log says so.
+    """
+    checkpoint_variables.assign(model, restored.tensors)
+    same = restored.meta.optimizer == optimizer
+    if not same:
+        say(f"the optimizer was {restored.meta.optimizer} and is {optimizer}: its slots are reset")
+    kept = [
+        one
+        for one in slots
+        if (same or one.key == checkpoint_variables.ITERATIONS)
+        and restored.meta.tensors.get(one.key) == one.spec
+    ]
+    checkpoint_variables.assign(kept, restored.tensors)

@@ -1,0 +1,98 @@
+"""The chief's checkpoints while it trains and at the end."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from tf_cluster_trainer import checkpoint_write
+from tf_cluster_trainer.checkpoint import Checkpoint, Meta, TensorSpec
+from tf_cluster_trainer.child.errors import NotOwnerError
+from tf_cluster_trainer.child.say import say
+from tf_cluster_trainer.protocol import Channel, Phase, Saved
+from tf_cluster_trainer.strategies.tally import Tally
+
+
+class Saves:
+    """Copies the variables in the caller's thread and writes the copy in another.
+
+    `saved_step` is the step of the checkpoint that this start came from.
+    """
+
+    def __init__(
+        self,
+        *,
+        directory: Path,
+        keep: int,
+        optimizer: str,
+        batch_size: int,
+        copy: Callable[[], Mapping[str, Any]],
+        check_owner: Callable[[], None],
+        channel: Channel,
+        saved_step: int | None,
+    ) -> None:
+        self._directory = directory
+        self._keep = keep
+        self._optimizer = optimizer
+        self._batch_size = batch_size
+        self._copy = copy
+        self._check_owner = check_owner
+        self._channel = channel
+        self._saved_step = saved_step
+        self._writing: threading.Thread | None = None
+        self._not_owner: NotOwnerError | None = None
+
+    def begin(self, tally: Tally) -> None:
+        """Save; the disk's part goes on when this returns. Raises NotOwnerError.
+
+        When the disk does not take it, that is said and training goes on: the next may succeed.
+        """
+        if self._not_owner:
+            raise self._not_owner
+        if self._writing and self._writing.is_alive():
+            return  # the disk is slower than the cadence
+        copied = self._checkpoint(tally, self._copy())
+        self._writing = threading.Thread(
+            target=self._write_or_say, args=(copied,), name="save", daemon=True
+        )
+        self._writing.start()
+
+    def last(self, tally: Tally) -> Mapping[str, Any]:
+        """Save and wait until it is whole; the tensors saved. Raises NotOwnerError and OSError."""
+        if self._writing:
+            self._writing.join()
+        if self._not_owner:
+            raise self._not_owner
+        tensors = self._copy()
+        if self._saved_step != tally.step:
+            self._channel.send(Phase("saving", f"saving step {tally.step}"))
+            self._write(self._checkpoint(tally, tensors))
+        return tensors
+
+    def _checkpoint(self, tally: Tally, tensors: Mapping[str, Any]) -> Checkpoint:
+        meta = Meta(
+            step=tally.step,
+            examples=tally.step * self._batch_size,
+            workers=tally.workers,
+            optimizer=self._optimizer,
+            tensors={
+                key: TensorSpec(value.shape, value.dtype.name) for key, value in tensors.items()
+            },
+        )
+        return Checkpoint(meta, tensors)
+
+    def _write_or_say(self, copied: Checkpoint) -> None:
+        try:
+            self._write(copied)
+        except NotOwnerError as error:
+            self._not_owner = error
+        except OSError as error:
+            say(f"the checkpoint of step {copied.meta.step} can't be written: {error}")
+
+    def _write(self, copied: Checkpoint) -> None:
+        checkpoint_write.write(copied, self._directory, check_owner=self._check_owner)
+        self._saved_step = copied.meta.step
+        self._channel.send(Saved(copied.meta.step))
+        checkpoint_write.prune(self._directory, self._keep)

@@ -1,0 +1,60 @@
+"""What each type of task does, and what its end is called."""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping
+
+from tf_cluster_trainer import config, exit_codes
+from tf_cluster_trainer.child.control import wait_for_go
+from tf_cluster_trainer.child.say import say
+from tf_cluster_trainer.child.stop import Stop
+from tf_cluster_trainer.config import Config
+from tf_cluster_trainer.protocol import Channel, Failure, Ready
+
+
+def run(environment: MutableMapping[str, str], stop: Stop) -> int:
+    """Do this task's part and return the exit code; a Failure was sent if it is not a good one."""
+    channel = Channel.of_child(environment)
+    go = wait_for_go(channel)
+    try:
+        _prepare(environment)
+        told = config.load(environment)
+        if told.task.type != "chief":
+            return _serve(told, channel)
+    except config.ConfigError as error:
+        return _failed(channel, exit_codes.CONFIG, str(error))
+
+    # TensorFlow is imported from here on.
+    from tf_cluster_trainer.child import chief, failures
+
+    try:
+        prepared = chief.prepare(told)
+        channel.send(Ready())
+        go.wait()
+        return chief.train(told, prepared, channel, stop)
+    except BaseException as error:
+        failure = failures.explain(error)
+        if failure.details:
+            say(failure.details)
+        return _failed(channel, failure.code, failure.message)
+
+
+def _prepare(environment: MutableMapping[str, str]) -> None:
+    environment.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    if environment.setdefault("GRPC_FAIL_FAST", "use_caller") == "false":
+        raise config.ConfigError(
+            "GRPC_FAIL_FAST is false: the chief would wait for ever for a task that was killed; "
+            "unset it or use use_caller"
+        )
+
+
+def _serve(told: Config, channel: Channel) -> int:
+    from tf_cluster_trainer import server
+
+    return server.serve(told.task, told.cluster, channel)
+
+
+def _failed(channel: Channel, code: int, message: str) -> int:
+    say(message)
+    channel.send(Failure(message))
+    return code

@@ -1,0 +1,81 @@
+"""A SavedModel that anything can load and TensorFlow Serving finds."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import uuid
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import tensorflow as tf
+
+SIGNATURE = tf.saved_model.DEFAULT_SERVING_SIGNATURE_DEF_KEY
+_TEMPORARY = ".tmp-"
+
+
+class Served(tf.Module):
+    """A plain model's forward pass and its variables; nothing of Keras or of ours is saved."""
+
+    def __init__(self, model: Any, features: Any) -> None:
+        super().__init__()
+        self._variables = model.variables
+        inputs = named_inputs(model, features)
+        nested = isinstance(features, Mapping)
+
+        def predict(**tensors: Any) -> dict[str, Any]:
+            value = tensors if nested else next(iter(tensors.values()))
+            return _named_outputs(model(value, training=False))
+
+        self.predict = tf.function(predict).get_concrete_function(
+            **{name: tf.TensorSpec(spec.shape, spec.dtype, name) for name, spec in inputs.items()}
+        )
+
+
+def named_inputs(model: Any, features: Any) -> dict[str, tf.TensorSpec]:
+    """The signature's inputs: the features' own keys, or the name of the model's one input."""
+    if isinstance(features, Mapping):
+        return dict(features)
+    flat = tf.nest.flatten(features)
+    names = list(getattr(model, "input_names", None) or [])
+    if len(flat) != 1:
+        raise ValueError("features must be one tensor or a mapping of names to tensors")
+    return {names[0] if len(names) == 1 else "features": flat[0]}
+
+
+def export(model: Any, features: Any, directory: Path, *, check_owner: Callable[[], None]) -> Path:
+    """Write the next version, rename it into place when whole; its path.
+
+    `model` is plain (made outside any strategy) and holds the trained weights. `check_owner`
+    raises when the run is another attempt's.
+    """
+    check_owner()
+    directory.mkdir(parents=True, exist_ok=True)
+    for left in directory.glob(f"{_TEMPORARY}*"):
+        shutil.rmtree(left, ignore_errors=True)
+    temporary = directory / f"{_TEMPORARY}{uuid.uuid4().hex[:8]}"
+    served = Served(model, features)
+    tf.saved_model.save(served, str(temporary), signatures={SIGNATURE: served.predict})
+    final = directory / str(1 + max(_versions(directory), default=0))
+    check_owner()
+    temporary.rename(final)
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    return final
+
+
+def _versions(directory: Path) -> list[int]:
+    return [int(path.name) for path in directory.iterdir() if path.name.isdecimal()]
+
+
+def _named_outputs(outputs: Any) -> dict[str, Any]:
+    if isinstance(outputs, Mapping):
+        return dict(outputs)
+    flat = tf.nest.flatten(outputs)
+    if len(flat) == 1:
+        return {"outputs": flat[0]}
+    return {f"outputs_{index}": output for index, output in enumerate(flat)}

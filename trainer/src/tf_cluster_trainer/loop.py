@@ -1,0 +1,94 @@
+"""The outer loop: keeps every worker busy, reports and saves while they work, stops in between.
+
+It knows nothing of TensorFlow: a strategy gives it calls to queue and a tally to read.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from tf_cluster_trainer.loop_cadence import Cadence
+from tf_cluster_trainer.strategies.tally import Tally
+
+POLL_SECONDS = 0.01
+# Calls to have queued or under way for each worker: enough that none waits for the next look.
+FIRST_WINDOW = 2
+LAST_WINDOW = 256
+
+
+class Calls(Protocol):
+    """What the loop needs of a strategy. Each raises the error of a call that failed."""
+
+    def schedule(self, steps: int) -> None:
+        """Queue one call of so many steps."""
+
+    def outstanding(self) -> int:
+        """Calls queued or under way."""
+
+    def tally(self) -> Tally:
+        """What was done so far."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How far and in what pieces. `step` is where this start begins."""
+
+    step: int
+    total: int
+    steps_per_call: int
+    workers: int
+    report_seconds: float
+    save_seconds: float
+    save_steps: int | None
+
+
+def run(
+    plan: Plan,
+    calls: Calls,
+    *,
+    stop: threading.Event,
+    report: Callable[[Tally], None],
+    save: Callable[[Tally], None],
+    clock: Callable[[], float] = time.monotonic,
+) -> bool:
+    """Make steps until the total is reached (True) or `stop` is set (False).
+
+    Nothing here waits for the workers: with all of them gone it goes on looking, so that a stop is
+    seen and a returned worker finds its calls. `report` and `save` are called between two looks,
+    when they are due; the first report follows the first step.
+    """
+    scheduled = plan.step
+    window = FIRST_WINDOW * plan.workers
+    reporting = Cadence(seconds=plan.report_seconds, steps=1, step=plan.step, clock=clock)
+    saving = Cadence(seconds=plan.save_seconds, steps=plan.save_steps, step=plan.step, clock=clock)
+    first = True
+    while not stop.is_set():
+        waiting = calls.outstanding()
+        if scheduled >= plan.total and waiting == 0:
+            step = calls.tally().step
+            if step >= plan.total:
+                return True
+            scheduled = step  # a restored ps may know of fewer steps than were sent
+        if waiting < plan.workers and scheduled > plan.step:
+            window = min(2 * window, LAST_WINDOW * plan.workers)
+        while waiting < window and scheduled < plan.total:
+            steps = min(plan.steps_per_call, plan.total - scheduled)
+            calls.schedule(steps)
+            scheduled += steps
+            waiting += 1
+        step = max(plan.step, scheduled - waiting * plan.steps_per_call)  # without asking a ps
+        if reporting.due(step):
+            report(calls.tally())
+            reporting.reset(step)
+            if first and step > plan.step:
+                reporting = Cadence(seconds=plan.report_seconds, steps=None, step=step, clock=clock)
+                first = False
+        if saving.due(step):
+            save(calls.tally())
+            saving.reset(step)
+        stop.wait(POLL_SECONDS)
+    return False

@@ -1,0 +1,28 @@
+"""When something is due: after so many seconds, or so many steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+
+class Cadence:
+    """Due every `seconds`, and every `steps` when they are given, since the last `reset`."""
+
+    def __init__(
+        self, *, seconds: float, steps: int | None, step: int, clock: Callable[[], float]
+    ) -> None:
+        self._seconds = seconds
+        self._steps = steps
+        self._clock = clock
+        self.reset(step)
+
+    def due(self, step: int) -> bool:
+        """Whether it is time, at this step."""
+        if self._steps is not None and step - self._step >= self._steps:
+            return True
+        return self._clock() - self._time >= self._seconds
+
+    def reset(self, step: int) -> None:
+        """It was done at this step."""
+        self._time = self._clock()
+        self._step = step

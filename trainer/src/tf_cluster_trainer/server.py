@@ -1,0 +1,37 @@
+"""A ps's or worker's whole work: a TensorFlow server that the chief sends functions to."""
+
+from __future__ import annotations
+
+import threading
+
+import tensorflow as tf
+
+from tf_cluster_trainer.config import Cluster, ConfigError, Task
+from tf_cluster_trainer.protocol import Channel, Serving
+
+
+def serve(task: Task, cluster: Cluster, channel: Channel) -> int:
+    """Serve until the process is ended; it never returns by itself.
+
+    Not `server.join()`: that blocks Python's signal handling for ever. Raises ConfigError when the
+    port is taken.
+    """
+    address = cluster.cluster[task.type][task.index]
+    try:
+        server = tf.distribute.Server(
+            {kind: list(hosts) for kind, hosts in cluster.cluster.items()},
+            job_name=task.type,
+            task_index=task.index,
+            protocol="grpc",
+            start=True,
+        )
+    except tf.errors.UnknownError as error:
+        port = address.rpartition(":")[2]
+        raise ConfigError(
+            f"{task.name} can't listen on port {port} ({address}): is another process using it? "
+            f"({error.message})"
+        ) from None
+    channel.send(Serving())
+    threading.Event().wait()
+    del server  # not reached: the server lives as long as this process
+    return 0

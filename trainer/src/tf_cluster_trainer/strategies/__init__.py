@@ -1,0 +1,1 @@
+"""How the steps are made: one module per combination of strategy, replication and update."""

@@ -1,0 +1,62 @@
+"""TensorBoard's event files, written by the chief alone.
+
+TensorFlow's own records and protocol buffers, without tf.summary: that makes graph operations,
+which under parameter servers land on other machines, and it can't mark where a run resumed.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import tensorflow as tf
+
+_SCALARS = tf.compat.v1.SummaryMetadata(
+    plugin_data=tf.compat.v1.SummaryMetadata.PluginData(plugin_name="scalars")
+)
+
+
+class EventFile:
+    """One file of one start of a run, in `directory`.
+
+    Points of an earlier start at or after `step` are dropped by TensorBoard: they are made again.
+    """
+
+    def __init__(
+        self, directory: Path, *, step: int, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._clock = clock
+        directory.mkdir(parents=True, exist_ok=True)
+        name = f"events.out.tfevents.{int(clock())}.{socket.gethostname()}.{os.getpid()}"
+        self._records = tf.io.TFRecordWriter(str(directory / name))
+        self._write(tf.compat.v1.Event(file_version="brain.Event:2"))
+        self._write(
+            tf.compat.v1.Event(
+                step=step,
+                session_log=tf.compat.v1.SessionLog(status=tf.compat.v1.SessionLog.START),
+            )
+        )
+
+    def scalars(self, step: int, values: Mapping[str, float]) -> None:
+        """One point for each name, on disk when it returns."""
+        summary = tf.compat.v1.Summary(
+            value=[
+                tf.compat.v1.Summary.Value(
+                    tag=tag, metadata=_SCALARS, tensor=tf.make_tensor_proto(value, tf.float32)
+                )
+                for tag, value in values.items()
+            ]
+        )
+        self._write(tf.compat.v1.Event(step=step, summary=summary))
+
+    def close(self) -> None:
+        """Nothing more comes."""
+        self._records.close()
+
+    def _write(self, event: tf.compat.v1.Event) -> None:
+        event.wall_time = self._clock()
+        self._records.write(event.SerializeToString())
+        self._records.flush()
