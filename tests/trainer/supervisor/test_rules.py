@@ -81,8 +81,10 @@ def test_the_gate_says_why_it_is_shut() -> None:
 def test_the_gate_names_five_and_counts_the_rest() -> None:
     many = tuple(gate.Missing(Peer(f"worker-{i}", f"w{i}:1"), "refuses") for i in range(7))
     line = gate.waiting_for(many, 9, 12.4, 900.0, "kubectl get pods")
-    assert line.startswith("waiting for 7 of 9 tasks, 12 s of 900 s: worker-0 (w0): refuses; ")
-    assert line.endswith("worker-4 (w4): refuses; and 2 more. Look at: kubectl get pods")
+    assert line == (
+        "waiting for 7 of 9 tasks, 12 s of 900 s: worker-0 (w0), worker-1 (w1), worker-2 (w2), "
+        "worker-3 (w3), worker-4 (w4): refuses; and 2 more. Look at: kubectl get pods"
+    )
 
 
 def test_a_wait_is_logged_at_first_on_change_and_every_half_minute() -> None:

@@ -52,9 +52,10 @@ def waiting_for(
 ) -> str:
     """One line for people: who is missing, where, why, for how long, and where to look."""
     absent = tuple(absent)
-    named = "; ".join(
-        f"{one.peer.task} ({one.peer.host}): {one.reason}" for one in absent[:NAMED_AT_MOST]
-    )
+    reasons: dict[str, list[str]] = {}
+    for one in absent[:NAMED_AT_MOST]:
+        reasons.setdefault(one.reason, []).append(f"{one.peer.task} ({one.peer.host})")
+    named = "; ".join(f"{', '.join(tasks)}: {reason}" for reason, tasks in reasons.items())
     more = f"; and {len(absent) - NAMED_AT_MOST} more" if len(absent) > NAMED_AT_MOST else ""
     look = f". Look at: {hint}" if hint else ""
     return (

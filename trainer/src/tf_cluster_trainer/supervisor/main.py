@@ -39,7 +39,7 @@ def supervise(
     kind = environment.get("TF_CLUSTER_TASK_TYPE", "task")
     index = environment.get("TF_CLUSTER_TASK_INDEX", environment.get("JOB_COMPLETION_INDEX", "0"))
     log = Log(f"{kind}-{index}")
-    if environment.get(DIE_WITH_PARENT) and not tie(signal.SIGTERM, os.getppid()):
+    if not _tied(environment.get(DIE_WITH_PARENT, "")):
         log.say("the process that started this one is gone: ending")
         return exit_codes.STOPPED
     try:
@@ -50,6 +50,16 @@ def supervise(
     except (ConfigError, PortTakenError) as error:
         log.say(f"{error}\nfailed, exit code {exit_codes.CONFIG}")
         return exit_codes.CONFIG
+
+
+def _tied(parent: str) -> bool:
+    """Whether all is well with the parent, after a tie to it if one is asked for.
+
+    Given as a pid, a parent that ended before this process could look is noticed too.
+    """
+    if not parent:
+        return True
+    return tie(signal.SIGTERM, os.getppid() if parent == "1" else int(parent))
 
 
 def _checked(config: Config) -> Config:

@@ -60,7 +60,8 @@ class ServerTask:
         poll = ChiefPoll(self._config, self._inbox, self._timing)
         try:
             # An attempt that is over needs no server: look before importing TensorFlow.
-            outcome = self._on(self._inbox.next(self._timing.first_look))
+            worker = self._task.type == "worker"
+            outcome = self._on(self._inbox.next(self._timing.first_look)) if worker else None
             if outcome is None:
                 self._start_child()
                 outcome = self._until_the_end()
