@@ -72,7 +72,8 @@ def expand(params: Mapping[str, Any]) -> Values:
         _put(data, path, value)
         origins[path] = ("preset",)
     for source, target in _RENAMED:
-        for path, value in leaves(value_at(params, source)):
+        decided = value_at(params, source)
+        for path, value in leaves({} if decided is None else decided):
             _put(data, target + path, _for_kubernetes(target, value))
             origins[target + path] = source + path
     if "image" in params:
@@ -80,7 +81,9 @@ def expand(params: Mapping[str, Any]) -> Values:
             if text:
                 _put(data, ("image", key), text)
                 origins["image", key] = ("image",)
-    for path, value in leaves(params.get("extraValues")):
+    for path, value in leaves(params.get("extraValues", {}), empty=True):
+        if not path or (value == {} and value_at(data, path) is not None):
+            continue
         _put(data, path, value)
         for known in [p for p in origins if p[: len(path)] == path or path[: len(p)] == p]:
             del origins[known]
@@ -93,11 +96,14 @@ def preset_name(params: Mapping[str, Any]) -> str:
     return str(params.get("preset", DEFAULT_PRESET))
 
 
-def leaves(data: Any) -> Iterator[tuple[Pointer, Any]]:
-    """Every value that is not a mapping with keys, with its path; nothing for None at the top."""
-    if data is None:
-        return
-    yield from _leaves((), data)
+def leaves(data: Any, *, empty: bool = False) -> Iterator[tuple[Pointer, Any]]:
+    """Every value that is not a mapping, with its path; `empty`: empty mappings, too."""
+    if isinstance(data, Mapping) and (data or not empty):
+        for key, value in data.items():
+            for path, leaf in leaves(value, empty=empty):
+                yield (key, *path), leaf
+    else:
+        yield (), data
 
 
 def in_chart_order(data: Mapping[str, Any], model: Mapping[str, Any]) -> dict[str, Any]:
@@ -109,16 +115,6 @@ def in_chart_order(data: Mapping[str, Any], model: Mapping[str, Any]) -> dict[st
         else data[key]
         for key in keys
     }
-
-
-def _leaves(path: Pointer, data: Any) -> Iterator[tuple[Pointer, Any]]:
-    if isinstance(data, Mapping) and (data or path):
-        if not data:
-            yield path, {}
-        for key, value in data.items():
-            yield from _leaves((*path, key), value)
-    elif path or not isinstance(data, Mapping):
-        yield path, data
 
 
 def _put(data: dict[str, Any], path: Pointer, value: Any) -> None:

@@ -77,7 +77,7 @@ def _method(
     else:
         message = f"{said} do not go together"
         if chosen[0] == "all-reduce":
-            fix = "all-reduce is between-graph and sync (and not built yet)"
+            fix = "all-reduce is between-graph and sync, and not built yet"
         else:
             fix = ""
         code = codes.NO_COMBINATION
@@ -163,7 +163,7 @@ def _said_twice(document: Document, params: Mapping[str, Any]) -> Iterator[Findi
 
 def _removed(document: Document, params: Mapping[str, Any]) -> Iterator[Finding]:
     """Null removes what the chart needs, except where the chart itself takes null."""
-    for path, value in leaves(params.get("extraValues")):
+    for path, value in leaves(params.get("extraValues", {})):
         default = value_at(chart_values(), path)
         if value is None and default is not None and not _TAKES_NULL & {*path}:
             message = (

@@ -1,0 +1,344 @@
+"""The command as people and CI see it: exit codes, streams, formats, files."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tf_cluster import __version__
+
+from tests.generator.conftest import Command
+
+GOOD = "name: a\nimage: r/i:1\nprogram: {module: 'p.m:C'}\n"
+BAD = GOOD + "wrokers: 3\n"
+
+
+@pytest.fixture
+def good(tmp_path: Path) -> str:
+    (tmp_path / "a.params.yaml").write_text(GOOD)
+    return "a.params.yaml"
+
+
+@pytest.fixture
+def bad(tmp_path: Path) -> str:
+    (tmp_path / "b.params.yaml").write_text(BAD)
+    return "b.params.yaml"
+
+
+def test_version_tells_tool_params_schema_and_chart_range(tf_cluster: Command) -> None:
+    ran = tf_cluster("--version")
+
+    assert ran.returncode == 0
+    assert ran.stdout.splitlines() == [
+        f"tf-cluster {__version__}",
+        "params schema urn:tf-cluster:params:v1",
+        "values schema of the chart tf-cluster 0.1.x",
+    ]
+
+
+def test_a_good_file_exits_0_and_writes_nothing_on_stdout(tf_cluster: Command, good: str) -> None:
+    ran = tf_cluster("validate", good)
+
+    assert (ran.returncode, ran.stdout) == (0, "")
+    assert "1 file checked: good" in ran.stderr
+
+
+def test_findings_are_the_data_of_validate_and_exit_1(tf_cluster: Command, bad: str) -> None:
+    ran = tf_cluster("validate", bad)
+
+    assert ran.returncode == 1
+    assert ran.stdout.startswith("b.params.yaml:4:1: TFC201: unknown key 'wrokers'")
+    assert ran.stderr == "1 error\n"
+
+
+def test_a_warning_alone_exits_0(tf_cluster: Command) -> None:
+    ran = tf_cluster("validate", "-", stdin=GOOD + "train: {checkpoint: {steps: 5000}}\n")
+
+    assert ran.returncode == 0
+    assert "TFC306: warning:" in ran.stdout
+
+
+def test_a_missing_file_exits_2_after_the_findings_of_the_others(
+    tf_cluster: Command, bad: str
+) -> None:
+    ran = tf_cluster("validate", "a.parms.yaml", bad)
+
+    assert ran.returncode == 2
+    assert "TFC201" in ran.stdout
+    assert "tf-cluster: a.parms.yaml: there is no such file" in ran.stderr
+
+
+def test_a_missing_file_is_told_with_the_name_that_was_meant(
+    tf_cluster: Command, good: str
+) -> None:
+    ran = tf_cluster("generate", "a.parms.yaml")
+
+    assert ran.returncode == 2
+    assert "(did you mean a.params.yaml?)" in ran.stderr
+
+
+def test_a_directory_exits_2(tf_cluster: Command) -> None:
+    ran = tf_cluster("validate", ".")
+
+    assert ran.returncode == 2
+    assert "can't be read" in ran.stderr
+
+
+def test_a_usage_error_exits_2_without_a_traceback(tf_cluster: Command) -> None:
+    ran = tf_cluster("validate", "--formt", "json", "x")
+
+    assert ran.returncode == 2
+    assert "--format" in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+def test_a_bug_exits_2_and_says_so(tf_cluster: Command, tmp_path: Path, good: str) -> None:
+    (tmp_path / "sitecustomize.py").write_text(
+        "import tf_cluster.preset as p\np.PRESETS['small']['worker']['replicas'] = 'two'\n"
+    )
+
+    ran = tf_cluster("generate", good, PYTHONPATH=str(tmp_path))
+
+    assert ran.returncode == 2
+    assert ran.stdout == ""
+    assert "refused by the chart: worker.replicas is" in ran.stderr
+    assert "this is a bug in tf-cluster" in ran.stderr
+
+
+def test_validate_never_imports_tensorflow_nor_rich(tf_cluster: Command, good: str) -> None:
+    ran = tf_cluster("validate", good, PYTHONPROFILEIMPORTTIME="1")
+
+    imported = {line.rpartition("|")[2].strip() for line in ran.stderr.splitlines()}
+    assert "tf_cluster.check" in imported
+    assert not {"tensorflow", "tf_cluster_trainer", "rich", "numpy"} & imported
+
+
+def test_stdin_is_named_in_findings(tf_cluster: Command) -> None:
+    ran = tf_cluster("validate", "-", stdin=BAD)
+
+    assert ran.stdout.startswith("<stdin>:4:1: TFC201")
+
+
+def test_json_is_versioned_and_carries_pointer_value_and_fix(tf_cluster: Command) -> None:
+    ran = tf_cluster("validate", "--format", "json", "-", stdin=GOOD + "workers: 0\n")
+
+    document = json.loads(ran.stdout)
+    assert document["version"] == 1
+    assert document["findings"] == [
+        {
+            "file": "stdin",
+            "line": 4,
+            "column": 10,
+            "code": "TFC205",
+            "severity": "error",
+            "message": "workers is 0; at least 1 is needed",
+            "fix": "",
+            "pointer": "/workers",
+            "value": 0,
+        }
+    ]
+
+
+def test_github_lines_are_escaped_and_relative(tf_cluster: Command, tmp_path: Path) -> None:
+    folder = tmp_path / "a,b"
+    folder.mkdir()
+    (folder / "p.yaml").write_text(GOOD + '"100%\\r\\n": 3\n')
+
+    ran = tf_cluster("validate", "--format", "github", str(folder / "p.yaml"))
+
+    assert ran.stdout.startswith(
+        "::error file=a%2Cb/p.yaml,line=4,col=1,title=TFC201::unknown key '100%25%0D%0A'"
+    )
+    assert len(ran.stdout.splitlines()) == 1
+
+
+def test_sarif_names_rules_and_relative_places(tf_cluster: Command, bad: str) -> None:
+    ran = tf_cluster("validate", "--format", "sarif", bad)
+
+    document = json.loads(ran.stdout)
+    (run,) = document["runs"]
+    (result,) = run["results"]
+    place = result["locations"][0]["physicalLocation"]
+    assert document["version"] == "2.1.0"
+    assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"] == "TFC201"
+    assert place["artifactLocation"]["uri"] == "b.params.yaml"
+    assert place["region"] == {"startLine": 4, "startColumn": 1}
+
+
+def test_a_file_without_findings_is_still_whole_json(tf_cluster: Command, good: str) -> None:
+    assert json.loads(tf_cluster("validate", "--format", "json", good).stdout)["findings"] == []
+    sarif = json.loads(tf_cluster("validate", "--format", "sarif", good).stdout)
+    assert sarif["runs"][0]["results"] == []
+
+
+def test_values_go_to_stdout_and_words_to_stderr(tf_cluster: Command, good: str) -> None:
+    ran = tf_cluster("generate", good)
+
+    assert ran.returncode == 0
+    assert ran.stdout.startswith("# Values for the chart tf-cluster")
+    assert ran.stderr == ""
+
+
+def test_a_file_with_findings_writes_no_values(
+    tf_cluster: Command, bad: str, tmp_path: Path
+) -> None:
+    ran = tf_cluster("generate", bad, "-o", "values.yaml")
+
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert "TFC201" in ran.stderr
+    assert not (tmp_path / "values.yaml").exists()
+
+
+def test_stdin_and_file_make_the_same_values_but_for_their_name(
+    tf_cluster: Command, good: str
+) -> None:
+    of_file = tf_cluster("generate", good).stdout
+    of_stdin = tf_cluster("generate", "-", stdin=GOOD).stdout
+
+    assert of_stdin == of_file.replace("a.params.yaml", "stdin")
+
+
+def test_check_says_nothing_when_the_values_are_up_to_date(tf_cluster: Command, good: str) -> None:
+    tf_cluster("generate", good, "-o", "values.yaml")
+
+    ran = tf_cluster("generate", good, "-o", "values.yaml", "--check", "--diff")
+
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
+
+
+def test_check_exits_1_writes_nothing_and_names_the_command_that_helps(
+    tf_cluster: Command, good: str, tmp_path: Path
+) -> None:
+    (tmp_path / "values.yaml").write_text("worker: {replicas: 9}\n")
+
+    ran = tf_cluster("generate", good, "-o", "values.yaml", "--check")
+
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert "tf-cluster generate a.params.yaml -o values.yaml" in ran.stderr
+    assert (tmp_path / "values.yaml").read_text() == "worker: {replicas: 9}\n"
+
+
+def test_diff_shows_what_would_change_on_stdout(
+    tf_cluster: Command, good: str, tmp_path: Path
+) -> None:
+    (tmp_path / "values.yaml").write_text("worker: {replicas: 9}")
+
+    ran = tf_cluster("generate", good, "-o", "values.yaml", "--diff")
+
+    assert ran.returncode == 1
+    assert "-worker: {replicas: 9}\n\\ No newline at end of file\n" in ran.stdout
+    assert "+fullnameOverride: a\n" in ran.stdout
+
+
+def test_check_without_a_file_to_compare_with_is_a_usage_error(
+    tf_cluster: Command, good: str
+) -> None:
+    assert tf_cluster("generate", good, "--check").returncode == 2
+
+
+def test_a_failed_write_leaves_the_old_file_and_no_temporary(
+    tf_cluster: Command, good: str, tmp_path: Path
+) -> None:
+    (tmp_path / "out").mkdir()
+    values = tmp_path / "out" / "values.yaml"
+    values.write_text("old\n")
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os\n"
+        "def full(descriptor):\n    raise OSError(28, 'No space left on device')\n"
+        "os.fsync = full\n"
+    )
+
+    ran = tf_cluster("generate", good, "-o", str(values), PYTHONPATH=str(tmp_path))
+
+    assert ran.returncode == 2
+    assert "can't be written: No space left on device" in ran.stderr
+    assert values.read_text() == "old\n"
+    assert [entry.name for entry in values.parent.iterdir()] == ["values.yaml"]
+
+
+def test_a_missing_output_directory_is_told(tf_cluster: Command, good: str) -> None:
+    ran = tf_cluster("generate", good, "-o", "nowhere/values.yaml")
+
+    assert ran.returncode == 2
+    assert "nowhere/values.yaml: can't be written: No such file or directory" in ran.stderr
+
+
+def test_writing_keeps_the_mode_and_a_symbolic_link(
+    tf_cluster: Command, good: str, tmp_path: Path
+) -> None:
+    real = tmp_path / "real.yaml"
+    real.write_text("old\n")
+    real.chmod(0o640)
+    link = tmp_path / "values.yaml"
+    link.symlink_to(real)
+
+    tf_cluster("generate", good, "-o", "values.yaml")
+
+    assert link.is_symlink()
+    assert real.read_text().startswith("# Values")
+    assert real.stat().st_mode & 0o777 == 0o640
+
+
+def test_init_writes_a_valid_file_of_that_name(tf_cluster: Command) -> None:
+    ran = tf_cluster("init", "ctr.params.yaml", "--preset", "medium", "--module", "ctr.m:Net")
+    values = tf_cluster("generate", "ctr.params.yaml")
+
+    assert ran.returncode == values.returncode == 0
+    assert "fullnameOverride: ctr\n" in values.stdout
+    assert 'module: "ctr.m:Net"' in values.stdout
+    assert "  replicas: 4\n" in values.stdout
+
+
+def test_the_commented_lines_of_the_starter_are_valid_too(tf_cluster: Command) -> None:
+    text = tf_cluster("init", "-").stdout
+    lines = []
+    for line in text.splitlines():
+        bare = line.lstrip()
+        if bare.startswith("# ") and (": " in bare or bare.endswith(":")) and "  #" in line + "  #":
+            key = bare[2:].lstrip().partition(":")[0]
+            known = "workers ps resources worker requests limits flags layers data log run "
+            if key in (known + "batchSize optimizer checkpoint").split():
+                lines.append(line.replace("# ", "", 1))
+                continue
+        lines.append(line)
+
+    ran = tf_cluster("validate", "-", stdin="\n".join(lines))
+
+    assert ran.stdout == ""
+    assert sum("flags:" in line and not line.startswith("#") for line in lines) == 1
+
+
+def test_init_refuses_to_overwrite_without_force(tf_cluster: Command, tmp_path: Path) -> None:
+    (tmp_path / "params.yaml").write_text("mine\n")
+
+    assert tf_cluster("init").returncode == 2
+    assert (tmp_path / "params.yaml").read_text() == "mine\n"
+    assert tf_cluster("init", "--force").returncode == 0
+
+
+def test_init_refuses_a_choice_that_would_not_be_valid(tf_cluster: Command, tmp_path: Path) -> None:
+    ran = tf_cluster("init", "--name", "My Model", "--preset", "smal")
+
+    assert ran.returncode == 2
+    assert "did you mean 'my-model'?" in ran.stderr
+    assert "did you mean 'small'?" in ran.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_reader_that_goes_away_is_no_traceback(tmp_path: Path, good: str) -> None:
+    command = f"{sys.executable} -m tf_cluster generate {good} | head -c 1"
+    ran = subprocess.run(
+        ("bash", "-c", command), cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+
+    assert "Traceback" not in ran.stderr
+
+
+def test_output_bytes_do_not_depend_on_locale_or_hash_seed(tf_cluster: Command, good: str) -> None:
+    one = tf_cluster("generate", good, PYTHONHASHSEED="1", LC_ALL="C", TZ="UTC").stdout
+    two = tf_cluster("generate", good, PYTHONHASHSEED="2", LC_ALL="C.UTF-8", TZ="Asia/Tokyo").stdout
+
+    assert one == two

@@ -1,0 +1,284 @@
+"""Each thing that can be wrong with a params file: where it is told, and how to fix it."""
+
+from __future__ import annotations
+
+import pytest
+from tf_cluster import codes
+from tf_cluster.check import check
+from tf_cluster.pointer import json_pointer
+from tf_cluster.report.text import text_report
+
+GOOD = "name: a\nimage: r/i:1\nprogram: {module: 'p.m:C'}\n"
+
+
+def found(text: str | bytes) -> list[str]:
+    raw = text.encode() if isinstance(text, str) else text
+    return text_report(check("p.yaml", raw).findings).splitlines()
+
+
+def test_a_five_line_file_is_enough() -> None:
+    five = "name: digits\nimage: r/i:1\nprogram:\n  module: a.b:C\ntrain: {steps: 100}\n"
+    assert found(five) == []
+
+
+@pytest.mark.parametrize(
+    ("extra", "finding"),
+    [
+        (
+            "wrokers: 3",
+            "4:1: TFC201: unknown key 'wrokers' (did you mean 'workers'?) [/wrokers]",
+        ),
+        (
+            "steps: 3",
+            "4:1: TFC201: unknown key 'steps' "
+            "(did you mean train.steps or train.checkpoint.steps?) [/steps]",
+        ),
+        (
+            "train:\n  stpes: 3",
+            "5:3: TFC201: unknown key 'stpes' in train (did you mean 'steps'?) [/train/stpes]",
+        ),
+        (
+            "workers: two",
+            '4:10: TFC203: workers is "two", a text; a whole number is needed [/workers]',
+        ),
+        (
+            "workers: '2'",
+            '4:10: TFC203: workers is "2", a text; a whole number is needed '
+            "(write it without quotes) [/workers]",
+        ),
+        (
+            "run: {id: 2}",
+            "4:11: TFC203: run.id is 2, a number; a text is needed "
+            "(write it in quotes: '2') [/run/id]",
+        ),
+        ("workers:", "4:1: TFC203: workers is empty; a whole number is needed [/workers]"),
+        ("workers: 0", "4:10: TFC205: workers is 0; at least 1 is needed [/workers]"),
+        ("train: []", "4:8: TFC203: train is [], a list; a mapping is needed [/train]"),
+        (
+            "preset: smal",
+            '4:9: TFC204: preset is "smal", not small, medium or large '
+            "(did you mean 'small'?) [/preset]",
+        ),
+        (
+            "train: {optimizer: {name: adam}}",
+            '4:27: TFC204: train.optimizer.name is "adam", not SGD, Momentum, Adam or Adagrad '
+            "(did you mean 'Adam'?) [/train/optimizer/name]",
+        ),
+        (
+            "train: {optimizer: {momentum: 0.9}}",
+            "4:31: TFC304: train.optimizer.momentum is 0.9, but the optimizer is Adam (set "
+            "train.optimizer.name: Momentum, or leave momentum out) [/train/optimizer/momentum]",
+        ),
+        (
+            "strategy: all-reduce",
+            "4:11: TFC303: all-reduce / in-graph / async do not go together (all-reduce is "
+            "between-graph and sync, and not built yet) [/strategy]",
+        ),
+        (
+            "update: sync",
+            "4:9: TFC302: parameter-server / in-graph / sync is valid but not built yet; only "
+            "parameter-server / in-graph / async is so far (leave out update) [/update]",
+        ),
+        (
+            "data: {claim: here, size: 5Gi}",
+            "4:21: TFC207: data.size is for a claim that the chart makes, data.claim names one "
+            "that exists (keep one of them) [/data/size]",
+        ),
+        (
+            "resources: {worker: {requests: {memory: 8Gi}}}",
+            "4:41: TFC305: worker: the request of 8Gi memory is over the limit of 4Gi (raise "
+            "resources.worker.limits.memory or lower the request) "
+            "[/resources/worker/requests/memory]",
+        ),
+        (
+            "preset: large\nresources: {ps: {limits: {memory: 512Mi}}}",
+            "5:35: TFC305: ps: the request of 8Gi memory is over the limit of 512Mi (raise "
+            "resources.ps.limits.memory or lower the request) [/resources/ps/limits/memory]",
+        ),
+        (
+            "resources: {ps: {requests: {memory: 2GB}}}",
+            '4:37: TFC206: resources.ps.requests.memory is "2GB", not a Kubernetes quantity, as in '
+            "500m, 2, 512Mi or 4Gi [/resources/ps/requests/memory]",
+        ),
+        (
+            "flags: {a: {b: 1}}",
+            '4:12: TFC203: flags.a is {"b": 1}, a mapping; a text, a number, true or false or a '
+            "list is needed [/flags/a]",
+        ),
+        (
+            "data: {accessModes: [ReadWriteOnce, ReadWriteMay]}",
+            '4:37: TFC204: data.accessModes[1] is "ReadWriteMay", not ReadWriteOnce, '
+            "ReadWriteMany or ReadOnlyMany (did you mean 'ReadWriteMany'?) [/data/accessModes/1]",
+        ),
+        (
+            "train: {checkpoint: {steps: 5000}}",
+            "4:29: TFC306: warning: a checkpoint every 5000 steps never comes in a run of 1000 "
+            "(the last step is saved in any case) [/train/checkpoint/steps]",
+        ),
+        (
+            "run: {id: logs}",
+            "4:11: TFC312: run.id is 'logs', which `tf-cluster run` uses for a folder of its own "
+            "(choose another id) [/run/id]",
+        ),
+        (
+            "train: {steps: 5}\ntrain: {steps: 6}",
+            "5:1: TFC105: the key 'train' stands twice, first on line 4 (keep one of them) "
+            "[/train]",
+        ),
+        (
+            "flags: {seed: .inf}",
+            "4:15: TFC107: flags.seed is .inf: values files can't hold it (write a number) "
+            "[/flags/seed]",
+        ),
+        (
+            "flags: {big: 9007199254740993}",
+            "4:14: TFC109: flags.big is 9007199254740993: Helm keeps whole numbers exactly only "
+            "up to 2^53 (write it in quotes, as a text) [/flags/big]",
+        ),
+        (
+            "flags: {on: 1}",
+            "4:9: TFC106: the key on is not read as text by Helm (write it in quotes: 'on') "
+            "[/flags/on]",
+        ),
+        (
+            "flags: &x {a: 1}\nextraValues: {<<: *x}",
+            "5:15: TFC108: merge keys (<<) are not supported (write the keys out) [/extraValues]",
+        ),
+        (
+            "extraValues: {wroker: {}}",
+            "4:15: TFC311: unknown key 'wroker' (did you mean 'worker'?) [/extraValues/wroker]",
+        ),
+        (
+            "extraValues: {peers: {deadlineSeconds: soon}}",
+            '4:40: TFC311: peers.deadlineSeconds is "soon", a text; a number is needed '
+            "[/extraValues/peers/deadlineSeconds]",
+        ),
+        (
+            "workers: 2\nextraValues: {worker: {replicas: 3}}",
+            "5:34: TFC310: extraValues.worker.replicas sets again what workers sets "
+            "(keep one of them) [/extraValues/worker/replicas]",
+        ),
+        (
+            "extraValues: {train: null}",
+            "4:22: TFC311: extraValues.train is null, which removes what the chart needs there "
+            "(leave it out, or give a value) [/extraValues/train]",
+        ),
+    ],
+)
+def test_one_wrong_thing_is_told_with_place_and_fix(extra: str, finding: str) -> None:
+    assert found(GOOD + extra) == ["p.yaml:" + finding]
+
+
+@pytest.mark.parametrize(
+    ("module", "fix"),
+    [
+        ("my.model.Net", "did you mean 'my.model:Net'?"),
+        ("my.model", "add the class: my.model:ClassName"),
+        ("code/train.py", "name the module and a class in it: code.train:ClassName"),
+    ],
+)
+def test_a_program_that_is_no_class_is_told_the_form(module: str, fix: str) -> None:
+    (line,) = found(f"name: a\nimage: r/i:1\nprogram:\n  module: {module}\n")
+
+    assert line.startswith("p.yaml:4:11: TFC206: program.module is ")
+    assert "not package.module:ClassName" in line
+    assert f"({fix})" in line
+
+
+def test_a_missing_program_class_is_told_where_it_belongs() -> None:
+    assert found("name: a\nimage: r/i:1\nprogram: {}\n") == [
+        "p.yaml:3:1: TFC202: 'module' is missing in program (add module: "
+        "tf_cluster_trainer.examples.digits:Digits) [/program/module]"
+    ]
+
+
+def test_a_name_that_is_too_long_is_told_with_the_derived_name_that_bursts() -> None:
+    name = "n" * 41
+    (line,) = found(GOOD.replace("name: a", f"name: {name}"))
+
+    assert line.startswith("p.yaml:1:7: TFC301: name is 41 characters long, at most 40")
+    assert f"{name}-cleanup-3f2a9c1b-0000 would have" in line
+
+
+def test_a_name_of_forty_characters_is_accepted() -> None:
+    assert found(GOOD.replace("name: a", "name: " + "n" * 40)) == []
+
+
+@pytest.mark.parametrize("name", ["Digits", "1st", "a_b", "a.b", "a-", "-a", "ü"])
+def test_a_name_that_is_no_dns_label_is_refused(name: str) -> None:
+    (line,) = found(GOOD.replace("name: a", f"name: {name}"))
+
+    assert "TFC206" in line
+
+
+def test_a_cluster_needs_an_image_and_a_local_run_does_not() -> None:
+    raw = b"name: a\nprogram: {module: 'p:C'}\n"
+
+    assert [f.code for f in check("p", raw).findings] == [codes.IMAGE_MISSING]
+    assert check("p", raw, for_cluster=False).good
+
+
+def test_a_relative_program_path_is_for_local_runs_only() -> None:
+    raw = b"name: a\nimage: r/i:1\nprogram: {module: 'p:C', path: code}\n"
+
+    assert [f.code for f in check("p", raw).findings] == [codes.PATH_NOT_ABSOLUTE]
+    assert check("p", raw, for_cluster=False).good
+
+
+def test_everything_wrong_is_told_at_once_from_top_to_bottom() -> None:
+    lines = found(
+        "nmae: digits\nworkers: many\nupdate: sync\ntrain:\n  stpes: 1\n"
+        "extraValues: {chef: {}}\nresources: {ps: {requests: {memory: 9Gi}}}\n"
+    )
+
+    told = [line.split(": ")[1] for line in lines]
+    assert sorted(told) == sorted(
+        "TFC201 TFC202 TFC202 TFC308 TFC203 TFC302 TFC201 TFC311 TFC305".split()  # noqa: SIM905
+    )
+    places = [tuple(map(int, line.split(":")[1:3])) for line in lines]
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize(
+    ("raw", "finding"),
+    [
+        (b"", "p.yaml:1:1: TFC103: the file is empty (`tf-cluster init` writes a start)"),
+        (b"# only words\n", "p.yaml:1:1: TFC103: the file is empty"),
+        (b"- a\n- b\n", "p.yaml:1:1: TFC104: the file holds a list"),
+        (b"hello", "p.yaml:1:1: TFC104: the file holds one value"),
+        (b"name: a\n  b: c\n", "p.yaml:2:4: TFC102: not YAML: mapping values are not allowed"),
+        (b"name: a\ntrain:\n\tsteps: 1\n", "p.yaml:3:1: TFC102: not YAML:"),
+        (b"name: 'a\n", "p.yaml:2:1: TFC102: not YAML: while scanning a quoted scalar"),
+        (b"flags: [1, 2\n", "p.yaml:2:1: TFC102: not YAML: while parsing a flow sequence"),
+        (b"name: a\nx: \xff\n", "p.yaml:2:4: TFC101: byte 0xff is not UTF-8 text"),
+        (b"name: a\x00b\n", "p.yaml:1:8: TFC101: control character U+0000"),
+        (b"\x89PNG\r\n", "p.yaml:1:1: TFC101:"),
+        (b"a: 1\n---\nb: 2\n", "p.yaml:2:1: TFC108: a second YAML document"),
+        (b"a: " + b"[" * 20_000, "p.yaml:1:43: TFC108: nested more than 40 levels deep"),
+        (b"a: !!python/object:os.system x\n", "p.yaml:1:4: TFC108: the tag"),
+        (b"flags: &a {b: *a}\n", "p.yaml:1:8: TFC108: an alias that contains itself"),
+    ],
+)
+def test_what_is_no_params_file_is_told_with_its_place(raw: bytes, finding: str) -> None:
+    assert any(line.startswith(finding) for line in found(raw)), found(raw)
+
+
+def test_a_tab_is_named_as_what_is_wrong() -> None:
+    (line,) = found("name: a\ntrain:\n\tsteps: 1\n")
+
+    assert "(indent with spaces, not with tabs)" in line
+
+
+def test_aliases_that_grow_without_end_are_cut_off() -> None:
+    levels = ["l0: &l0 [a, a, a, a, a, a, a, a, a, a]"]
+    for n in range(1, 9):
+        levels.append(f"l{n}: &l{n} [" + ", ".join([f"*l{n - 1}"] * 10) + "]")
+    raw = ("flags: {a: 1}\n" + "\n".join(levels)).encode()
+
+    findings = check("p", raw).findings
+
+    assert any("more than 100000 values" in f.message for f in findings)
+
+
+def test_a_key_with_a_slash_has_an_escaped_pointer() -> None:
+    assert json_pointer(("a/b", "c~d", 0)) == "/a~1b/c~0d/0"

@@ -1,0 +1,142 @@
+"""What the generator packages is what the other parts use, and every validator judges it alike."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from jsonschema import Draft7Validator
+from tf_cluster import __version__, codes
+from tf_cluster.expand import in_chart_order
+from tf_cluster.preset import PRESETS
+from tf_cluster.schema_files import chart_values, params_schema, values_schema
+from tf_cluster.shape import misfits
+from tf_cluster.versions import CHART_RANGE, PARAMS_SCHEMA
+
+from tests.generator.conftest import ROOT
+from tests.generator.helm_reader import HelmReader
+
+PACKAGED = ROOT / "generator" / "src" / "tf_cluster" / "schemas"
+CHART = ROOT / "charts" / "tf-cluster"
+
+
+@pytest.mark.parametrize("name", ["values.schema.json", "values.yaml"])
+def test_the_packaged_copy_is_the_charts_own_file(name: str) -> None:
+    """When it is not: cp charts/tf-cluster/NAME generator/src/tf_cluster/schemas/."""
+    assert (PACKAGED / name).read_bytes() == (CHART / name).read_bytes()
+
+
+def test_the_version_is_the_one_of_the_package() -> None:
+    project = (ROOT / "generator" / "pyproject.toml").read_text()
+    assert f'\nversion = "{__version__}"\n' in project
+
+
+def test_the_chart_is_in_the_range_we_write_for() -> None:
+    chart = (CHART / "Chart.yaml").read_text()
+    version = re.search(r"^version: (\S+)$", chart, re.MULTILINE)
+    assert version is not None
+    assert version.group(1).startswith(CHART_RANGE.removesuffix("x"))
+
+
+def test_the_chart_values_we_read_are_the_ones_helm_reads(helm_reader: HelmReader) -> None:
+    read = helm_reader.read((CHART / "values.yaml").read_text())
+
+    # Helm drops keys that are null where the chart it renders declares none
+    assert json.dumps(_without_nulls(read), sort_keys=True) == json.dumps(
+        _without_nulls(chart_values()), sort_keys=True
+    )
+
+
+def _without_nulls(data: Any) -> Any:
+    if isinstance(data, dict):
+        return {k: _without_nulls(v) for k, v in data.items() if v is not None and k != "global"}
+    return data
+
+
+def test_the_charts_own_values_fit_its_schema() -> None:
+    assert misfits(chart_values(), values_schema()) == []
+
+
+def test_the_params_schema_is_a_valid_schema_of_its_version() -> None:
+    Draft7Validator.check_schema(params_schema())
+    assert params_schema()["$id"] == PARAMS_SCHEMA
+
+
+def _nodes(schema: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(schema, dict):
+        yield schema
+        for value in schema.values():
+            yield from _nodes(value)
+    elif isinstance(schema, list):
+        for value in schema:
+            yield from _nodes(value)
+
+
+@pytest.mark.parametrize("schema", [params_schema(), values_schema()], ids=["params", "values"])
+def test_a_schema_keeps_to_what_python_and_go_judge_alike(schema: dict[str, Any]) -> None:
+    for node in _nodes(schema):
+        if isinstance(node.get("pattern"), str):
+            assert not re.search(r"\(\?|\\[pPwdsbAzZ]", node["pattern"]), node["pattern"]
+        assert not isinstance(node.get("multipleOf"), float)
+        if isinstance(node.get("$ref"), str):
+            assert node["$ref"].startswith("#/")
+
+
+def test_every_object_of_the_params_schema_is_closed() -> None:
+    root = params_schema()
+    for path, node in root["properties"].items():
+        if node.get("type") == "object" and path not in ("flags", "extraValues"):
+            assert node["additionalProperties"] is False, path
+    assert root["additionalProperties"] is False
+
+
+def test_every_pattern_says_its_form_in_words() -> None:
+    for node in _nodes(params_schema()):
+        if isinstance(node.get("pattern"), str):
+            assert node.get("x-form"), node
+
+
+def test_a_trailing_newline_does_not_slip_through_a_pattern() -> None:
+    wrong = misfits({"name": "a\n", "program": {"module": "p:C\n"}}, params_schema())
+
+    assert [m.path for m in wrong] == [("name",), ("program", "module")]
+
+
+def test_presets_of_the_schema_and_of_the_code_are_the_same() -> None:
+    assert params_schema()["properties"]["preset"]["enum"] == list(PRESETS)
+
+
+@pytest.mark.parametrize("preset", list(PRESETS))
+def test_a_preset_decides_only_what_the_chart_declares(preset: str) -> None:
+    assert misfits(PRESETS[preset], values_schema()) == []
+    assert in_chart_order(PRESETS[preset], chart_values()).keys() <= chart_values().keys()
+
+
+def test_every_code_has_a_title_and_a_place_in_the_docs() -> None:
+    listed = set(
+        re.findall(r"^\| `(TFC\d+)` \|", (ROOT / "docs" / "params.md").read_text(), re.MULTILINE)
+    )
+    named = {v for k, v in vars(codes).items() if k.isupper() and isinstance(v, str)}
+
+    assert named == set(codes.TITLES) == listed
+
+
+def _keys(schema: dict[str, Any], node: dict[str, Any], path: str = "") -> Iterator[str]:
+    if "$ref" in node:
+        node = schema["definitions"][node["$ref"].rpartition("/")[2]]
+    for key, inner in node.get("properties", {}).items():
+        yield f"{path}{key}"
+        yield from _keys(schema, inner, f"{path}{key}.")
+
+
+def test_every_key_is_in_the_docs() -> None:
+    text = (ROOT / "docs" / "params.md").read_text()
+    named = set(re.findall(r"`([A-Za-z.]+)`", text))
+    short = {k.replace("resources.worker.", "resources.<role>.") for k in named}
+
+    for key in _keys(params_schema(), params_schema()):
+        last = key.rpartition(".")[2]
+        assert key in named or key in short or last in named, key

@@ -1,0 +1,159 @@
+"""From params to values: examples word for word, presets, and what the real helm makes of them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from tf_cluster.check import check
+from tf_cluster.expand import preset_name
+from tf_cluster.preset import PRESETS
+from tf_cluster.values_file import values_text
+
+from tests.generator.conftest import ROOT
+from tests.generator.helm_reader import HelmReader
+
+EXAMPLES = sorted((ROOT / "values-examples").glob("*.params.yaml"))
+CHART = ROOT / "charts" / "tf-cluster"
+GOOD = "name: a\nimage: r/i:1\nprogram: {module: 'p.m:C'}\n"
+
+
+def values_of(text: str) -> dict[str, Any]:
+    checked = check("p", text.encode())
+    assert checked.findings == ()
+    return checked.values.data
+
+
+def generated(params: Path) -> str:
+    checked = check(params.name, params.read_bytes())
+    assert checked.findings == ()
+    return values_text(checked.values, params.name, preset_name(checked.document.data))
+
+
+def example_id(path: Path) -> str:
+    return path.name.partition(".")[0]
+
+
+@pytest.mark.parametrize("params", EXAMPLES, ids=example_id)
+def test_the_example_values_are_what_their_params_make(params: Path) -> None:
+    """To write them anew: tf-cluster generate X.params.yaml -o X.values.yaml."""
+    values = params.with_name(params.name.replace(".params.", ".values."))
+
+    assert values.read_text() == generated(params)
+
+
+@pytest.mark.parametrize("params", EXAMPLES, ids=example_id)
+def test_the_chart_renders_the_example_values(params: Path, helm: str, tmp_path: Path) -> None:
+    (tmp_path / "values.yaml").write_text(generated(params))
+
+    ran = subprocess.run(
+        (helm, "template", "r", str(CHART), "-f", str(tmp_path / "values.yaml")),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert ran.returncode == 0, ran.stderr
+    jobs = [d for d in yaml.safe_load_all(ran.stdout) if d and d["kind"] == "Job"]
+    assert len(jobs) == 3
+
+
+@pytest.mark.parametrize("params", EXAMPLES, ids=example_id)
+def test_helm_reads_the_values_we_meant(params: Path, helm_reader: HelmReader) -> None:
+    checked = check(params.name, params.read_bytes())
+
+    read = helm_reader.read(generated(params))
+
+    read.pop("global", None)
+    assert read == json.loads(json.dumps(checked.values.data))
+
+
+@pytest.mark.parametrize("preset", list(PRESETS))
+def test_a_preset_decides_tasks_and_access_modes(preset: str) -> None:
+    values = values_of(GOOD + f"preset: {preset}\n")
+
+    tasks = {"small": (2, 1), "medium": (4, 1), "large": (8, 4)}[preset]
+    mode = "ReadWriteOnce" if preset == "small" else "ReadWriteMany"
+    assert (values["worker"]["replicas"], values["ps"]["replicas"]) == tasks
+    assert values["storage"]["log"]["accessModes"] == [mode]
+    assert values["storage"]["data"]["accessModes"] == [mode]
+
+
+def test_what_the_file_says_wins_over_its_preset_key_by_key() -> None:
+    values = values_of(
+        GOOD + "preset: large\nworkers: 3\nresources: {worker: {requests: {cpu: 1}}}\n"
+    )
+
+    assert values["worker"] == {
+        "replicas": 3,
+        "resources": {"requests": {"cpu": "1", "memory": "8Gi"}, "limits": {"memory": "16Gi"}},
+    }
+
+
+@pytest.mark.parametrize(
+    ("image", "parts"),
+    [
+        ("trainer", {"repository": "trainer"}),
+        ("r.io:5000/a/b", {"repository": "r.io:5000/a/b"}),
+        ("r.io:5000/a/b:7e5", {"repository": "r.io:5000/a/b", "tag": "7e5"}),
+        (
+            "a/b@sha256:" + "0" * 64,
+            {"repository": "a/b", "digest": "sha256:" + "0" * 64},
+        ),
+    ],
+)
+def test_an_image_is_taken_apart(image: str, parts: dict[str, str]) -> None:
+    assert values_of(GOOD.replace("r/i:1", f"'{image}'"))["image"] == parts
+
+
+def test_a_tag_that_looks_like_a_number_stays_text_in_helm(helm_reader: HelmReader) -> None:
+    checked = check("p", GOOD.replace("r/i:1", "r/i:7e5").encode())
+
+    read = helm_reader.read(values_text(checked.values, "p", "small"))
+
+    assert read["image"]["tag"] == "7e5"
+
+
+def test_quantities_given_as_numbers_travel_as_text() -> None:
+    values = values_of(
+        GOOD + "resources: {ps: {requests: {cpu: 0.5, memory: 1000000000}}}\ndata: {size: 7}\n"
+    )
+
+    assert values["ps"]["resources"]["requests"] == {"cpu": "0.5", "memory": "1000000000"}
+    assert values["storage"]["data"]["size"] == "7"
+
+
+def test_an_empty_class_is_passed_on() -> None:
+    values = values_of(GOOD + "data: {class: '', volume: v}\n")
+
+    assert values["storage"]["data"]["storageClassName"] == ""
+
+
+def test_extra_values_are_merged_and_win_over_the_preset() -> None:
+    values = values_of(
+        GOOD + "extraValues: {worker: {replicas: 5, nodeSelector: {a: b}}, chief: {affinity: {}}}\n"
+    )
+
+    assert values["worker"] == {"replicas": 5, "nodeSelector": {"a": "b"}}
+
+
+def test_extra_values_may_remove_a_limit() -> None:
+    checked = check("p", (GOOD + "extraValues: {worker: {resources: {limits: null}}}").encode())
+
+    assert checked.findings == ()
+    assert "limits" not in checked.values.effective["worker"]["resources"]
+
+
+def test_only_what_was_decided_is_written() -> None:
+    assert list(values_of(GOOD)) == [
+        "fullnameOverride",
+        "image",
+        "program",
+        "worker",
+        "ps",
+        "storage",
+    ]
