@@ -111,7 +111,7 @@ def _load(wanted: TrainerImage, layout: Layout, folder: Path, built: Built) -> N
         print("the test cluster has it already", file=sys.stderr)
         return
     begun = time.monotonic()
-    image_load.into_cluster(layout, folder / "oci")
+    image_load.into_cluster(layout, wanted.name, folder / "oci")
     took = time.monotonic() - begun
     print(f"loaded it into the test cluster in {took:.1f} s", file=sys.stderr)
 

@@ -14,18 +14,40 @@ from .layout import Layout
 from .system_images import ctr
 
 
+def names_and_digests(listed: str) -> dict[str, str]:
+    """Each name in the output of `ctr images list`, and the digest of its manifest."""
+    lines = (line.split() for line in listed.splitlines()[1:])
+    return {fields[0]: fields[2] for fields in lines}
+
+
 def loaded_digest(layout: Layout, name: str) -> str:
     """The manifest's digest under that name in the test cluster's containerd; "" where none is."""
-    for line in ctr(layout, "images", "list", f"name=={name}").splitlines()[1:]:
-        fields = line.split()
-        if fields[0] == name:
-            return fields[2]
-    return ""
+    return names_and_digests(ctr(layout, "images", "list")).get(name, "")
 
 
-def into_cluster(layout: Layout, oci: Path) -> None:
-    """Import an OCI layout folder; layers that containerd has already are not sent again."""
-    there = set(ctr(layout, "content", "list", "-q").split())
+def into_cluster(layout: Layout, name: str, oci: Path) -> None:
+    """Import an OCI layout folder; layers that containerd has already are not sent again.
+
+    The image that bears the name now is held by another name meanwhile: when the name moves,
+    containerd would collect the old image's layers while the new one is being built on them.
+    Afterwards all names of the old one go, also the one by its config that the kubelet's side
+    of containerd gave it.
+    """
+    old = loaded_digest(layout, name)
+    if old:
+        ctr(layout, "images", "tag", "--force", name, f"{name}-replaced")
+    try:
+        _import(layout, oci, set(ctr(layout, "content", "list", "-q").split()))
+    except MachineError:
+        # A layer that was there a moment ago may have been collected: send everything.
+        ctr(layout, "images", "remove", "--sync", name)
+        _import(layout, oci, set())
+    for other, digest in names_and_digests(ctr(layout, "images", "list")).items():
+        if digest == old and other != name:
+            ctr(layout, "images", "remove", other)
+
+
+def _import(layout: Layout, oci: Path, there: set[str]) -> None:
     address = ["--address", str(layout.containerd_socket), "-n", "k8s.io"]
     command = ["ctr", *address, "images", "import", "-"]
     with subprocess.Popen(
@@ -34,7 +56,7 @@ def into_cluster(layout: Layout, oci: Path) -> None:
         assert importing.stdin is not None and importing.stdout is not None
         try:
             with tarfile.open(fileobj=importing.stdin, mode="w|") as tar:
-                _send(tar, oci, there)
+                send(tar, oci, there)
             importing.stdin.close()
         except BrokenPipeError:
             pass
@@ -56,7 +78,8 @@ def from_docker(layout: Layout, name: str) -> None:
         ctr(layout, "images", "import", file)
 
 
-def _send(tar: tarfile.TarFile, oci: Path, there: set[str]) -> None:
+def send(tar: tarfile.TarFile, oci: Path, there: set[str]) -> None:
+    """Write the OCI layout into the archive, without the blobs named in `there`."""
     for name in ("oci-layout", "index.json"):
         tar.add(oci / name, arcname=name)
     manifests = json.loads((oci / "index.json").read_text())["manifests"]
