@@ -43,7 +43,7 @@ training.json: |
 {{- $run := dict "name" (include "tf-cluster.fullname" .root) "id" $values.run.id -}}
 {{- $program := dict "module" $values.program.module -}}
 {{- with $values.program.path -}}{{- $_ := set $program "path" . -}}{{- end -}}
-{{- $optimizer := pick $values.train.optimizer "name" "learningRate" -}}
+{{- $optimizer := dict "name" $values.train.optimizer.name "learningRate" $values.train.optimizer.learningRate -}}
 {{- if not (kindIs "invalid" $values.train.optimizer.momentum) -}}
 {{- $_ := set $optimizer "momentum" $values.train.optimizer.momentum -}}
 {{- end -}}

@@ -36,7 +36,7 @@ file that fails and says nothing about the order it takes them in.
 {{- end -}}
 
 {{- define "tf-cluster.guards.image" -}}
-{{- $repository := dig "repository" "" (.Values.image | default dict) -}}
+{{- $repository := (.Values.image | default dict).repository -}}
 {{- $local := printf "localhost/tf-cluster-trainer:%s" .Chart.AppVersion -}}
 {{- if not $repository }}
 image.repository is empty, and there is no public trainer image. Build one:
@@ -59,9 +59,9 @@ image.repository is {{ $repository }}: the tag goes into image.tag, a digest int
 {{- end -}}
 
 {{- define "tf-cluster.guards.program" -}}
-{{- if not (dig "module" "" (.Values.program | default dict)) }}
-program.module is empty: which program shall be trained? Write package.module:ClassName, a subclass of
-tf_cluster_trainer.Program that the image holds. To try the chart:
+{{- if not (.Values.program | default dict).module }}
+program.module is empty: which program shall be trained? Write package.module:ClassName, a subclass
+of tf_cluster_trainer.Program that the image holds. To try the chart:
 
     helm … --set program.module=tf_cluster_trainer.examples.digits:Digits
 {{- end }}
@@ -75,7 +75,8 @@ tf_cluster_trainer.Program that the image holds. To try the chart:
   "strategy=parameter-server replication=between-graph update=async"
   "strategy=parameter-server replication=between-graph update=sync"
   "strategy=all-reduce replication=between-graph update=sync" -}}
-{{- if not (has $wanted $valid) }}
+{{- if contains "<nil>" $wanted }}{{/* said by the first guard */}}
+{{- else if not (has $wanted $valid) }}
 {{ $wanted }} is no combination that TensorFlow has. These are:
 
     {{ join "\n    " $valid }}
@@ -87,9 +88,9 @@ tf_cluster_trainer.Program that the image holds. To try the chart:
 {{- end -}}
 
 {{- define "tf-cluster.guards.momentum" -}}
-{{- $optimizer := dig "optimizer" dict (.Values.train | default dict) | default dict -}}
-{{- $momentum := get $optimizer "momentum" -}}
-{{- $given := hasKey $optimizer "momentum" | and (not (kindIs "invalid" $momentum)) -}}
+{{- $optimizer := ((.Values.train | default dict).optimizer | default dict) -}}
+{{- $momentum := $optimizer.momentum -}}
+{{- $given := not (kindIs "invalid" $momentum) -}}
 {{- if and $given (ne $optimizer.name "Momentum") }}
 train.optimizer.momentum is {{ $momentum }}, but the optimizer is {{ $optimizer.name }}: only Momentum has it.
 {{- else if and (not $given) (eq (toString $optimizer.name) "Momentum") }}
@@ -112,9 +113,10 @@ Take another release name, or set fullnameOverride.
 
 {{- define "tf-cluster.guards.claims" -}}
 {{- range $volume := list "data" "log" }}
-{{- $claim := dig $volume dict ($.Values.storage | default dict) | default dict }}
-{{- range $key := list "volumeName" "storageClassName" "annotations" }}
-{{- if and $claim.existingClaim (get $claim $key) }}
+{{- $claim := (get ($.Values.storage | default dict) $volume | default dict) }}
+{{- $settings := dict "volumeName" $claim.volumeName "storageClassName" $claim.storageClassName "annotations" $claim.annotations }}
+{{- range $key, $setting := $settings }}
+{{- if and $claim.existingClaim $setting }}
 storage.{{ $volume }}.existingClaim is {{ $claim.existingClaim }}, so the chart makes no claim and
 storage.{{ $volume }}.{{ $key }} would do nothing: remove one of the two.
 {{- end }}

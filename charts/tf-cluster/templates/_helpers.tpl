@@ -83,10 +83,17 @@ annotations:
 {{- $claim.existingClaim | default (printf "%s-%s" (include "tf-cluster.fullname" .root) .volume) -}}
 {{- end -}}
 
-{{- /* "true" when the pods that mount a claim have to share a node. */ -}}
+{{- /*
+"true" when the pods that mount a claim have to share a node: a claim that is ReadWriteOnce, and not
+ReadWriteMany as well, can be mounted on one.
+*/ -}}
 {{- define "tf-cluster.colocate" -}}
-{{- $storage := .Values.storage -}}
-{{- $needed := or (has "ReadWriteOnce" $storage.data.accessModes) (has "ReadWriteOnce" $storage.log.accessModes) -}}
-{{- if kindIs "bool" $storage.colocate -}}{{- $needed = $storage.colocate -}}{{- end -}}
+{{- $needed := false -}}
+{{- range $claim := list .Values.storage.data .Values.storage.log -}}
+{{- if and (has "ReadWriteOnce" $claim.accessModes) (not (has "ReadWriteMany" $claim.accessModes)) -}}
+{{- $needed = true -}}
+{{- end -}}
+{{- end -}}
+{{- if kindIs "bool" .Values.storage.colocate -}}{{- $needed = .Values.storage.colocate -}}{{- end -}}
 {{- if $needed }}true{{ end -}}
 {{- end -}}

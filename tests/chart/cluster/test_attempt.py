@@ -1,0 +1,122 @@
+"""The attempt's hash changes when pods have to, and only then."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.chart.helm import CHART, Rendered, render
+
+CHANGES_OF_SPECS: dict[str, dict[str, Any]] = {
+    "another image": {"image": {"tag": "2"}},
+    "more steps": {"train": {"steps": 5000}},
+    "a flag": {"flags": {"units": 64}},
+    "another run": {"run": {"id": "2"}},
+    "another attempt": {"run": {"attempt": 2}},
+    "a worker more": {"worker": {"replicas": 3}},
+    "a ps more": {"ps": {"replicas": 2}},
+    "resources of a ps": {"ps": {"resources": {"limits": {"memory": "8Gi"}}}},
+    "backoff of the chief": {"chief": {"backoffLimit": 1}},
+    "environment": {"worker": {"extraEnv": [{"name": "A", "value": "1"}]}},
+    "another claim": {"storage": {"data": {"existingClaim": "other"}}},
+    "no colocation": {"storage": {"colocate": False}},
+    "a pod's label": {"chief": {"podLabels": {"team": "a"}}},
+    "a security context": {"security": {"podSecurityContext": {"runAsUser": 2000}}},
+}
+OTHER_CHANGES: dict[str, dict[str, Any]] = {
+    "labels of objects": {"commonLabels": {"team": "a"}},
+    "annotations of objects": {"commonAnnotations": {"team": "a"}},
+    "cleanup's delay": {"cleanup": {"delaySeconds": {"success": 1}}},
+    "no cleanup": {"cleanup": {"enabled": False}},
+    "no policies": {"security": {"networkPolicy": {"enabled": False}}},
+    "the size of a claim": {"storage": {"log": {"size": "50Gi"}}},
+    "the class of a claim": {"storage": {"log": {"storageClassName": "fast"}}},
+    "the domain": {"clusterDomain": "example"},
+    "the same written out": {"train": {"steps": 1000}, "worker": {"replicas": 2}},
+}
+
+
+def training(rendered: Rendered) -> list[dict[str, Any]]:
+    return [
+        *rendered.all("ConfigMap"),
+        *rendered.all("Deployment"),
+        *rendered.all("Job", "chief"),
+        *rendered.all("Job", "worker"),
+        *rendered.all("Service"),
+    ]
+
+
+@pytest.mark.parametrize("change", CHANGES_OF_SPECS)
+def test_a_changed_spec_is_a_new_attempt(change: str) -> None:
+    assert render(CHANGES_OF_SPECS[change]).attempt != render().attempt
+
+
+@pytest.mark.parametrize("change", OTHER_CHANGES)
+def test_any_other_change_leaves_the_training_as_it_is(change: str) -> None:
+    before, after = training(render()), training(render(OTHER_CHANGES[change]))
+    for old, new in zip(before, after, strict=True):
+        assert old["metadata"]["name"] == new["metadata"]["name"]
+        assert old.get("spec") == new.get("spec")
+        assert old.get("data") == new.get("data")
+
+
+def test_another_chart_version_leaves_the_training_as_it_is(
+    changed_chart: Callable[[str, str], Path],
+) -> None:
+    chart = changed_chart("version: 0.1.0", "version: 0.2.0")
+    newer = render(chart=chart)
+    assert 'helm.sh/chart: "tf-cluster-0.2.0"' in newer.text
+    assert newer.names == render().names
+
+
+def test_another_app_version_is_another_image_and_a_new_attempt(
+    changed_chart: Callable[[str, str], Path],
+) -> None:
+    chart = changed_chart('appVersion: "0.1.0"', 'appVersion: "0.2.0"')
+    assert render(chart=chart).attempt != render().attempt
+    pinned = {"image": {"tag": "0.1.0"}}
+    assert render(pinned, chart=chart).attempt == render(pinned).attempt
+
+
+def test_cleanup_has_a_hash_of_its_own_behind_the_attempts() -> None:
+    before, after = render(), render({"cleanup": {"delaySeconds": {"success": 1}}})
+    old, new = (r.one("Job", "cleanup")["metadata"]["name"] for r in (before, after))
+    assert old != new
+    assert old[:-4] == new[:-4] == f"digits-cleanup-{before.attempt}-"
+    others = {"ServiceAccount", "Role", "RoleBinding"}
+    assert {n for n in before.names if n[0] in others} == {n for n in after.names if n[0] in others}
+
+
+def test_two_releases_never_share_an_attempt() -> None:
+    assert render(release="one").attempt != render(release="two").attempt
+
+
+def test_only_the_name_tells_attempts_apart_when_run_attempt_is_bumped() -> None:
+    first, second = render(), render({"run": {"attempt": 2}})
+    assert first.text.replace(first.attempt, second.attempt).splitlines() == [
+        line if "cleanup-" not in line else line.replace(*_cleanup_names(second, first))
+        for line in second.text.splitlines()
+    ]
+
+
+def _cleanup_names(a: Rendered, b: Rendered) -> tuple[str, str]:
+    suffixes = (r.one("Job", "cleanup")["metadata"]["name"][-4:] for r in (a, b))
+    old, new = (f"-{a.attempt}-{suffix}" for suffix in suffixes)
+    return old, new
+
+
+@pytest.fixture
+def changed_chart(tmp_path: Path) -> Callable[[str, str], Path]:
+    def change(old: str, new: str) -> Path:
+        chart = tmp_path / "tf-cluster"
+        shutil.copytree(CHART, chart)
+        text = (chart / "Chart.yaml").read_text()
+        assert old in text
+        (chart / "Chart.yaml").write_text(text.replace(old, new, 1))
+        return chart
+
+    return change

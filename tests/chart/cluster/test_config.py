@@ -1,0 +1,107 @@
+"""The ConfigMap is what the trainer's schemas describe."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import jsonschema
+import pytest
+
+from tests.chart.features import FEATURES
+from tests.chart.helm import ROOT, render
+
+SCHEMAS = ROOT / "trainer" / "src" / "tf_cluster_trainer" / "schemas"
+
+
+def schema(name: str) -> Any:
+    return json.loads((SCHEMAS / f"{name}.schema.json").read_text())
+
+
+@pytest.mark.parametrize("feature", FEATURES)
+@pytest.mark.parametrize("name", ["cluster", "training"])
+def test_both_files_are_valid_for_the_trainer(feature: str, name: str) -> None:
+    document = render(FEATURES[feature]).config(f"{name}.json")
+    jsonschema.Draft7Validator(schema(name)).validate(document)
+
+
+def test_cluster_json_names_every_task_by_host_and_service() -> None:
+    rendered = render({"worker": {"replicas": 2}, "ps": {"replicas": 2}})
+    h = rendered.attempt
+    config = rendered.config("cluster.json")
+    assert config["attempt"] == h
+    assert config["cluster"] == {
+        "chief": [f"digits-chief-{h}.digits-{h}:2222"],
+        "worker": [f"digits-worker-{h}-0.digits-{h}:2222", f"digits-worker-{h}-1.digits-{h}:2222"],
+        "ps": [f"digits-ps-0-{h}.digits-{h}:2222", f"digits-ps-1-{h}.digits-{h}:2222"],
+    }
+    assert config["status"] == {
+        task: [address.replace(":2222", ":8080") for address in addresses]
+        for task, addresses in config["cluster"].items()
+    }
+
+
+def test_addresses_are_the_hostnames_of_the_pods() -> None:
+    rendered = render({"worker": {"replicas": 2}, "ps": {"replicas": 2}})
+    config = rendered.config("cluster.json")["cluster"]
+    service = rendered.one("Service", "service")["metadata"]["name"]
+    worker = rendered.one("Job", "worker")["metadata"]["name"]
+    hosts = {
+        "chief": [rendered.one("Job", "chief")["spec"]["template"]["spec"]["hostname"]],
+        "worker": [f"{worker}-{index}" for index in range(2)],
+        "ps": [
+            deployment["spec"]["template"]["spec"]["hostname"]
+            for deployment in rendered.all("Deployment", "ps")
+        ],
+    }
+    for task, names in hosts.items():
+        assert config[task] == [f"{name}.{service}:2222" for name in names]
+    for name, pod in rendered.pods.items():
+        if "cleanup" not in name:
+            assert pod["spec"]["subdomain"] == service
+
+
+def test_large_numbers_stay_whole() -> None:
+    flags = {"million": 1000000, "seed": 2**53, "small": 1e-7, "nested": [7e6]}
+    training = render({"train": {"steps": 1000000000}, "flags": flags}).config("training.json")
+    assert training["train"]["steps"] == 1000000000
+    assert isinstance(training["train"]["steps"], int)
+    assert training["flags"] == flags
+    assert isinstance(training["flags"]["million"], int)
+
+
+def test_no_large_number_is_rendered_with_an_exponent() -> None:
+    values = {
+        "train": {"steps": 1000000, "checkpoint": {"seconds": 1000000, "steps": 1000000}},
+        "peers": {"deadlineSeconds": 1000000},
+        "chief": {"backoffLimit": 1000000},
+        "run": {"attempt": 1000000},
+        "cleanup": {"delaySeconds": {"success": 1000000}},
+        "security": {"podSecurityContext": {"runAsUser": 1000620000}},
+    }
+    assert "e+0" not in render(values).text
+
+
+def test_flags_left_empty_are_an_object() -> None:
+    assert render({"flags": None}).config("training.json")["flags"] == {}
+
+
+def test_what_is_not_set_is_left_out() -> None:
+    training = render().config("training.json")
+    assert "path" not in training["program"]
+    assert "momentum" not in training["train"]["optimizer"]
+    assert "steps" not in training["train"]["checkpoint"]
+
+
+def test_the_run_is_named_after_the_release() -> None:
+    assert render(release="vision").config("training.json")["run"] == {"name": "vision", "id": "1"}
+    named = render({"fullnameOverride": "other", "run": {"id": "2"}})
+    assert named.config("training.json")["run"] == {"name": "other", "id": "2"}
+
+
+def test_the_hint_can_be_typed_in_as_it_is() -> None:
+    rendered = render(namespace="lab")
+    assert rendered.config("cluster.json")["hint"] == (
+        "kubectl --namespace lab get pods "
+        f"--selector tf-cluster.io/attempt={rendered.attempt} --output wide"
+    )

@@ -1,0 +1,194 @@
+"""Every role's pod, and what differs between roles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.chart.features import FEATURES
+from tests.chart.helm import Object, Rendered, render
+
+ROLES = ("chief", "worker", "ps", "cleanup")
+
+
+def pod_of(rendered: Rendered, role: str) -> Object:
+    kind = "Deployment" if role == "ps" else "Job"
+    return dict(rendered.all(kind, role)[0]["spec"]["template"])
+
+
+def container_of(rendered: Rendered, role: str) -> Object:
+    (container,) = pod_of(rendered, role)["spec"]["containers"]
+    return dict(container)
+
+
+def env_of(rendered: Rendered, role: str) -> dict[str, Any]:
+    env = container_of(rendered, role)["env"]
+    names = [entry["name"] for entry in env]
+    assert len(names) == len(set(names)), f"{role}: a server-side apply refuses names that repeat"
+    return {entry["name"]: entry.get("value", entry.get("valueFrom")) for entry in env}
+
+
+UID = {"fieldRef": {"fieldPath": "metadata.uid"}}
+JOB_UID = {"fieldRef": {"fieldPath": "metadata.labels['batch.kubernetes.io/controller-uid']"}}
+COMMON = {"HOME": "/tmp", "USER": "trainer"}
+TASK: dict[str, Any] = {
+    **COMMON,
+    "TF_CLUSTER_POD_UID": UID,
+    "GRPC_FAIL_FAST": "use_caller",
+    "TF_CPP_MIN_LOG_LEVEL": "1",
+}
+NO_GPU = {"NVIDIA_VISIBLE_DEVICES": "void"}
+ENV: dict[str, dict[str, Any]] = {
+    "chief": {
+        **TASK,
+        **NO_GPU,
+        "TF_CLUSTER_TASK_TYPE": "chief",
+        "TF_CLUSTER_TASK_INDEX": "0",
+        "TF_CLUSTER_JOB_UID": JOB_UID,
+    },
+    "worker": {**TASK, "TF_CLUSTER_TASK_TYPE": "worker", "TF_CLUSTER_JOB_UID": JOB_UID},
+    "ps": {**TASK, **NO_GPU, "TF_CLUSTER_TASK_TYPE": "ps", "TF_CLUSTER_TASK_INDEX": "0"},
+    "cleanup": COMMON,
+}
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_the_environment_is_the_one_of_docs_formats(role: str) -> None:
+    assert env_of(render(), role) == ENV[role]
+
+
+def test_each_ps_knows_its_index() -> None:
+    for index, deployment in enumerate(render({"ps": {"replicas": 3}}).all("Deployment", "ps")):
+        env = deployment["spec"]["template"]["spec"]["containers"][0]["env"]
+        assert {"name": "TF_CLUSTER_TASK_INDEX", "value": str(index)} in env
+        assert deployment["metadata"]["labels"]["tf-cluster.io/index"] == str(index)
+
+
+@pytest.mark.parametrize("role", ["chief", "worker", "ps"])
+def test_the_users_environment_replaces_ours_by_name(role: str) -> None:
+    extra = [{"name": "TF_CPP_MIN_LOG_LEVEL", "value": "3"}, {"name": "MINE", "value": "yes"}]
+    env = env_of(render({role: {"extraEnv": extra}}), role)
+    assert env == {**ENV[role], "TF_CPP_MIN_LOG_LEVEL": "3", "MINE": "yes"}
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_the_container_is_named_by_its_role(role: str) -> None:
+    assert container_of(render(), role)["name"] == role
+
+
+@pytest.mark.parametrize("role", ["chief", "worker", "ps"])
+def test_a_task_runs_the_images_entrypoint_without_arguments(role: str) -> None:
+    container = container_of(render(), role)
+    assert "command" not in container
+    assert "args" not in container
+
+
+@pytest.mark.parametrize("role", ["chief", "worker", "ps"])
+def test_a_task_names_its_two_ports_and_tells_when_it_answers(role: str) -> None:
+    container = container_of(render(), role)
+    assert container["ports"] == [
+        {"name": "tensorflow", "containerPort": 2222},
+        {"name": "status", "containerPort": 8080},
+    ]
+    assert container["readinessProbe"]["httpGet"] == {"path": "/healthz", "port": "status"}
+    assert "livenessProbe" not in container
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_every_pod_keeps_names_and_tokens_to_itself(role: str) -> None:
+    spec = pod_of(render(), role)["spec"]
+    assert spec["enableServiceLinks"] is False
+    assert spec["automountServiceAccountToken"] is (role == "cleanup")
+    assert spec["dnsConfig"] == {"options": [{"name": "ndots", "value": "2"}]}
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_only_chief_and_workers_mount_the_claims(role: str) -> None:
+    rendered = render()
+    mounts = {m["name"]: m["mountPath"] for m in container_of(rendered, role)["volumeMounts"]}
+    claims = {"data": "/data", "log": "/log"} if role in ("chief", "worker") else {}
+    config = {} if role == "cleanup" else {"config": "/etc/tf-cluster"}
+    assert mounts == {"tmp": "/tmp", **config, **claims}
+    volumes = pod_of(rendered, role)["spec"]["volumes"]
+    assert [volume["name"] for volume in volumes] == list(mounts)
+
+
+def test_a_digest_wins_over_a_tag() -> None:
+    digest = "sha256:" + "a" * 64
+    image = {"tag": "2.0", "digest": digest}
+    rendered = render({"image": image})
+    for role in ROLES:
+        want = f"registry.example/tf-cluster-trainer@{digest}"
+        assert container_of(rendered, role)["image"] == want
+
+
+def test_the_tag_is_the_charts_app_version_unless_it_is_set() -> None:
+    assert container_of(render(), "ps")["image"].endswith("-trainer:0.1.0")
+    assert container_of(render({"image": {"tag": "7e5"}}), "ps")["image"].endswith("-trainer:7e5")
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_scheduling_values_reach_the_pod_of_their_role_alone(role: str) -> None:
+    values = {
+        "nodeSelector": {"disk": "ssd"},
+        "tolerations": [{"key": "gpu", "operator": "Exists"}],
+        "priorityClassName": "high",
+        "podLabels": {"team": "a"},
+        "podAnnotations": {"note": "b"},
+    }
+    rendered = render({role: values})
+    for other in ROLES:
+        pod = pod_of(rendered, other)
+        for key in ("nodeSelector", "tolerations", "priorityClassName"):
+            assert pod["spec"].get(key) == (values[key] if other == role else None)
+        assert ("team" in pod["metadata"]["labels"]) == (other == role)
+        assert ("annotations" in pod["metadata"]) == (other == role)
+
+
+@pytest.mark.parametrize("role", ["chief", "worker"])
+def test_exit_2_fails_at_once_and_42_and_disruptions_do_not_count(role: str) -> None:
+    job = render().one("Job", role)["spec"]
+    assert job["template"]["spec"]["restartPolicy"] == "Never"
+    assert job["podFailurePolicy"]["rules"] == [
+        {
+            "action": "FailJob",
+            "onExitCodes": {"containerName": role, "operator": "In", "values": [2]},
+        },
+        {
+            "action": "Ignore",
+            "onExitCodes": {"containerName": role, "operator": "In", "values": [42]},
+        },
+        {
+            "action": "Ignore",
+            "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}],
+        },
+    ]
+    assert isinstance(job["backoffLimit"], int)
+
+
+def test_workers_are_one_indexed_job() -> None:
+    job = render({"worker": {"replicas": 5}}).one("Job", "worker")["spec"]
+    assert job["completionMode"] == "Indexed"
+    assert job["completions"] == job["parallelism"] == 5
+
+
+def test_a_ps_is_replaced_before_its_name_is_taken_again() -> None:
+    deployment = render().one("Deployment", "ps")["spec"]
+    assert deployment["strategy"] == {"type": "Recreate"}
+    selector = deployment["selector"]["matchLabels"]
+    assert selector.items() <= deployment["template"]["metadata"]["labels"].items()
+    assert selector["tf-cluster.io/index"] == "0"
+
+
+def test_the_service_publishes_tasks_that_are_not_ready_and_leaves_cleanup_out() -> None:
+    rendered = render(FEATURES["large"])
+    spec = rendered.one("Service", "service")["spec"]
+    assert spec["clusterIP"] == "None"
+    assert spec["publishNotReadyAddresses"] is True
+    selected = [
+        name
+        for name, pod in rendered.pods.items()
+        if spec["selector"].items() <= pod["metadata"]["labels"].items()
+    ]
+    assert selected == [name for name in rendered.pods if "cleanup" not in name]

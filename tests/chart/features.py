@@ -1,0 +1,118 @@
+"""The values of each golden file: one feature at a time, and everything together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+FEATURES: dict[str, dict[str, Any]] = {
+    "least": {},
+    "medium": {
+        "worker": {"replicas": 4, "resources": {"limits": {"nvidia.com/gpu": 1, "memory": "8Gi"}}},
+        "storage": {
+            "data": {"accessModes": ["ReadWriteMany"], "storageClassName": "nfs"},
+            "log": {"accessModes": ["ReadWriteMany"], "storageClassName": "nfs", "size": "50Gi"},
+        },
+    },
+    "large": {"worker": {"replicas": 3}, "ps": {"replicas": 2}},
+    "no-cleanup": {"cleanup": {"enabled": False}},
+    "keep-ps-after-failure": {"cleanup": {"delaySeconds": {"failure": None}}},
+    "existing-claims": {
+        "storage": {
+            "colocate": False,
+            "data": {"existingClaim": "shared-data"},
+            "log": {"existingClaim": "shared-log"},
+        }
+    },
+    "static-volumes": {
+        "storage": {
+            "data": {"volumeName": "nfs-data", "storageClassName": ""},
+            "log": {"volumeName": "nfs-log", "storageClassName": ""},
+        }
+    },
+    "no-network-policy": {"security": {"networkPolicy": {"enabled": False}}},
+    "monitored": {
+        "security": {
+            "networkPolicy": {
+                "statusFrom": [
+                    {
+                        "namespaceSelector": {
+                            "matchLabels": {"kubernetes.io/metadata.name": "monitoring"}
+                        },
+                        "podSelector": {"matchLabels": {"app.kubernetes.io/name": "prometheus"}},
+                    }
+                ]
+            }
+        }
+    },
+    "everything": {
+        "global": {"anything": True},
+        "nameOverride": "vision",
+        "commonLabels": {"team": "research"},
+        "commonAnnotations": {"example.com/cost-centre": "42"},
+        "clusterDomain": "cluster.example",
+        "image": {
+            "digest": "sha256:" + "0123456789abcdef" * 4,
+            "pullPolicy": "Always",
+            "pullSecrets": ["registry"],
+        },
+        "run": {"id": "winter-2", "attempt": 3},
+        "program": {"path": "/data/code"},
+        "train": {
+            "steps": 1000000,
+            "batchSize": 128,
+            "stepsPerCall": 100,
+            "seed": 7,
+            "optimizer": {"name": "Momentum", "learningRate": 0.0001, "momentum": 0.9},
+            "checkpoint": {"seconds": 600, "steps": 50000, "keep": 10},
+            "reportSeconds": 5,
+        },
+        "flags": {"big": 12345678, "deep": {"list": [1, 0.5, "x"], "none": None}, "on": True},
+        "peers": {"deadlineSeconds": 7200},
+        "failure": {"restarts": 3, "finalStateSeconds": 10},
+        **{
+            role: {
+                "extraEnv": [
+                    {"name": "TF_CPP_MIN_LOG_LEVEL", "value": "0"},
+                    {
+                        "name": "TOKEN",
+                        "valueFrom": {"secretKeyRef": {"name": "token", "key": "token"}},
+                    },
+                ],
+                "nodeSelector": {"disk": "ssd"},
+                "tolerations": [{"key": "training", "operator": "Exists", "effect": "NoSchedule"}],
+                "affinity": {
+                    "nodeAffinity": {
+                        "requiredDuringSchedulingIgnoredDuringExecution": {
+                            "nodeSelectorTerms": [
+                                {"matchExpressions": [{"key": "zone", "operator": "Exists"}]}
+                            ]
+                        }
+                    },
+                    "podAffinity": {
+                        "requiredDuringSchedulingIgnoredDuringExecution": [
+                            {
+                                "topologyKey": "topology.kubernetes.io/zone",
+                                "labelSelector": {"matchLabels": {"team": "research"}},
+                            }
+                        ]
+                    },
+                },
+                "podLabels": {"team": "research"},
+                "podAnnotations": {"example.com/scrape": "true"},
+                "priorityClassName": "training",
+                "terminationGracePeriodSeconds": 120,
+            }
+            for role in ("chief", "worker", "ps")
+        },
+        "cleanup": {
+            "delaySeconds": {"success": 10, "failure": 3600},
+            "workersTimeoutSeconds": 90,
+            "nodeSelector": {"disk": "ssd"},
+            "tolerations": [{"operator": "Exists"}],
+            "podLabels": {"team": "research"},
+            "podAnnotations": {"example.com/scrape": "false"},
+            "priorityClassName": "training",
+        },
+        "storage": {"data": {"annotations": {"example.com/backup": "no"}}},
+    },
+}

@@ -1,0 +1,165 @@
+"""The real helm, one process per distinct set of values."""
+
+from __future__ import annotations
+
+import functools
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+CHART = ROOT / "charts" / "tf-cluster"
+
+Object = dict[str, Any]
+Values = Mapping[str, Any]
+
+# The least that the chart accepts.
+LEAST: Values = {
+    "image": {"repository": "registry.example/tf-cluster-trainer"},
+    "program": {"module": "example.digits:Digits"},
+}
+
+
+class RefusedError(Exception):
+    """Helm did not render; the message is its own, without the words around it."""
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """What `helm template` printed."""
+
+    text: str
+
+    @property
+    def objects(self) -> list[Object]:
+        """Every object, in Helm's order; a copy that a test may change."""
+        return [obj for obj in yaml.safe_load_all(self.text) if obj]
+
+    def one(self, kind: str, component: str) -> Object:
+        """The only object of a kind with this component label."""
+        found = self.all(kind, component)
+        assert len(found) == 1, [obj["metadata"]["name"] for obj in found]
+        return found[0]
+
+    def all(self, kind: str, component: str = "") -> list[Object]:
+        """Objects of a kind, of one component or of all."""
+        return [
+            obj
+            for obj in self.objects
+            if obj["kind"] == kind
+            and component in ("", obj["metadata"]["labels"]["app.kubernetes.io/component"])
+        ]
+
+    @property
+    def names(self) -> set[tuple[str, str]]:
+        """(kind, name) of every object."""
+        return {(obj["kind"], obj["metadata"]["name"]) for obj in self.objects}
+
+    @property
+    def attempt(self) -> str:
+        """The attempt's hash, as the chief's Job has it."""
+        return str(self.one("Job", "chief")["metadata"]["labels"]["tf-cluster.io/attempt"])
+
+    @property
+    def pods(self) -> dict[str, Object]:
+        """Pod templates by the name of the object they belong to."""
+        return {
+            obj["metadata"]["name"]: obj["spec"]["template"]
+            for obj in self.objects
+            if obj["kind"] in ("Job", "Deployment")
+        }
+
+    def config(self, name: str) -> Any:
+        """One file of the ConfigMap, parsed."""
+        return json.loads(self.one("ConfigMap", "config")["data"][name])
+
+
+def merged(values: Values, changes: Values) -> dict[str, Any]:
+    """Values with changes laid over them, as Helm does with two values files."""
+    result = dict(values)
+    for key, change in changes.items():
+        old = result.get(key)
+        both_maps = isinstance(old, Mapping) and isinstance(change, Mapping)
+        result[key] = merged(old, change) if both_maps else change  # type: ignore[arg-type]
+    return result
+
+
+def render(
+    changes: Values | None = None,
+    *,
+    release: str = "digits",
+    namespace: str = "training",
+    chart: Path = CHART,
+) -> Rendered:
+    """Render the least values with changes. Raises RefusedError."""
+    values = merged(LEAST, changes or {})
+    return Rendered(template(json.dumps(values), release, namespace, str(chart)))
+
+
+@functools.cache
+def template(values: str, release: str, namespace: str, chart: str) -> str:
+    """`helm template` with values given as JSON text. Raises RefusedError."""
+    return _helm("template", release, chart, f"--namespace={namespace}", values=values)
+
+
+def notes(changes: Values | None = None, *, chart: Path = CHART) -> str:
+    """What `helm install` would tell, in the namespace `training`."""
+    text = _helm(
+        "install",
+        "digits",
+        str(chart),
+        "--namespace=training",
+        "--dry-run=client",
+        values=json.dumps(merged(LEAST, changes or {})),
+    )
+    return text.partition("\nNOTES:\n")[2]
+
+
+def refusal(changes: Values | None = None, *, release: str = "digits") -> str:
+    """Helm's message for values that it must refuse."""
+    try:
+        render(changes, release=release)
+    except RefusedError as error:
+        return str(error)
+    raise AssertionError(f"rendered: {changes}")
+
+
+def command(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Any other helm command."""
+    return subprocess.run((binary(), *arguments), capture_output=True, text=True, check=False)
+
+
+@functools.cache
+def binary() -> str:
+    """Path of the pinned helm."""
+    return subprocess.run(
+        (sys.executable, "-m", "tests.cluster.machine", "tools", "helm"),
+        cwd=ROOT,
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+    ).stdout.strip()
+
+
+def _helm(*arguments: str, values: str) -> str:
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        file.write(values)
+        file.flush()
+        done = command(*arguments, f"--values={file.name}")
+    if done.returncode != 0:
+        raise RefusedError(_message(done.stderr))
+    return done.stdout
+
+
+def _message(stderr: str) -> str:
+    """Helm's message: without the place in the template and the hint about --debug."""
+    text = stderr.partition("Use --debug flag")[0].strip()
+    _, marker, message = text.partition("execution error at")
+    return message.partition("):")[2].strip() if marker else text.removeprefix("Error: ")

@@ -1,0 +1,65 @@
+"""Who reaches whom."""
+
+from __future__ import annotations
+
+from tests.chart.features import FEATURES
+from tests.chart.helm import Object, Rendered, render
+
+
+def policies(rendered: Rendered) -> dict[str, Object]:
+    """Specs by what the policy is about."""
+    return {
+        obj["metadata"]["name"].split("-")[1]: obj["spec"] for obj in rendered.all("NetworkPolicy")
+    }
+
+
+def matches(selector: Object, pod: Object) -> bool:
+    return bool(selector["matchLabels"].items() <= pod["metadata"]["labels"].items())
+
+
+def test_tasks_of_one_attempt_reach_each_other_on_every_tcp_port() -> None:
+    rendered = render(FEATURES["large"])
+    spec = policies(rendered)["tasks"]
+    (rule,) = spec["ingress"]
+    assert rule["ports"] == [{"protocol": "TCP"}]
+    (peer,) = rule["from"]
+    assert list(peer) == ["podSelector"]
+    for name, pod in rendered.pods.items():
+        is_task = "cleanup" not in name
+        assert matches(spec["podSelector"], pod) == is_task
+        assert matches(peer["podSelector"], pod) == is_task
+
+
+def test_tasks_of_another_attempt_or_release_are_strangers() -> None:
+    spec = policies(render())["tasks"]
+    strangers = (render({"run": {"attempt": 2}}), render(release="other"))
+    for stranger in strangers:
+        for pod in stranger.pods.values():
+            assert not matches(spec["ingress"][0]["from"][0]["podSelector"], pod)
+
+
+def test_nobody_reaches_cleanup() -> None:
+    rendered = render()
+    spec = policies(rendered)["cleanup"]
+    assert spec["policyTypes"] == ["Ingress"]
+    assert "ingress" not in spec
+    selected = [name for name, pod in rendered.pods.items() if matches(spec["podSelector"], pod)]
+    assert selected == [rendered.one("Job", "cleanup")["metadata"]["name"]]
+
+
+def test_the_named_peers_reach_the_status_port_alone() -> None:
+    peers = FEATURES["monitored"]["security"]["networkPolicy"]["statusFrom"]
+    rule = policies(render(FEATURES["monitored"]))["tasks"]["ingress"][1]
+    assert rule == {"from": peers, "ports": [{"protocol": "TCP", "port": 8080}]}
+
+
+def test_every_pod_is_isolated_while_policies_are_on() -> None:
+    rendered = render(FEATURES["large"])
+    for name, pod in rendered.pods.items():
+        specs = policies(rendered).values()
+        assert [spec for spec in specs if matches(spec["podSelector"], pod)], name
+
+
+def test_egress_is_not_limited() -> None:
+    for spec in policies(render()).values():
+        assert spec["policyTypes"] == ["Ingress"]

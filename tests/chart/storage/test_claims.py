@@ -1,0 +1,106 @@
+"""Claims, and the rule that keeps their users on one node."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.chart.helm import Object, Rendered, render
+
+RWX = {"accessModes": ["ReadWriteMany"]}
+RWO = {"accessModes": ["ReadWriteOnce"]}
+
+
+def colocation(rendered: Rendered, role: str) -> list[Object]:
+    pod = rendered.one("Job", role)["spec"]["template"]["spec"]
+    affinity = pod.get("affinity", {}).get("podAffinity", {})
+    return list(affinity.get("requiredDuringSchedulingIgnoredDuringExecution", []))
+
+
+def claim(values: dict[str, Any], volume: str = "log") -> Object:
+    name = f"digits-{volume}"
+    claims = render({"storage": {volume: values}}).all("PersistentVolumeClaim")
+    return next(obj for obj in claims if obj["metadata"]["name"] == name)
+
+
+def test_uninstalling_keeps_the_claims() -> None:
+    claims = render().all("PersistentVolumeClaim", "storage")
+    assert len(claims) == 2
+    for obj in claims:
+        assert obj["metadata"]["annotations"]["helm.sh/resource-policy"] == "keep"
+
+
+def test_nobody_can_take_the_keeping_away_by_accident() -> None:
+    obj = claim({"annotations": {"helm.sh/resource-policy": "delete", "note": "x"}})
+    assert obj["metadata"]["annotations"] == {"helm.sh/resource-policy": "keep", "note": "x"}
+
+
+def test_a_claim_asks_for_the_default_class_unless_told() -> None:
+    assert "storageClassName" not in claim({})["spec"]
+    assert claim({"storageClassName": ""})["spec"]["storageClassName"] == ""
+    assert claim({"storageClassName": "nfs"})["spec"]["storageClassName"] == "nfs"
+
+
+def test_a_claim_can_be_bound_to_a_volume() -> None:
+    assert claim({"volumeName": "pv-7", "storageClassName": ""})["spec"]["volumeName"] == "pv-7"
+
+
+def test_an_existing_claim_is_mounted_and_none_is_made() -> None:
+    rendered = render({"storage": {"data": {"existingClaim": "shared"}}})
+    names = [obj["metadata"]["name"] for obj in rendered.all("PersistentVolumeClaim")]
+    assert names == ["digits-log"]
+    for role in ("chief", "worker"):
+        volumes = rendered.one("Job", role)["spec"]["template"]["spec"]["volumes"]
+        assert {"name": "data", "persistentVolumeClaim": {"claimName": "shared"}} in volumes
+
+
+@pytest.mark.parametrize(
+    ("storage", "colocated"),
+    [
+        ({}, True),
+        ({"data": RWX}, True),
+        ({"log": RWX}, True),
+        ({"data": RWX, "log": RWX}, False),
+        ({"data": {"accessModes": ["ReadOnlyMany"]}, "log": RWX}, False),
+        ({"data": RWX, "log": {"accessModes": ["ReadWriteOnce", "ReadWriteMany"]}}, False),
+        ({"data": {"existingClaim": "a", **RWX}, "log": {"existingClaim": "b", **RWX}}, False),
+        ({"data": {"existingClaim": "a"}, "log": {"existingClaim": "b"}}, True),
+        ({"colocate": False}, False),
+        ({"colocate": True, "data": RWX, "log": RWX}, True),
+    ],
+)
+def test_pods_share_a_node_where_a_claim_needs_it_or_the_user_says_so(
+    storage: dict[str, Any], colocated: bool
+) -> None:
+    rendered = render({"storage": storage})
+    assert [bool(colocation(rendered, role)) for role in ("chief", "worker")] == [colocated] * 2
+    for deployment in rendered.all("Deployment", "ps"):
+        assert "affinity" not in deployment["spec"]["template"]["spec"]
+
+
+def test_the_rule_holds_across_attempts_and_matches_the_first_pod_itself() -> None:
+    rendered = render()
+    for role in ("chief", "worker"):
+        (term,) = colocation(rendered, role)
+        assert term["topologyKey"] == "kubernetes.io/hostname"
+        assert rendered.attempt not in str(term)
+        labels = rendered.one("Job", role)["spec"]["template"]["metadata"]["labels"]
+        selector = term["labelSelector"]
+        assert selector["matchLabels"].items() <= labels.items()
+        (among,) = selector["matchExpressions"]
+        assert labels[among["key"]] in among["values"]
+        assert among["operator"] == "In"
+
+
+def test_the_rule_is_added_to_the_users_affinity() -> None:
+    mine = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"a": "b"}}}
+    affinity = {
+        "nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": []},
+        "podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [mine]},
+    }
+    rendered = render({"worker": {"affinity": affinity}})
+    first, second = colocation(rendered, "worker")
+    assert first == mine
+    assert second["topologyKey"] == "kubernetes.io/hostname"
+    assert len(colocation(rendered, "chief")) == 1

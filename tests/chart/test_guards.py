@@ -1,0 +1,222 @@
+"""Every message of templates/_guards.tpl, word for word."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Any
+
+import pytest
+
+from tests.chart.helm import CHART, RefusedError, refusal, render
+from tests.chart.values_docs import read_values
+
+IMAGE = """\
+image.repository is empty, and there is no public trainer image. Build one:
+
+    make image        # localhost/tf-cluster-trainer:0.1.0
+
+then push it to a registry that the cluster can pull from:
+
+    docker tag localhost/tf-cluster-trainer:0.1.0 REGISTRY/tf-cluster-trainer:0.1.0
+    docker push REGISTRY/tf-cluster-trainer:0.1.0
+    helm … --set image.repository=REGISTRY/tf-cluster-trainer
+
+or load it into kind:
+
+    kind load docker-image localhost/tf-cluster-trainer:0.1.0
+    helm … --set image.repository=localhost/tf-cluster-trainer"""
+
+PROGRAM = """\
+program.module is empty: which program shall be trained? Write package.module:ClassName, a subclass
+of tf_cluster_trainer.Program that the image holds. To try the chart:
+
+    helm … --set program.module=tf_cluster_trainer.examples.digits:Digits"""
+
+
+def test_no_image() -> None:
+    assert refusal({"image": {"repository": ""}}) == IMAGE
+
+
+def test_no_program() -> None:
+    assert refusal({"program": {"module": ""}}) == PROGRAM
+
+
+def test_all_complaints_come_at_once() -> None:
+    none = {"image": {"repository": ""}, "program": {"module": ""}}
+    assert refusal(none) == f"{IMAGE}\n\n{PROGRAM}"
+
+
+def test_a_tag_in_the_repository() -> None:
+    assert refusal({"image": {"repository": "localhost:5000/trainer:2"}}) == (
+        "image.repository is localhost:5000/trainer:2: the tag goes into image.tag, "
+        "a digest into image.digest."
+    )
+    render({"image": {"repository": "localhost:5000/trainer"}})
+
+
+@pytest.mark.parametrize(
+    ("strategy", "replication", "update"),
+    [
+        ("parameter-server", "in-graph", "sync"),
+        ("parameter-server", "between-graph", "async"),
+        ("parameter-server", "between-graph", "sync"),
+        ("all-reduce", "between-graph", "sync"),
+    ],
+)
+def test_a_combination_that_is_not_built_yet(strategy: str, replication: str, update: str) -> None:
+    values = {"strategy": strategy, "replication": replication, "update": update}
+    assert refusal(values) == textwrap.dedent(f"""\
+        strategy={strategy} replication={replication} update={update} is valid, not built yet. \
+This version of the chart trains:
+
+            strategy=parameter-server replication=in-graph update=async""")
+
+
+@pytest.mark.parametrize(
+    ("replication", "update"),
+    [("in-graph", "async"), ("in-graph", "sync"), ("between-graph", "async")],
+)
+def test_a_combination_that_does_not_exist(replication: str, update: str) -> None:
+    values = {"strategy": "all-reduce", "replication": replication, "update": update}
+    assert refusal(values) == textwrap.dedent(f"""\
+        strategy=all-reduce replication={replication} update={update} is no combination that \
+TensorFlow has. These are:
+
+            strategy=parameter-server replication=in-graph update=async
+            strategy=parameter-server replication=in-graph update=sync
+            strategy=parameter-server replication=between-graph update=async
+            strategy=parameter-server replication=between-graph update=sync
+            strategy=all-reduce replication=between-graph update=sync""")
+
+
+def test_momentum_of_an_optimizer_that_has_none() -> None:
+    assert refusal({"train": {"optimizer": {"momentum": 0.9}}}) == (
+        "train.optimizer.momentum is 0.9, but the optimizer is Adam: only Momentum has it."
+    )
+
+
+def test_momentum_without_its_number() -> None:
+    assert refusal({"train": {"optimizer": {"name": "Momentum"}}}) == (
+        "train.optimizer.name is Momentum: set train.optimizer.momentum (0.9 is usual)."
+    )
+
+
+def test_a_momentum_of_zero_is_a_number() -> None:
+    render({"train": {"optimizer": {"name": "Momentum", "momentum": 0}}})
+    assert "momentum is 0," in refusal({"train": {"optimizer": {"momentum": 0}}})
+
+
+def test_a_name_too_long_for_what_is_made_of_it() -> None:
+    name = "a" * 41
+    assert refusal(release=name) == (
+        f"The name {name} has 41 characters; 40 is the most, so that the names made from it fit\n"
+        f"in 63: {name}-cleanup-00000000-0000 has 63. Take a shorter release name, or set "
+        "fullnameOverride."
+    )
+    assert f"The name {name} has 41" in refusal({"fullnameOverride": name})
+    render(release="a" * 40)
+
+
+@pytest.mark.parametrize("name", ["1st", "v1.2"])
+def test_a_release_name_that_is_no_host_name(name: str) -> None:
+    assert refusal(release=name) == (
+        f"The name {name} can't be part of a host name: it needs a letter first, then letters, "
+        "digits and -.\nTake another release name, or set fullnameOverride."
+    )
+    render({"fullnameOverride": "v1-2"}, release=name)
+
+
+@pytest.mark.parametrize("volume", ["data", "log"])
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("volumeName", "pv"), ("storageClassName", "nfs"), ("annotations", {"a": "b"})],
+)
+def test_an_existing_claim_with_a_setting_of_a_claim_to_make(
+    volume: str, key: str, value: Any
+) -> None:
+    assert refusal({"storage": {volume: {"existingClaim": "mine", key: value}}}) == (
+        f"storage.{volume}.existingClaim is mine, so the chart makes no claim and\n"
+        f"storage.{volume}.{key} would do nothing: remove one of the two."
+    )
+
+
+@pytest.mark.parametrize("role", ["chief", "worker", "ps"])
+@pytest.mark.parametrize(
+    "name",
+    ["TF_CONFIG", "JOB_COMPLETION_INDEX", "GRPC_FAIL_FAST", "TF_CLUSTER_CONFIG", "TF_CLUSTER_X"],
+)
+def test_a_reserved_variable(role: str, name: str) -> None:
+    assert refusal({role: {"extraEnv": [{"name": name, "value": "x"}]}}) == (
+        f"{role}.extraEnv sets {name}. Reserved are TF_CONFIG, JOB_COMPLETION_INDEX, "
+        "GRPC_FAIL_FAST and all\nnames that start with TF_CLUSTER_: the chart and the Job "
+        "controller set them."
+    )
+
+
+def test_a_variable_that_stands_twice() -> None:
+    twice = [{"name": "A", "value": "1"}, {"name": "A", "value": "2"}]
+    assert refusal({"ps": {"extraEnv": twice}}) == "ps.extraEnv has A twice."
+
+
+@pytest.mark.parametrize("label", ["app.kubernetes.io/component", "tf-cluster.io/attempt"])
+@pytest.mark.parametrize("role", ["chief", "worker", "ps", "cleanup"])
+def test_a_pod_label_of_the_charts_own(role: str, label: str) -> None:
+    assert refusal({role: {"podLabels": {label: "x"}}}) == (
+        f"{role}.podLabels sets the label {label}, which is the chart's own: take another name."
+    )
+
+
+def test_a_common_label_of_the_charts_own() -> None:
+    assert refusal({"commonLabels": {"helm.sh/chart": "x"}}) == (
+        "commonLabels sets the label helm.sh/chart, which is the chart's own: take another name."
+    )
+    render({"commonLabels": {"app.kubernetes.io/part-of": "research"}})
+
+
+DEFAULTS = {value.path: value for value in read_values((CHART / "values.yaml").read_text())}
+MAY_BE_NULL = {
+    path
+    for path, value in DEFAULTS.items()
+    if value.default in (None, "", [], {})
+    or path[-1] in ("resources", "podSecurityContext")
+    or path == ("cleanup", "delaySeconds", "failure")
+}
+
+
+def nulled(path: tuple[str, ...]) -> dict[str, Any]:
+    value: Any = None
+    for key in reversed(path):
+        value = {key: value}
+    return dict(value)
+
+
+@pytest.mark.parametrize(
+    "path",
+    sorted(p for p, value in DEFAULTS.items() if not value.is_section and p not in MAY_BE_NULL),
+    ids=".".join,
+)
+def test_null_where_a_value_is_needed(path: tuple[str, ...]) -> None:
+    assert refusal(nulled(path)) == (
+        f"{'.'.join(path)} is null. Leave the line out to have its default "
+        "(helm show values prints it)."
+    )
+
+
+@pytest.mark.parametrize("path", sorted(MAY_BE_NULL), ids=".".join)
+def test_null_where_nothing_is_meant(path: tuple[str, ...]) -> None:
+    if path in {("image", "repository"), ("program", "module")}:
+        assert "is empty" in refusal(nulled(path))
+    else:
+        render(nulled(path))
+
+
+@pytest.mark.parametrize(
+    "path", sorted(p for p, value in DEFAULTS.items() if value.is_section), ids=".".join
+)
+def test_a_section_left_empty_is_explained(path: tuple[str, ...]) -> None:
+    values = {"image": {"repository": "x"}, "program": {"module": "a:B"}, **nulled(path)}
+    try:
+        render(values)
+    except RefusedError as error:
+        assert "nil pointer" not in str(error)
+        assert f"{'.'.join(path)}" in str(error)

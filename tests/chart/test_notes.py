@@ -1,0 +1,70 @@
+"""What `helm install` tells."""
+
+from __future__ import annotations
+
+import json
+import shlex
+
+from tests.chart.helm import ROOT, notes, render
+from tests.chart.test_umbrella import umbrella_values
+
+SHARED = {"accessModes": ["ReadWriteMany"]}
+
+
+def commands(text: str) -> list[list[str]]:
+    lines = text.replace("\\\n", " ").splitlines()
+    return [shlex.split(line) for line in lines if line.startswith("    kubectl ")]
+
+
+def test_the_next_commands_name_the_objects_of_this_attempt() -> None:
+    h = render().attempt
+    follow, see, run, wait, copy, delete = commands(notes())
+    kubectl = ["kubectl", "--namespace", "training"]
+    running = "--pod-running-timeout=10m"
+    assert follow == [*kubectl, "logs", "--follow", running, f"job/digits-chief-{h}"]
+    assert see[3:] == ["get", "jobs,deployments,pods", "--selector", f"tf-cluster.io/attempt={h}"]
+    assert run[3:5] == ["run", "digits-files"]
+    assert wait[3:] == ["wait", "--for=condition=Ready", "pod/digits-files"]
+    assert copy[3:] == ["cp", "digits-files:/log/digits/1/export", "export"]
+    assert delete[3:] == ["delete", "pod", "digits-files"]
+
+
+def test_the_pod_for_files_mounts_the_log_claim() -> None:
+    run = commands(notes({"storage": {"log": {"existingClaim": "mine"}}}))[2]
+    option = next(word for word in run if word.startswith("--overrides="))
+    spec = json.loads(option.removeprefix("--overrides="))["spec"]
+    assert spec["volumes"] == [{"name": "log", "persistentVolumeClaim": {"claimName": "mine"}}]
+    assert spec["securityContext"]["runAsNonRoot"] is True
+
+
+def test_large_numbers_are_written_out() -> None:
+    assert "trains to step 1000000 with" in notes({"train": {"steps": 1000000}})
+
+
+def test_a_shared_node_is_explained() -> None:
+    assert "Chief and workers share one node" in notes()
+    assert "share one node" not in notes({"storage": {"colocate": False}})
+
+
+def test_a_shared_claim_of_the_default_class_is_pointed_out() -> None:
+    words = "The default StorageClass is asked for ReadWriteMany (digits-data, digits-log)"
+    assert words in notes({"storage": {"data": SHARED, "log": SHARED}})
+    classed = {**SHARED, "storageClassName": "nfs"}
+    assert "asked for" not in notes({"storage": {"data": classed, "log": classed}})
+
+
+def test_the_address_of_the_status_is_told_to_who_may_use_it() -> None:
+    h = render().attempt
+    url = f"http://digits-chief-{h}.digits-{h}.training.svc.cluster.local:8080/progress"
+    assert url not in notes()
+    assert url in notes({"security": {"networkPolicy": {"enabled": False}}})
+
+
+def test_no_cleanup_is_told() -> None:
+    text = notes({"cleanup": {"enabled": False}})
+    assert "the parameter servers run until you scale them to 0" in text
+    assert "are gone 30 s after" not in text
+
+
+def test_the_umbrella_tells_the_same() -> None:
+    assert notes(umbrella_values(), chart=ROOT).strip() == notes().strip()

@@ -1,0 +1,131 @@
+"""Which objects there are, and what all of them have in common."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from tests.chart.features import FEATURES
+from tests.chart.helm import Rendered, render
+
+ALWAYS = {
+    ("ConfigMap", "digits-config-h"),
+    ("Service", "digits-h"),
+    ("Deployment", "digits-ps-0-h"),
+    ("Job", "digits-worker-h"),
+    ("Job", "digits-chief-h"),
+}
+CLEANUP = {
+    ("Job", "digits-cleanup-h-s"),
+    ("ServiceAccount", "digits-cleanup-h"),
+    ("Role", "digits-cleanup-h"),
+    ("RoleBinding", "digits-cleanup-h"),
+}
+CLAIMS = {
+    ("PersistentVolumeClaim", "digits-data"),
+    ("PersistentVolumeClaim", "digits-log"),
+}
+TASKS_POLICY = {("NetworkPolicy", "digits-tasks-h")}
+CLEANUP_POLICY = {("NetworkPolicy", "digits-cleanup")}
+POLICIES = TASKS_POLICY | CLEANUP_POLICY
+LEAST = ALWAYS | CLEANUP | CLAIMS | POLICIES
+
+EXACTLY = {
+    "least": LEAST,
+    "medium": LEAST,
+    "large": LEAST | {("Deployment", "digits-ps-1-h")},
+    "no-cleanup": ALWAYS | CLAIMS | TASKS_POLICY,
+    "keep-ps-after-failure": LEAST,
+    "existing-claims": LEAST - CLAIMS,
+    "static-volumes": LEAST,
+    "no-network-policy": LEAST - POLICIES,
+    "monitored": LEAST,
+    "everything": {(kind, name.replace("digits", "digits-vision")) for kind, name in LEAST},
+}
+
+
+def without_hashes(rendered: Rendered) -> set[tuple[str, str]]:
+    attempt = rendered.attempt
+    return {
+        (kind, re.sub(rf"-{attempt}(-[0-9a-f]{{4}})?$", lambda m: "-h-s" if m[1] else "-h", name))
+        for kind, name in rendered.names
+    }
+
+
+@pytest.mark.parametrize("feature", FEATURES)
+def test_feature_makes_exactly_these_objects(feature: str) -> None:
+    assert without_hashes(render(FEATURES[feature])) == EXACTLY[feature]
+
+
+@pytest.mark.parametrize("feature", FEATURES)
+def test_every_object_says_whose_it_is(feature: str) -> None:
+    values = FEATURES[feature]
+    for obj in render(values).objects:
+        labels = obj["metadata"]["labels"]
+        assert labels["app.kubernetes.io/name"] == values.get("nameOverride", "tf-cluster")
+        assert labels["app.kubernetes.io/instance"] == "digits"
+        assert labels["app.kubernetes.io/component"]
+        assert labels["app.kubernetes.io/version"] == "0.1.0"
+        assert labels["app.kubernetes.io/managed-by"] == "Helm"
+        assert labels["helm.sh/chart"] == "tf-cluster-0.1.0"
+        assert values.get("commonLabels", {}).items() <= labels.items()
+        annotations = obj["metadata"].get("annotations", {})
+        assert values.get("commonAnnotations", {}).items() <= annotations.items()
+
+
+def test_an_object_of_an_attempt_carries_it_as_a_label() -> None:
+    rendered = render()
+    for obj in rendered.objects:
+        has = obj["metadata"]["labels"].get("tf-cluster.io/attempt")
+        in_name = rendered.attempt in obj["metadata"]["name"]
+        assert (has == rendered.attempt) == in_name, obj["metadata"]
+
+
+def _strings(node: Any) -> list[str]:
+    if isinstance(node, dict):
+        return [s for key, child in node.items() for s in (key, *_strings(child))]
+    if isinstance(node, list):
+        return [s for child in node for s in _strings(child)]
+    return [node] if isinstance(node, str) else []
+
+
+@pytest.mark.parametrize("feature", FEATURES)
+def test_labels_that_move_with_the_chart_stand_in_no_spec(feature: str) -> None:
+    moving = {"helm.sh/chart", "app.kubernetes.io/version", "app.kubernetes.io/managed-by"}
+    for obj in render(FEATURES[feature]).objects:
+        assert moving.isdisjoint(_strings(obj.get("spec", {}))), obj["metadata"]["name"]
+
+
+@pytest.mark.parametrize("feature", FEATURES)
+def test_nothing_is_rendered_that_somebody_else_owns(feature: str) -> None:
+    for obj in render(FEATURES[feature]).objects:
+        spec = obj.get("spec", {})
+        if obj["kind"] == "Job":
+            for field in ("suspend", "ttlSecondsAfterFinished", "activeDeadlineSeconds"):
+                assert field not in spec
+        if obj["kind"] == "Deployment":
+            assert "replicas" not in spec
+        annotations = obj["metadata"].get("annotations", {})
+        assert not [key for key in annotations if key.startswith("helm.sh/hook")]
+
+
+def test_the_same_values_render_to_the_same_bytes() -> None:
+    from tests.chart.helm import template
+
+    first = render(FEATURES["everything"]).text
+    template.cache_clear()
+    assert render(FEATURES["everything"]).text == first
+
+
+def test_names_fit_where_the_name_is_as_long_as_it_may_be() -> None:
+    rendered = render(
+        {"fullnameOverride": "a" * 40, "worker": {"replicas": 1000}, "ps": {"replicas": 101}}
+    )
+    for kind, name in rendered.names:
+        assert len(name) <= 63, (kind, name)
+    for address in rendered.config("cluster.json")["cluster"]["worker"]:
+        host, service = address.removesuffix(":2222").split(".")
+        assert len(host) <= 63
+        assert len(service) <= 63

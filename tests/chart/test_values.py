@@ -1,0 +1,134 @@
+"""values.yaml, its schema, its documentation and the templates say the same."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from tests.chart.helm import CHART
+from tests.chart.value_lint import findings, templates_of, used_values
+from tests.chart.values_docs import outputs, read_values
+
+VALUES = (CHART / "values.yaml").read_text()
+SCHEMA = json.loads((CHART / "values.schema.json").read_text())
+
+
+def test_every_value_is_used_and_every_used_value_is_declared() -> None:
+    assert findings(templates_of(CHART), VALUES) == []
+
+
+def test_the_lint_sees_a_value_that_nobody_uses() -> None:
+    values = "a:\n  # -- Used.\n  b: 1\n  # -- Forgotten.\n  c: 1\n"
+    assert findings(["{{ .Values.a.b }}"], values) == [
+        "a.c is declared in values.yaml and used by no template"
+    ]
+
+
+def test_the_lint_sees_a_value_that_nobody_declared() -> None:
+    values = "a:\n  # -- Used.\n  b: 1\n"
+    assert findings(["{{ .Values.a.b }}{{ $.Values.a.d }}"], values) == [
+        "a.d is used by a template and not declared in values.yaml"
+    ]
+
+
+def test_the_lint_follows_variables_and_chosen_sections() -> None:
+    template = """
+        {{- define "x" -}}
+        {{- $values := get .root.Values .role -}}
+        {{ $values.resources }} {{ (get $.Values $role | default dict).extraEnv }}
+        {{- end -}}
+        {{- define "y" -}}
+        {{ $values.notAValue }} {{ (.Values.a | default dict).b }}
+        {{- end -}}
+    """
+    assert set(used_values(template)) == {
+        ("<role>", "resources"),
+        ("<role>", "extraEnv"),
+        ("a", "b"),
+    }
+
+
+@pytest.mark.parametrize("name", ["values.schema.json", "README.md"])
+def test_the_file_is_written_from_the_comments_of_values(name: str) -> None:
+    path = CHART / name
+    assert path.read_text() == outputs()[path], "python -m tests.chart.values_docs"
+
+
+def _keys(node: Any, documented: set[tuple[str, ...]], path: tuple[str, ...] = ()) -> Iterator[Any]:
+    for key, child in node.items():
+        here = (*path, key)
+        if path in documented and path not in SECTIONS:
+            return
+        yield here
+        if isinstance(child, dict):
+            yield from _keys(child, documented, here)
+
+
+SECTIONS = {value.path for value in read_values(VALUES) if value.is_section}
+
+
+def test_every_value_has_a_comment() -> None:
+    documented = {value.path for value in read_values(VALUES)}
+    assert [p for p in _keys(yaml.safe_load(VALUES), documented) if p not in documented] == []
+
+
+def _schema_keys(node: dict[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    for key, child in node.get("properties", {}).items():
+        yield (*path, key)
+        yield from _schema_keys(child, (*path, key))
+
+
+def test_the_schema_describes_exactly_what_is_declared() -> None:
+    declared = {value.path for value in read_values(VALUES)}
+    assert set(_schema_keys(SCHEMA)) == declared
+
+
+def test_the_defaults_are_valid() -> None:
+    jsonschema.Draft7Validator.check_schema(SCHEMA)
+    jsonschema.Draft7Validator(SCHEMA).validate(yaml.safe_load(VALUES))
+
+
+# Objects of Kubernetes' own that the API server checks, and what is the user's.
+OPEN = {
+    "properties/global",
+    "properties/flags",
+    "definitions/affinity/properties/nodeAffinity",
+    "definitions/affinity/properties/podAffinity",
+    "definitions/affinity/properties/podAntiAffinity",
+    *(
+        f"definitions/env/items/properties/valueFrom/properties/{kind}"
+        for kind in ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef")
+    ),
+    "definitions/podSecurityContext/properties/sysctls/items",
+    *(
+        f"definitions/networkPolicyPeers/items/properties/{kind}"
+        for kind in ("podSelector", "namespaceSelector", "ipBlock")
+    ),
+}
+
+
+def _nodes(node: Any, place: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
+    if isinstance(node, dict):
+        yield "/".join(place), node
+        for key, child in node.items():
+            yield from _nodes(child, (*place, key))
+
+
+def test_every_object_of_the_schema_is_closed() -> None:
+    for place, node in _nodes(SCHEMA):
+        if node.get("type") == "object":
+            closed = "additionalProperties" in node
+            assert closed != (place in OPEN), place
+
+
+def test_the_schema_keeps_to_what_both_validators_read_alike() -> None:
+    text = json.dumps(SCHEMA)
+    for construct in ("(?=", "(?!", "(?<", "\\\\p{", "\\\\w", "\\\\d", "multipleOf", "format"):
+        assert construct not in text, construct
+    for _, node in _nodes(SCHEMA):
+        assert node.get("$ref", "#").startswith("#")

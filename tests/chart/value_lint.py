@@ -1,0 +1,95 @@
+"""Every declared value is used by a template, and every used value is declared.
+
+    python -m tests.chart.value_lint        print what is not so; exit 1 if anything
+
+Templates read values by a path from `.Values`, by a variable set to such a path, and by
+`get PATH X` where X chooses a section (a role or a volume); each may be in parentheses with
+`| default dict`. All three are rewritten to one form, `.Values.<role>.resources`. What is written
+in a fourth way shows as a value that nobody uses.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.chart.values_docs import CHART, read_values
+
+# What the variables that choose a section stand for.
+CHOICES = {"<role>": {"chief", "worker", "ps", "cleanup"}, "<volume>": {"data", "log"}}
+# Declared for others: Helm gives `global` to every chart of a release.
+NOT_READ = {("global",)}
+
+PATH = r"\.Values(?:\.[\w<>]+)*"
+REWRITES = (
+    (r"(?:\$root|\.root|\$)\.Values", ".Values"),
+    (rf"\(({PATH}) \| default (?:dict|list)\)", r"\1"),
+    (rf"get ({PATH}) [$.](role|volume)", r"\1.<\2>"),
+    (rf"\(({PATH})\)", r"\1"),
+)
+
+Steps = tuple[str, ...]
+
+
+def used_values(template: str) -> Iterator[Steps]:
+    """The paths that a template reads, with `<role>` and `<volume>` where those choose."""
+    for block in re.split(r"(?=\{\{-? *define )", template):
+        for match in re.finditer(r"\.Values((?:\.[\w<>]+)+)", _one_form(block)):
+            yield tuple(match[1].strip(".").split("."))
+
+
+def _one_form(block: str) -> str:
+    before = ""
+    while block != before:
+        before = block
+        for pattern, replacement in REWRITES:
+            block = re.sub(pattern, replacement, block)
+        if match := re.search(rf"\{{\{{-? *(\$\w+) := ({PATH}) *-?\}}\}}", block):
+            block = block.replace(match[0], "")
+            block = re.sub(rf"{re.escape(match[1])}(?!\w)", match[2].replace("\\", ""), block)
+    return block
+
+
+def findings(templates: list[str], values: str) -> list[str]:
+    """What is declared and not used, then what is used and not declared."""
+    declared = {value.path for value in read_values(values) if not value.is_section} - NOT_READ
+    used = {path for template in templates for path in used_values(template)}
+    return [
+        *(
+            f"{'.'.join(path)} is declared in values.yaml and used by no template"
+            for path in sorted(declared)
+            if not any(_starts_with(use, path) for use in used)
+        ),
+        *(
+            f"{'.'.join(path)} is used by a template and not declared in values.yaml"
+            for path in sorted(used)
+            if not any(_starts_with(path, leaf) or _starts_with(leaf, path) for leaf in declared)
+        ),
+    ]
+
+
+def _starts_with(path: Steps, start: Steps) -> bool:
+    """True when each step of `start` is, or may be, that of `path`."""
+    return len(path) >= len(start) and all(
+        a == b or a in CHOICES.get(b, ()) or b in CHOICES.get(a, ())
+        for a, b in zip(path, start, strict=False)
+    )
+
+
+def templates_of(chart: Path) -> list[str]:
+    """The text of every template."""
+    return [path.read_text() for path in sorted(chart.glob("templates/**/*.*"))]
+
+
+def main() -> int:
+    """Lint the chart."""
+    found = findings(templates_of(CHART), (CHART / "values.yaml").read_text())
+    for finding in found:
+        print(finding)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
