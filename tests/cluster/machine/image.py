@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import platform
+import shutil
 import sys
+import tempfile
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,7 +17,7 @@ from .commands import run, succeeds
 from .exclusive import exclusively
 from .failure import MachineError
 from .health import is_well
-from .image_inputs import DOCKERFILE, TrainerImage, key
+from .image_inputs import DOCKERFILE, TrainerImage, key, stage
 from .layout import Layout
 from .user import require_root
 
@@ -81,14 +83,16 @@ def _build(wanted: TrainerImage, layout: Layout, folder: Path, inputs: str) -> B
     if links.is_absolute() and links.is_dir():
         mounted.append(f"{links}:{links}:ro")
     volumes = [word for volume in mounted for word in ("--volume", volume)]
+    staged = stage(wanted, Path(tempfile.mkdtemp(prefix="context-", dir=tool.folder)))
     described = ["--target", wanted.target, "--tag", wanted.name, "--build-arg", f"BASE={base}"]
     try:
         tool.build(
-            [*described, *volumes, "-f", wanted.context / DOCKERFILE, wanted.context],
+            [*described, *volumes, "-f", staged.context / DOCKERFILE, staged.context],
             log=layout.cache / "images" / "build.log",
         )
     finally:
         pip.unlink()
+        shutil.rmtree(staged.context)
     (folder / "built.json").unlink(missing_ok=True)
     digest = tool.export(wanted.name, folder / "oci")
     built = Built(inputs, digest, tool.size(wanted.name))

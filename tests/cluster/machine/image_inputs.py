@@ -6,14 +6,17 @@ import hashlib
 import os
 import re
 import shlex
+import shutil
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from .failure import MachineError
 
 REPOSITORY = Path(__file__).parents[3]
 DOCKERFILE = Path("trainer/Dockerfile")
+# 2020-02-02: late enough for zip files, which know no time before 1980.
+_TIME = 1580601600
 _NO_INPUT = {"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", "build", "dist"}
 
 
@@ -54,15 +57,40 @@ def copied(dockerfile: str) -> list[str]:
 def key(image: TrainerImage, further: Iterable[str]) -> str:
     """Changes with the Dockerfile, any file it copies, the target, or one of `further`."""
     digest = hashlib.sha256(repr((image.name, image.target, *further)).encode())
-    dockerfile = image.context / DOCKERFILE
-    sources = [DOCKERFILE, *map(Path, copied(dockerfile.read_text()))]
-    for source in sources:
-        for file in _files(image.context / source):
-            name = file.relative_to(image.context)
-            executable = bool(file.stat().st_mode & 0o100)
-            digest.update(repr((str(name), executable, file.stat().st_size)).encode())
-            digest.update(file.read_bytes())
+    for name in inputs(image):
+        file = image.context / name
+        digest.update(repr((str(name), _mode(file), file.stat().st_size)).encode())
+        digest.update(file.read_bytes())
     return digest.hexdigest()
+
+
+def inputs(image: TrainerImage) -> Iterator[Path]:
+    """Every file that the build reads, relative to the context."""
+    dockerfile = image.context / DOCKERFILE
+    for source in [DOCKERFILE, *map(Path, copied(dockerfile.read_text()))]:
+        for file in _files(image.context / source):
+            yield file.relative_to(image.context)
+
+
+def stage(image: TrainerImage, folder: Path) -> TrainerImage:
+    """Copy the inputs to `folder`, all with one time and plain modes: the image of there.
+
+    buildah's cache looks at both, so a second clone would get no layer from it otherwise.
+    """
+    for name in inputs(image):
+        copy = folder / name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(image.context / name, copy)
+        copy.chmod(_mode(image.context / name))
+    for path in sorted(folder.rglob("*"), reverse=True):
+        if path.is_dir():
+            path.chmod(0o755)
+        os.utime(path, (_TIME, _TIME))
+    return replace(image, context=folder)
+
+
+def _mode(file: Path) -> int:
+    return 0o755 if file.stat().st_mode & 0o100 else 0o644
 
 
 def _files(path: Path) -> Iterator[Path]:

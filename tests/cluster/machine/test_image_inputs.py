@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.machine.failure import MachineError
-from tests.cluster.machine.image_inputs import TrainerImage, copied, key, trainer_version
+from tests.cluster.machine.image_inputs import TrainerImage, copied, key, stage, trainer_version
 
 _DOCKERFILE = """\
 ARG BASE=python
@@ -25,6 +25,7 @@ def image(tmp_path: Path) -> TrainerImage:
     (tmp_path / "trainer/pyproject.toml").write_text('[project]\nversion = "1.2.3"\n')
     (tmp_path / "trainer/src/loop.py").write_text("")
     (tmp_path / "locks/build.txt").write_text("")
+    (tmp_path / "locks/other.txt").write_text("")
     (tmp_path / "docs/page.md").write_text("")
     return TrainerImage(tmp_path, "1.2.3")
 
@@ -53,6 +54,13 @@ def test_byte_code_and_files_that_are_not_copied_do_not_change_it(image: Trainer
 def test_target_and_base_change_it(image: TrainerImage) -> None:
     assert key(replace(image, target="gpu"), ()) != key(image, ())
     assert key(image, ("another base",)) != key(image, ())
+
+
+def test_a_staged_copy_has_the_same_key_and_one_time(image: TrainerImage, tmp_path: Path) -> None:
+    staged = stage(image, tmp_path / "staged")
+    assert key(staged, ()) == key(image, ())
+    assert len({path.stat().st_mtime for path in staged.context.rglob("*")}) == 1
+    assert not (staged.context / "docs").exists()
 
 
 def test_the_version_is_read_from_the_trainer(image: TrainerImage) -> None:
