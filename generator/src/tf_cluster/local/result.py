@@ -43,7 +43,7 @@ def _result(progress: Progress, folders: Folders, logs: str) -> list[str]:
     rows = [("name", f"{folders.name}, run {folders.run_id}")]
     if progress.step is not None:
         rows.append(("steps", f"{progress.step} of {progress.total}"))
-    if progress.message:
+    if progress.message and progress.steps_per_second is None:  # nothing was left to do
         rows.append(("message", progress.message))
     rows += [(name, _figure(value)) for name, value in progress.metrics.items()]
     if progress.export:

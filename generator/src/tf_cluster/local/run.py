@@ -161,6 +161,7 @@ def _train(
         ending = run.supervise()
     finally:
         run.end_all()
+        stop.ignore()
         display.close()
     last = read_progress(folders.run, attempt) or ending.progress
     ending = Ending(ending.kind, ending.words, last, ending.culprit)

@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tf_cluster.local.progress import Progress
-from tf_cluster.local.sentence import figures
+from tf_cluster.local.sentence import figures, what_it_does
 
 
 class LiveBlock:
@@ -41,5 +41,5 @@ def _block(name: str, progress: Progress) -> Group:
         pulse=progress.step is None,
     )
     line.add_row(Text(name, style="bold"), bar, Text(", ".join(figures(progress))))
-    words = progress.status + (f": {progress.message}" if progress.message else "")
-    return Group(line, Text(words, style="dim", overflow="ellipsis", no_wrap=True))
+    words = Text(what_it_does(progress), style="dim", overflow="ellipsis", no_wrap=True)
+    return Group(line, words)

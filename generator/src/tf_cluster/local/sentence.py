@@ -5,10 +5,18 @@ from tf_cluster.local.progress import Progress
 
 def progress_line(progress: Progress) -> str:
     """`running 60.0%, step 1200 of 2000, 412 steps/s, ETA 0:02, loss 0.31, workers 610 590`."""
-    parts = [numbers for numbers in figures(progress) if numbers]
-    if progress.message and progress.status != "running":
-        parts.append(progress.message)
-    return f"{progress.status} {', '.join(parts)}".strip()
+    words = what_it_does(progress)
+    numbers = ", ".join(figures(progress))
+    if not numbers:
+        return words
+    return f"{words} {numbers}" if words == progress.status else f"{words} ({numbers})"
+
+
+def what_it_does(progress: Progress) -> str:
+    """The status, and the chief's own words for it where they say more."""
+    if progress.message.startswith(progress.status):
+        return progress.message
+    return f"{progress.status}: {progress.message}" if progress.message else progress.status
 
 
 def figures(progress: Progress) -> list[str]:

@@ -23,6 +23,11 @@ class StopRequest:
         for number in _SIGNALS:
             signal.signal(number, self._note)
 
+    def ignore(self) -> None:
+        """Take no more notice: everything has ended, only the result is still to be told."""
+        for number in _SIGNALS:
+            signal.signal(number, signal.SIG_IGN)
+
     @property
     def asked(self) -> bool:
         """Whether a signal has come."""

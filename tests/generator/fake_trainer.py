@@ -1,0 +1,152 @@
+"""Stands in for `tf-trainer` where a test is about the runner: same files, ports and exit codes.
+
+The params' flags say what happens: `steps_per_second`, and `faults`, a list of
+`<task>:<start>:<what>`: at its nth start the task exits with a code (`exit=2`), or takes no notice
+of SIGTERM (`deaf`). Each task has a child of its own, as the real one has.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import http.server
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+CONFIG = Path(os.environ["TF_CLUSTER_CONFIG"])
+CLUSTER = json.loads((CONFIG / "cluster.json").read_text())
+TRAINING = json.loads((CONFIG / "training.json").read_text())
+KIND, INDEX = os.environ["TF_CLUSTER_TASK_TYPE"], int(os.environ["TF_CLUSTER_TASK_INDEX"])
+TASK = f"{KIND}-{INDEX}"
+DATA = Path(TRAINING["dirs"]["data"])
+RUN = Path(TRAINING["dirs"]["log"]) / TRAINING["run"]["name"] / TRAINING["run"]["id"]
+TOTAL = TRAINING["train"]["steps"]
+
+
+def status_address(kind: str, index: int) -> tuple[str, int]:
+    host, _, port = CLUSTER["status"][kind][index].partition(":")
+    return host, int(port)
+
+
+def note_start() -> int:
+    """Append what this process was told; how often the task has started so far."""
+    starts = DATA / f"{TASK}.starts"
+    told = {key: value for key, value in os.environ.items() if key.startswith("TF_CLUSTER_")}
+    with starts.open("a") as file:
+        file.write(json.dumps({"pid": os.getpid(), **told}) + "\n")
+    return len(starts.read_text().splitlines())
+
+
+def faults(start: int) -> set[str]:
+    listed = [fault.split(":", 2) for fault in TRAINING["flags"].get("faults", [])]
+    return {what for task, nth, what in listed if task == TASK and nth in (str(start), "*")}
+
+
+class Chief:
+    def __init__(self) -> None:
+        self.step = int((RUN / "step").read_text()) if (RUN / "step").exists() else 0
+        self.document: dict[str, Any] = {}
+        self.say("starting")
+
+    def say(self, status: str, **more: Any) -> None:
+        self.document = {
+            "version": 1,
+            "attempt": CLUSTER["attempt"],
+            "status": status,
+            "final": status in ("done", "failed"),
+            "message": "",
+            "step": self.step,
+            "total": TOTAL,
+            "percent": round(100 * self.step / TOTAL, 1),
+            "stepsPerSecond": TRAINING["flags"].get("steps_per_second", 400),
+            "etaSeconds": 1.0,
+            "loss": 0.5,
+            "workers": {"0": self.step},
+            "metrics": {},
+            "export": None,
+            **more,
+        }
+
+    def serve(self) -> None:
+        chief = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                body = json.dumps(chief.document).encode()
+                self.send_response(200)
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, format: str, *args: Any) -> None:
+                pass
+
+        server = http.server.ThreadingHTTPServer(status_address("chief", 0), Handler)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+
+    def save(self) -> None:
+        RUN.mkdir(parents=True, exist_ok=True)
+        (RUN / "step").write_text(str(self.step))
+        (RUN / "progress.json").write_text(json.dumps(self.document))
+
+    def train(self, stop: threading.Event) -> int:
+        self.serve()
+        speed = TRAINING["flags"].get("steps_per_second", 400)
+        while self.step < TOTAL:
+            if stop.wait(0.05):
+                self.say("stopped", message="saved")
+                self.save()
+                print("saved at step", self.step, flush=True)
+                return 42
+            self.step = min(TOTAL, self.step + max(1, round(speed * 0.05)))
+            self.say("running")
+        self.say("done", metrics={"accuracy": 0.97125}, export=str(RUN / "export" / "1"))
+        self.save()
+        time.sleep(0.5)  # workers fetch the final state
+        return 0
+
+
+def worker(stop: threading.Event) -> int:
+    host, port = status_address("chief", 0)
+    while not stop.wait(0.1):
+        try:
+            with urllib.request.urlopen(f"http://{host}:{port}/progress", timeout=1) as answer:
+                if json.load(answer)["final"]:
+                    return 0
+        except OSError:
+            continue
+    return 42
+
+
+def main() -> int:
+    if os.environ.get("TF_CLUSTER_DIE_WITH_PARENT") == "1":
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+    start = note_start()
+    mine = faults(start)
+    stop = threading.Event()
+    signal.signal(signal.SIGTERM, signal.SIG_IGN if "deaf" in mine else lambda *_: stop.set())
+    child = subprocess.Popen((sys.executable, "-c", "import time; time.sleep(600)"))
+    (DATA / f"{TASK}.child").write_text(str(child.pid))
+    print(f"{TASK} says hello", flush=True)
+    for what in mine:
+        if what.startswith("exit="):
+            time.sleep(0.2)
+            print(f"{TASK}: the words before the end", flush=True)
+            return int(what.removeprefix("exit="))
+    if KIND == "chief":
+        return Chief().train(stop)
+    if KIND == "worker":
+        return worker(stop)
+    while not stop.wait(0.1):
+        pass
+    return 42
+
+
+if __name__ == "__main__":
+    sys.exit(main())
