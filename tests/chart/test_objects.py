@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.chart.features import FEATURES
-from tests.chart.helm import Rendered, render
+from tests.chart.helm import Rendered, render, template
 
 ALWAYS = {
     ("ConfigMap", "digits-config-h"),
@@ -112,8 +112,6 @@ def test_nothing_is_rendered_that_somebody_else_owns(feature: str) -> None:
 
 
 def test_the_same_values_render_to_the_same_bytes() -> None:
-    from tests.chart.helm import template
-
     first = render(FEATURES["everything"]).text
     template.cache_clear()
     assert render(FEATURES["everything"]).text == first

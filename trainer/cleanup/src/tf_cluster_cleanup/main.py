@@ -29,13 +29,13 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--plan", required=True, help="JSON: see tf_cluster_cleanup/plan.py")
     parser.add_argument("--namespace", help="default: the pod's, or the kubeconfig's")
     arguments = parser.parse_args(argv)
-    # As PID 1 a process without a handler of its own does not get SIGTERM at all.
-    signal.signal(signal.SIGTERM, _leave)
     try:
         plan = parse_plan(arguments.plan)
     except PlanError as error:
         _log(f"--plan: {error}")
         return 2
+    # As PID 1 a process without a handler of its own does not get SIGTERM at all.
+    signal.signal(signal.SIGTERM, _leave)
     try:
         attempt = KubernetesAttempt(Client(namespace=arguments.namespace))
         came = end_attempt(plan, attempt, clock=time.monotonic, sleep=time.sleep, log=_log)

@@ -1,0 +1,151 @@
+"""The course of an attempt's end, step by step, on a clock of our own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pytest
+from lightkube.models.batch_v1 import JobCondition
+from tf_cluster_cleanup.decision import (
+    APPEAR_SECONDS,
+    Action,
+    EndJobs,
+    Finish,
+    Memory,
+    ScaleDown,
+    Seen,
+    Wait,
+    decide,
+)
+from tf_cluster_cleanup.job_state import JobState, Phase, from_conditions
+from tf_cluster_cleanup.plan import Plan
+
+RUNNING, COMPLETE = JobState(Phase.RUNNING), JobState(Phase.COMPLETE)
+ABSENT = JobState(Phase.ABSENT)
+FAILED = JobState(Phase.FAILED, "PodFailurePolicy: exit 2")
+
+PLAN = Plan(
+    client="chief",
+    jobs=("worker",),
+    deployments=("ps-0", "ps-1"),
+    workers_timeout=60,
+    delay_success=30,
+    delay_failure=10,
+)
+KEEP = Plan("chief", ("worker",), ("ps-0",), 60, 30, None)
+
+
+@dataclass
+class Course:
+    """Decisions in a row; the memory goes from one to the next."""
+
+    plan: Plan = PLAN
+    memory: Memory = field(default_factory=lambda: Memory(started=0))
+
+    def at(self, now: float, client: JobState, worker: JobState) -> Action:
+        seen = Seen(now, client, {"worker": worker})
+        self.memory, action = decide(self.plan, self.memory, seen)
+        return action
+
+
+def test_a_running_client_is_waited_for_however_long() -> None:
+    course = Course()
+    for now in (0.0, 1e3, 1e6):
+        assert course.at(now, RUNNING, RUNNING) == Wait("Job chief has not ended")
+
+
+def test_after_a_success_ps_go_when_the_delay_is_over() -> None:
+    course = Course()
+    course.at(0, RUNNING, RUNNING)
+    assert isinstance(course.at(100, COMPLETE, COMPLETE), Wait)
+    assert course.at(129, COMPLETE, COMPLETE) == Wait(
+        "Job chief is complete; parameter servers go to 0 after 30 s"
+    )
+    assert course.at(130, COMPLETE, COMPLETE) == ScaleDown()
+
+
+def test_the_delay_begins_when_the_workers_have_ended() -> None:
+    course = Course()
+    assert course.at(100, COMPLETE, RUNNING) == Wait("Job chief is complete; still running: worker")
+    course.at(140, COMPLETE, COMPLETE)
+    assert isinstance(course.at(169, COMPLETE, COMPLETE), Wait)
+    assert course.at(170, COMPLETE, COMPLETE) == ScaleDown()
+
+
+@pytest.mark.parametrize("client", [COMPLETE, FAILED])
+def test_workers_that_do_not_end_are_ended_after_their_time(client: JobState) -> None:
+    course = Course()
+    course.at(100, client, RUNNING)
+    assert isinstance(course.at(159, client, RUNNING), Wait)
+    assert course.at(160, client, RUNNING) == EndJobs(("worker",))
+    assert isinstance(course.at(160, client, RUNNING), Wait), "ended once, not again"
+    assert course.at(190, client, FAILED) == ScaleDown()
+
+
+def test_a_failure_has_its_own_delay_and_its_reason_is_told() -> None:
+    course = Course()
+    assert course.at(100, FAILED, FAILED) == Wait(
+        "Job chief failed (PodFailurePolicy: exit 2); parameter servers go to 0 after 10 s"
+    )
+    assert course.at(110, FAILED, FAILED) == ScaleDown()
+
+
+def test_after_a_failure_ps_can_be_kept_and_workers_end_all_the_same() -> None:
+    course = Course(KEEP)
+    assert isinstance(course.at(0, FAILED, RUNNING), Wait)
+    assert course.at(60, FAILED, RUNNING) == EndJobs(("worker",))
+    assert course.at(60, FAILED, RUNNING) == Finish(
+        "Job chief failed (PodFailurePolicy: exit 2); the parameter servers are kept, as configured"
+    )
+
+
+def test_keeping_after_a_failure_does_not_keep_after_a_success() -> None:
+    course = Course(KEEP)
+    course.at(0, COMPLETE, COMPLETE)
+    assert course.at(30, COMPLETE, COMPLETE) == ScaleDown()
+
+
+def test_a_client_that_is_deleted_is_the_end_without_a_delay() -> None:
+    course = Course()
+    course.at(0, RUNNING, RUNNING)
+    assert course.at(10, ABSENT, ABSENT) == ScaleDown()
+
+
+def test_a_client_that_is_not_there_yet_is_waited_for() -> None:
+    course = Course()
+    assert course.at(0, ABSENT, ABSENT) == Wait("Job chief is not there yet")
+    assert course.at(20, RUNNING, ABSENT) == Wait("Job chief has not ended")
+
+
+def test_a_client_that_never_comes_is_an_error() -> None:
+    course = Course()
+    course.at(0, ABSENT, ABSENT)
+    end = course.at(APPEAR_SECONDS, ABSENT, ABSENT)
+    assert end == Finish("Job chief never came", ok=False)
+
+
+def test_a_client_that_had_ended_before_cleanup_began_is_the_same() -> None:
+    course = Course()
+    course.at(0, COMPLETE, COMPLETE)
+    assert course.at(30, COMPLETE, COMPLETE) == ScaleDown()
+
+
+def condition(kind: str, status: str = "True", reason: str = "", message: str = "") -> JobCondition:
+    return JobCondition(type=kind, status=status, reason=reason, message=message)
+
+
+def test_complete_is_found_behind_other_conditions() -> None:
+    conditions = [condition("SuccessCriteriaMet"), condition("Complete")]
+    assert from_conditions(conditions) == COMPLETE
+
+
+def test_failed_is_found_behind_other_conditions_with_its_reason() -> None:
+    failed = condition("Failed", reason="BackoffLimitExceeded", message="too many")
+    state = from_conditions([condition("FailureTarget"), failed])
+    assert state == JobState(Phase.FAILED, "BackoffLimitExceeded: too many")
+
+
+def test_a_job_that_is_about_to_end_still_runs() -> None:
+    assert from_conditions([condition("FailureTarget")]) == RUNNING
+    assert from_conditions([condition("Complete", status="False")]) == RUNNING
+    assert from_conditions([]) == RUNNING
