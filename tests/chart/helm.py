@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import json
 import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+
+from tests.cluster.machine_tools import tool_path
 
 ROOT = Path(__file__).resolve().parents[2]
 CHART = ROOT / "charts" / "tf-cluster"
@@ -136,19 +137,12 @@ def refusal(changes: Values | None = None, *, release: str = "digits") -> str:
 
 def command(*arguments: str) -> subprocess.CompletedProcess[str]:
     """Any other helm command."""
-    return subprocess.run((binary(), *arguments), capture_output=True, text=True, check=False)
+    return subprocess.run((_binary(), *arguments), capture_output=True, text=True, check=False)
 
 
 @functools.cache
-def binary() -> str:
-    """Path of the pinned helm."""
-    return subprocess.run(
-        (sys.executable, "-m", "tests.cluster.machine", "tools", "helm"),
-        cwd=ROOT,
-        check=True,
-        stdout=subprocess.PIPE,
-        text=True,
-    ).stdout.strip()
+def _binary() -> str:
+    return tool_path("helm")
 
 
 def _helm(*arguments: str, values: str) -> str:

@@ -1,0 +1,106 @@
+"""What a real API server says to what the chart renders. No pod here is ever scheduled."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.chart.features import FEATURES
+from tests.chart.helm import CHART, LEAST, Object, merged, render
+from tests.cluster.kubernetes import CommandError, Namespace, Release
+
+pytestmark = pytest.mark.cluster
+
+NOWHERE = {"nodeSelector": {"tf-cluster.io/test": "nowhere"}}
+UNSCHEDULED = dict.fromkeys(("chief", "worker", "ps", "cleanup"), NOWHERE)
+
+
+@pytest.mark.parametrize("feature", FEATURES)
+def test_it_takes_every_object_without_a_warning(feature: str, namespace: Namespace) -> None:
+    manifest = render(FEATURES[feature], namespace=namespace.name).text
+    for way in ((), ("--server-side",)):
+        namespace.kubectl(
+            "apply",
+            "--dry-run=server",
+            "--warnings-as-errors",
+            *way,
+            "--filename=-",
+            stdin=manifest,
+        )
+
+
+@pytest.mark.parametrize("feature", ["least", "existing-claims"])
+def test_pod_security_restricted_lets_every_pod_in(feature: str, namespace: Namespace) -> None:
+    for name, template in render(FEATURES[feature], namespace=namespace.name).pods.items():
+        # The account is created with the release; Pod Security does not look at it.
+        spec = {k: v for k, v in template["spec"].items() if k != "serviceAccountName"}
+        metadata = {**template["metadata"], "name": name}
+        _create_pod({"metadata": metadata, "spec": spec}, namespace)
+
+
+def test_pod_security_restricted_would_refuse_a_pod_that_may_be_root(namespace: Namespace) -> None:
+    values = {"security": {"podSecurityContext": {"runAsNonRoot": False, "runAsUser": 0}}}
+    template = render(values, namespace=namespace.name).one("Job", "chief")["spec"]["template"]
+    with pytest.raises(CommandError, match=r"violates PodSecurity \"restricted"):
+        _create_pod({"metadata": {"name": "root"}, "spec": template["spec"]}, namespace)
+
+
+def _create_pod(pod: Object, namespace: Namespace) -> None:
+    manifest = json.dumps({"apiVersion": "v1", "kind": "Pod", **pod})
+    namespace.kubectl("create", "--dry-run=server", "--filename=-", stdin=manifest)
+
+
+def test_a_release_through_its_life(namespace: Namespace, tmp_path: Path) -> None:
+    release = Release(namespace, "life", CHART)
+
+    def values(**changes: Any) -> Path:
+        path = tmp_path / "values.json"
+        path.write_text(json.dumps(merged(merged(LEAST, UNSCHEDULED), changes)))
+        return path
+
+    release.install(values())
+    first = _objects(release)
+
+    release.upgrade(values())
+    assert _objects(release) == first, "the same values touch nothing"
+
+    release.upgrade(values(cleanup={**NOWHERE, "delaySeconds": {"success": 5}}))
+    changed = _objects(release).keys() ^ first.keys()
+    assert {name.split("-")[1] for name in changed} == {"cleanup"}, "cleanup alone is replaced"
+
+    release.upgrade(values(run={"attempt": 2}))
+    second = _objects(release)
+    kept = {"persistentvolumeclaim/life-data", "persistentvolumeclaim/life-log"}
+    shared = {name for name in first.keys() & second.keys() if "networkpolicy" not in name}
+    assert shared == kept, "a new attempt has new names, the claims stay"
+    assert {name: second[name] for name in kept} == {name: first[name] for name in kept}
+
+    release.uninstall()
+    assert _objects(release).keys() == kept
+
+    release.install(values())
+    again = _objects(release)
+    assert again.keys() == first.keys(), "the same values again: the same names, on the kept claims"
+    assert {name: again[name] for name in kept} == {name: first[name] for name in kept}
+    release.uninstall()
+
+
+KINDS = (
+    "job,deployment,service,configmap,persistentvolumeclaim,networkpolicy,"
+    "serviceaccount,role,rolebinding"
+)
+
+
+def _objects(release: Release) -> dict[str, tuple[str, int]]:
+    """UID and generation of what the release has, by kind/name; what is being deleted is gone."""
+    return {
+        f"{obj['kind'].lower()}/{obj['metadata']['name']}": (
+            obj["metadata"]["uid"],
+            obj["metadata"].get("generation", 0),
+        )
+        for obj in release.objects(KINDS)
+        if "deletionTimestamp" not in obj["metadata"]
+    }
