@@ -17,7 +17,7 @@ _NOT_OURS = {"target", "prefix", "user", "root", "require-virtualenv", "config-f
 
 def configuration_files(environment: Mapping[str, str]) -> list[Path]:
     """Where pip looks on this machine, the weakest first."""
-    home = Path(environment.get("HOME", "/root"))
+    home = Path(environment.get("HOME") or Path.home())
     config_home = Path(environment.get("XDG_CONFIG_HOME") or home / ".config")
     places = [Path("/etc/pip.conf"), home / ".pip/pip.conf", config_home / "pip/pip.conf"]
     if own := environment.get("PIP_CONFIG_FILE"):
