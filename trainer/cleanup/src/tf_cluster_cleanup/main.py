@@ -50,4 +50,5 @@ def _leave(signum: int, frame: FrameType | None) -> None:
 
 
 def _log(message: str) -> None:
-    print(f"{time.strftime('%H:%M:%S', time.gmtime())} {message}", flush=True)
+    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    print(f"{now} cleanup: {message}", flush=True)
