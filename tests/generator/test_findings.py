@@ -256,6 +256,7 @@ def test_everything_wrong_is_told_at_once_from_top_to_bottom() -> None:
         (b"a: 1\n---\nb: 2\n", "p.yaml:2:1: TFC108: a second YAML document"),
         (b"a: " + b"[" * 20_000, "p.yaml:1:43: TFC108: nested more than 40 levels deep"),
         (b"a: !!python/object:os.system x\n", "p.yaml:1:4: TFC108: the tag"),
+        (b"!!set {a, b}\n", "p.yaml:1:1: TFC108: the tag !!set"),
         (b"flags: &a {b: *a}\n", "p.yaml:1:8: TFC108: an alias that contains itself"),
     ],
 )

@@ -5,6 +5,7 @@ Data goes to stdout, words to stderr. Exit codes are in exits.py.
 
 import os
 import sys
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated
 
@@ -28,6 +29,9 @@ ParamsFile = Annotated[str, typer.Argument(metavar="FILE", help="Params file; - 
 
 def main() -> None:
     """Run the command and exit. What is not foreseen is a bug: traceback, exit 2."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # files are UTF-8 whatever the locale says
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
         app()
     except RefusedError as refused:

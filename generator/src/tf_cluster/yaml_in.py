@@ -91,6 +91,8 @@ def _read_text(file: str, text: str) -> Document:
         return _unreadable(file, _start(root), codes.NOT_A_MAPPING, message, "start with `name: …`")
     reader = _Reader(file)
     data = reader.value((), root, _start(root), ())
+    if data is None:  # refused as a whole: a tag, for one
+        return Document(file, findings=tuple(reader.findings))
     return Document(file, data, reader.spots, tuple(reader.findings))
 
 

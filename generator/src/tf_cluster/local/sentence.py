@@ -5,7 +5,7 @@ from tf_cluster.local.progress import Progress
 
 def progress_line(progress: Progress) -> str:
     """`running 60.0%, step 1200 of 2000, 412 steps/s, ETA 0:02, loss 0.31, workers 610 590`."""
-    words = what_it_does(progress)
+    words = "running" if progress.status == "running" else what_it_does(progress)
     numbers = ", ".join(figures(progress))
     if not numbers:
         return words
