@@ -36,12 +36,14 @@ def note_start() -> None:
     note.with_suffix(".tmp").rename(note)
 
 
-def order() -> list[str]:
-    """What to do next; orders to exit and to go deaf are obeyed here."""
+def order(known: tuple[str, ...] = ("exit", "deaf")) -> list[str]:
+    """What to do next, if it is of a known kind; to exit and to go deaf are obeyed here."""
     words: list[str] = []
     with contextlib.suppress(FileNotFoundError):
         path = directory / f"{task}.do"
         words = path.read_text().split(" ", 2)
+        if words[0] not in known:
+            return []
         path.unlink()
     if words[:1] == ["exit"]:
         if len(words) > 2:
@@ -71,7 +73,7 @@ def train() -> int:
     tell("Placement", devices={"weights": "/job:ps/replica:0/task:0"})
     tell("Phase", status="running", message="training")
     while step < total:
-        words = order()
+        words = order(("exit", "deaf", "save", "finish"))
         if words[:1] == ["save"]:
             save(int(words[1]))
         if words == ["finish"]:

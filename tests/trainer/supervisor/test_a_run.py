@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 from .conftest import MakeWorld
 
@@ -20,3 +22,24 @@ def test_a_run_ends_with_exit_code_0_everywhere_but_in_the_ps(make_world: MakeWo
     assert document["jobUids"] == {"chief": "cj", "worker": "wj"}
     assert document["metrics"] == {"accuracy": 0.97}
     assert json.loads((world.run_dir / "owner.json").read_text())["released"] is True
+
+
+def test_the_status_port_serves_metrics_while_the_run_lasts(make_world: MakeWorld) -> None:
+    chief, worker, _ = make_world().start_all()
+    chief.until(status="running")
+    assert "tf_cluster_step_target 1e+06" in _text(chief.address, "/metrics")
+    assert "tf_cluster_serving 1.0" in _text(worker.address, "/metrics")
+    assert _status(chief.address, "/nothing") == 404
+
+
+def _text(address: str, path: str) -> str:
+    with urlopen(f"http://{address}{path}", timeout=10) as answer:
+        return str(answer.read().decode())
+
+
+def _status(address: str, path: str) -> int:
+    try:
+        with urlopen(f"http://{address}{path}", timeout=10) as answer:
+            return int(answer.status)
+    except HTTPError as error:
+        return error.code

@@ -90,11 +90,23 @@ def test_a_run_that_is_at_its_total_ends_at_once_without_peers(make_world: MakeW
     assert chief.starts() == 0
 
 
+def test_a_run_that_was_cut_off_before_its_export_is_finished(make_world: MakeWorld) -> None:
+    world = make_world(steps=20)
+    whole = world.run_dir / "checkpoints" / "ckpt-20"
+    whole.mkdir(parents=True)
+    (whole / "meta.json").write_text(json.dumps({"version": 1, "step": 20}))
+    (world.run_dir / "progress.json").write_text(json.dumps({"status": "saving", "step": 20}))
+    chief, worker, _ = world.start_all()
+    assert (chief.ends(), worker.ends()) == (0, 0)
+    assert chief.starts() == 1
+    assert json.loads((world.run_dir / "progress.json").read_text())["export"] == "/export/1"
+
+
 def test_a_second_start_of_a_finished_run_tells_its_result_again(make_world: MakeWorld) -> None:
     world = make_world(steps=20)
     chief, worker, _ = world.start_all()
     assert (chief.ends(), worker.ends()) == (0, 0)
-    again = make_world(steps=20, attempt="a2")
+    again = make_world(steps=20, attempt="a2", final_seconds=60)
     again.addresses["ps"] = world.addresses["ps"]
     chief = again.start("chief")
     document = chief.until(status="done")

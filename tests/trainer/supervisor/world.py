@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import signal
@@ -28,7 +29,7 @@ from tf_cluster_trainer.supervisor.timing import Timing
 fast = Timing(renewal=0.3, grace=1, worker_poll=0.1, ps_poll=0.1, backoff=0.1, tick=0.1)
 sys.exit(supervise(os.environ, sys.argv[1:], fast))
 """
-DEADLINE_SECONDS = 20.0
+DEADLINE_SECONDS = 60.0
 
 
 def eventually(
@@ -41,7 +42,12 @@ def eventually(
         if seen:
             return seen
         assert time.monotonic() < until, f"{what}: last seen {seen!r}"
-        time.sleep(0.02)
+        time.sleep(0.03)
+
+
+@functools.cache
+def _progress_schema() -> jsonschema.Draft7Validator:
+    return jsonschema.Draft7Validator(json.loads((SCHEMAS / "progress.schema.json").read_text()))
 
 
 def free_port() -> int:
@@ -66,7 +72,7 @@ class Task:
             document = ask(self.address, "/progress")
         except NoAnswerError:
             return {}
-        jsonschema.validate(document, json.loads((SCHEMAS / "progress.schema.json").read_text()))
+        _progress_schema().validate(document)
         return document
 
     def health(self) -> dict[str, Any]:

@@ -22,10 +22,13 @@ from .events import ChildEnded, ChildSaid, Event, Inbox, StandingChanged, StopAs
 from .gate_log import GateLog
 from .log import Log
 from .peers import Watch, peers_of
+from .progress_file import read_progress
 from .report import Report
 from .saved_step import saved_step
 from .status_server import StatusServer
 from .timing import Timing
+
+_LOADING = "every task is there; the training process is loading the program"
 
 
 class Chief:
@@ -53,6 +56,7 @@ class Chief:
         self._gate_log = GateLog(log.say)
         self._contest: ContestThread | None = None
         self._standing: Standing | None = None
+        self._began_once = False
         self._ending: Outcome | None = None
         self._kill_at: float | None = None
         # The present child and what is known of it.
@@ -91,7 +95,12 @@ class Chief:
         step = saved_step(self._settings.run_dir)
         if step is None or step < self._settings.steps:
             return None
-        self._report.recall(step)
+        told = read_progress(self._settings.run_dir)
+        if told is not None and told.get("status") != DONE:
+            # Cut off between its last checkpoint and its export: a child makes up for that.
+            self._log.say(f"the run is at step {step}, but was not finished: finishing it")
+            return None
+        self._report.recall(step, told or {})
         return Outcome(
             exit_codes.DONE,
             DONE,
@@ -107,6 +116,7 @@ class Chief:
         self._ready = self._begun = False
         self._result = self._failure = None
         self._started = time.monotonic()
+        self._gate_log = GateLog(self._log.say)
         epoch = f"{self._config.task.pod_uid}/{self._number}"
         # The epoch is shown before the child starts: every ps needs as long to make room for it.
         self._report.update(epoch=epoch, status=STARTING, restarts=self._number - 1)
@@ -245,7 +255,8 @@ class Chief:
         if absent:
             self._wait_for(absent)
         elif not self._ready:
-            self._wait("every task is there; loading the program")
+            self._wait(_LOADING)
+            self._gate_log.say(_LOADING, _LOADING)
         elif self._contest is None:
             self._contest = self._enter_contest()
         elif isinstance(self._standing, Candidate):
@@ -288,17 +299,18 @@ class Chief:
     def _begin(self) -> None:
         if self._child is None or self._watch is None:
             return
-        if self._number == 1:
+        if not self._began_once:
             # The owner before may have reached the total while this one waited.
             outcome = self._at_total()
             if outcome is not None:
                 self._end_child(outcome, grace=self._timing.grace)
                 return
         self._watch.stop()
-        self._begun = True
+        self._begun = self._began_once = True
         seconds = time.monotonic() - self._started
         self._log.say(f"every task is there after {seconds:.1f} s: training")
         # Shown before it is so: a ps adopts this epoch only while the chief has not begun.
+        self._report.begin()
         self._report.update(status=RUNNING, message="training")
         self._child.go()
 
@@ -310,10 +322,10 @@ class Chief:
         self._report.end(outcome)
         if self._contest is not None:
             self._contest.release(superseded=outcome.status == SUPERSEDED)
-        self._log.say(outcome.message)
         if outcome.final:
+            self._log.say(outcome.message)
             self._serve_the_end()
-        self._log.say(f"{outcome.status}, exit code {outcome.exit_code}")
+        self._log.say(outcome.last_line)
         return outcome.exit_code
 
     def _serve_the_end(self) -> None:

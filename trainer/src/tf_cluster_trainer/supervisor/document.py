@@ -96,6 +96,21 @@ class Outcome:
         """No new pod of this attempt can change it."""
         return self.status in (DONE, SUPERSEDED) or self.exit_code == exit_codes.CONFIG
 
+    @property
+    def last_line(self) -> str:
+        """What the log ends with: the exit code, what it means for a retry, and the reason."""
+        return (
+            f"{self.status}, exit code {self.exit_code}{_ADVICE.get(self.exit_code, '')}: "
+            + (self.message.partition("\n")[0])
+        )
+
+
+_ADVICE = {
+    exit_codes.CONFIG: " (no retry can help: change what is named here)",
+    exit_codes.PEERS_LOST: " (worth another try when the other tasks run)",
+    exit_codes.FAILED: " (worth another try, which resumes from the checkpoint)",
+}
+
 
 def as_bytes(document: Document) -> bytes:
     """What /progress answers and progress.json holds."""

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from .. import exit_codes
 from ..config import Config, ConfigError, load
 from .chief import Chief
+from .document import FAILED, Outcome
 from .events import Inbox, StopAsked
 from .log import Log
 from .server_task import ServerTask
@@ -48,8 +49,9 @@ def supervise(
             return Chief(config, command, environment, inbox, log, timing).run()
         return ServerTask(config, command, environment, inbox, log, timing).run()
     except (ConfigError, PortTakenError) as error:
-        log.say(f"{error}\nfailed, exit code {exit_codes.CONFIG}")
-        return exit_codes.CONFIG
+        outcome = Outcome(exit_codes.CONFIG, FAILED, str(error))
+        log.say(f"{error}\n{outcome.last_line}")
+        return outcome.exit_code
 
 
 def _tied(parent: str) -> bool:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from .. import protocol
 from ..config import Config
-from .document import DONE, RUNNING, SAVING, Document, Outcome
+from .document import RUNNING, SAVING, Document, Outcome
 from .pace import Pace
-from .progress_file import ProgressFile, read_progress
+from .progress_file import ProgressFile
 from .status_server import Board, Condition
 
 
@@ -33,8 +33,8 @@ class Report:
     def __init__(self, config: Config, say: Callable[[str], None]) -> None:
         task, settings = config.task, config.settings
         self._document = replace(first_document(config), chief_uid=task.job_uid)
-        self._run_dir = settings.run_dir
         self._file = ProgressFile(settings.run_dir, task.job_uid, task.pod_uid, say=say)
+        self._on_disk = False
         self._pace = Pace(settings.steps)
         self.board = Board(task.name, self._document)
 
@@ -54,7 +54,12 @@ class Report:
         self._document = replace(self._document, now=time.time(), worker_uid=worker_uid)
         condition = Condition(False, self._document.epoch, self._document.restarts)
         self.board.show(self._document, condition)
-        self._file.offer(self._document, time.monotonic())
+        if self._on_disk:
+            self._file.offer(self._document, time.monotonic())
+
+    def begin(self) -> None:
+        """Keep the document on disk from now on: before, progress.json is the last writer's."""
+        self._on_disk = True
 
     def new_child(self) -> None:
         """Rates and estimates are a child's own."""
@@ -84,16 +89,16 @@ class Report:
                 step=message.step, metrics=message.metrics, export=message.export, eta_seconds=0.0
             )
 
-    def recall(self, step: int) -> None:
+    def recall(self, step: int, told: Mapping[str, Any]) -> None:
         """The run is at its total already: tell again what its last writer told."""
         self.update(step=step, checkpoint_step=step, eta_seconds=0.0)
-        told = read_progress(self._run_dir)
-        if told is not None and told.get("status") == DONE and told.get("step") == step:
+        if told.get("step") == step:
             kept = ("loss", "workers", "placement", "metrics", "export")
             self.update(**{name: told[name] for name in kept if told.get(name) is not None})
 
     def end(self, outcome: Outcome) -> None:
         """Publish how it ended."""
+        self._on_disk = True
         self.update(
             status=outcome.status,
             final=outcome.final,

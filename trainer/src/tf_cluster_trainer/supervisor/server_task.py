@@ -66,7 +66,7 @@ class ServerTask:
                 self._start_child()
                 outcome = self._until_the_end()
             self._show(status=outcome.status, message=outcome.message, exit_code=outcome.exit_code)
-            self._log.say(f"{outcome.message}; exit code {outcome.exit_code}")
+            self._log.say(outcome.last_line)
             return outcome.exit_code
         finally:
             poll.stop()
