@@ -95,7 +95,7 @@ def test_an_upgrade_that_fails_half_way_stops_nothing(
     release: Release, make_values: MakeValues
 ) -> None:
     jobs = {job["metadata"]["name"] for job in release.objects("job")}
-    before = _steps(release)
+    before, owner = _steps(release), _owner(release)
     quota = {
         "apiVersion": "v1",
         "kind": "ResourceQuota",
@@ -108,10 +108,19 @@ def test_an_upgrade_that_fails_half_way_stops_nothing(
     with pytest.raises(CommandError, match="exceeded quota"):
         release.upgrade(changed)
     assert jobs <= {job["metadata"]["name"] for job in release.objects("job")}
-    owner = _owner(release)
+    assert _owner(release)["podUid"] == owner["podUid"]
     eventually("more steps of the old attempt", lambda: _steps(release) > before, 60)
-    assert _owner(release)["jobUid"] == owner["jobUid"]
+    assert _owner(release)["podUid"] == owner["podUid"]
     release.namespace.kubectl("delete", "resourcequota", "no-more-jobs")
+
+
+def test_a_rollback_removes_the_half_made_attempt_and_restarts_nothing(release: Release) -> None:
+    owner, before = _owner(release), _steps(release)
+    release.namespace.helm("rollback", release.name)
+    pod = eventually("one chief pod", lambda: release.one("pod", "chief"), 90)
+    assert pod["metadata"]["uid"] == owner["podUid"]
+    assert len(release.objects("deployment", "ps")) == 1
+    eventually("more steps of the old attempt", lambda: _steps(release) > before, 60)
 
 
 def _counts_jobs(release: Release) -> bool:
