@@ -18,7 +18,7 @@ from tf_cluster.local.verdict import Verdict, how_it_ended, restart_delay, verdi
 
 TICK = 0.1
 POLL_EVERY = 0.5
-SAVE_REMINDER = 2.0
+CHIEF_ANSWERS_WITHIN = 2.0
 PORT_PATIENCE = 30.0
 
 
@@ -133,7 +133,7 @@ class LocalRun:
     def _failed(self, process: TaskProcess, how: str) -> Ending:
         """The chief often knows why another task failed: it gets a moment to say so."""
         if process is not self._chief and self._chief.alive:
-            self._wait_for([self._chief], SAVE_REMINDER)
+            self._wait_for([self._chief], CHIEF_ANSWERS_WITHIN)
             if self._chief.exit_code == 2:
                 process, how = self._chief, how_it_ended(2)
         return Ending("failed", f"{process.task.name} {how}", self._progress, process)
