@@ -22,7 +22,7 @@ from tf_cluster_trainer.protocol import Channel, Go, Message
 
 PROGRAMS = Path(__file__).with_name("programs")
 DIGITS = "tf_cluster_trainer.examples.digits:Digits"
-DEADLINE = 60.0
+DEADLINE = 150.0
 
 Kind = TypeVar("Kind")
 
@@ -97,6 +97,17 @@ class Child:
                 if time.monotonic() > end:
                     raise AssertionError(f"no {kind.__name__} in {deadline} s; {self.tail()}")
                 self._news.wait(0.2)
+
+    def wait_until_it_listens(self) -> None:
+        """Until its handler for SIGTERM is there (Linux says so)."""
+        end = time.monotonic() + DEADLINE
+        while time.monotonic() < end:
+            status = Path(f"/proc/{self.process.pid}/status").read_text()
+            caught = next(line for line in status.splitlines() if line.startswith("SigCgt"))
+            if int(caught.split()[1], 16) >> (signal.SIGTERM - 1) & 1:
+                return
+            time.sleep(0.01)
+        raise AssertionError("no handler for SIGTERM")
 
     def exit_code(self, *, deadline: float = DEADLINE) -> int:
         try:

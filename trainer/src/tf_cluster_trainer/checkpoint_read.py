@@ -24,7 +24,9 @@ def newest(checkpoints: Path, say: Callable[[str], None]) -> Checkpoint | None:
     for step, path in found:
         try:
             return _read(path)
-        except (OSError, ValueError, KeyError, tf.errors.OpError) as error:
+        except Exception as error:  # the bundle's reader raises IndexError, RuntimeError, …
+            if isinstance(error, OSError) and not isinstance(error, FileNotFoundError):
+                raise  # the disk's fault, not the checkpoint's
             aside = path.with_name(path.name + UNREADABLE)
             say(
                 f"checkpoint of step {step} can't be read ({_first_line(error)}); "

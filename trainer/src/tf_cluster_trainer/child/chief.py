@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 import tensorflow as tf
 
 from tf_cluster_trainer import checkpoint, checkpoint_variables, exit_codes, loop
-from tf_cluster_trainer.child import finish, restore, user_program, worker_notices
+from tf_cluster_trainer.child import finish, restore, user_program
 from tf_cluster_trainer.child.errors import NotFiniteError, NotOwnerError
 from tf_cluster_trainer.child.reports import Reports
 from tf_cluster_trainer.child.saves import Saves
@@ -36,6 +37,8 @@ class Prepared:
 
 def prepare(told: Config) -> Prepared:
     """Import and try the program. Raises ProgramError."""
+    # TensorFlow's Python log repeats, over many lines, what we say in one.
+    logging.getLogger("tensorflow").setLevel(logging.CRITICAL)
     program = user_program.load(told.settings)
     settings = told.settings
     ctx = Context(
@@ -56,7 +59,6 @@ def train(told: Config, prepared: Prepared, channel: Channel, stop: Stop) -> int
     check_owner()
     restored = restore.newest(settings.run_dir, rehearsal.variables)
     start = restored.meta.step if restored else 0
-    worker_notices.install(say)
     training = InGraphAsync(
         strategy=in_graph_async.connect(told.cluster),
         program=prepared.program,

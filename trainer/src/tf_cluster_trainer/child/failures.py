@@ -24,6 +24,7 @@ _LOST = re.compile(
     re.IGNORECASE,
 )
 _MADE_EARLY = "Client for target /job:localhost"
+_TARGET = re.compile(r"remote target /job:(\w+)/(?:replica:\d+/)?task:(\d+)")
 _TASK = re.compile(r"/job:(\w+)/(?:replica:\d+/)?task:(\d+)")
 
 
@@ -52,11 +53,10 @@ def explain(error: BaseException) -> Explained:
             users_traceback(error),
         )
     if is_peer_lost(error):
-        names = sorted({f"{kind}-{index}" for kind, index in _TASK.findall(str(error))})
-        who = " or ".join(name for name in names if not name.startswith("chief")) or "a task"
         return Explained(
             exit_codes.PEER_LOST,
-            f"{who} is lost ({type(error).__name__}: {_one_line(str(error), 160)})",
+            f"{_who(str(error))} is lost ({type(error).__name__})",
+            _one_line(str(error)),
         )
     if isinstance(error, tf.errors.OpError) or _frames_of_user(error):
         return Explained(
@@ -77,6 +77,12 @@ def is_peer_lost(error: BaseException) -> bool:
     if isinstance(original, tf.errors.UnavailableError | tf.errors.AbortedError):
         return True
     return isinstance(original, tf.errors.OpError) and bool(_LOST.search(str(original)))
+
+
+def _who(text: str) -> str:
+    found = _TARGET.findall(text) or _TASK.findall(text)
+    names = sorted({f"{kind}-{index}" for kind, index in found if kind != "chief"})
+    return " or ".join(names) or "a task"
 
 
 def users_traceback(error: BaseException) -> str:

@@ -13,11 +13,12 @@ from typing import Any
 import tensorflow as tf
 
 from tf_cluster_trainer.child.errors import HookError
+from tf_cluster_trainer.child.say import say
 from tf_cluster_trainer.config import Cluster
 from tf_cluster_trainer.context import Context, DataShard
 from tf_cluster_trainer.program import Program
 from tf_cluster_trainer.strategies import input as worker_input
-from tf_cluster_trainer.strategies import optimizers
+from tf_cluster_trainer.strategies import optimizers, worker_recovery
 from tf_cluster_trainer.strategies.rehearsal import Rehearsal, build_model
 from tf_cluster_trainer.strategies.tally import Tally
 
@@ -67,6 +68,7 @@ class InGraphAsync:
         self._before = dict(steps_made)
         self._strategy = strategy
         self._coordinator = tf.distribute.coordinator.ClusterCoordinator(strategy)
+        worker_recovery.install(self._coordinator, say)
         with strategy.scope():
             self.model = build_model(program, ctx, rehearsal.features)
             self.optimizer = optimizers.make(ctx.settings.optimizer)
@@ -140,7 +142,8 @@ class InGraphAsync:
             # The index travels with the data: as an argument it would be sent with every call.
             return tf.data.Dataset.zip((tf.data.Dataset.from_tensors(index).repeat(), batches))
 
-        return iter(self._coordinator.create_per_worker_dataset(tf.function(make)))
+        # No AutoGraph: it would rewrite every library that the program reads its data with.
+        return iter(self._coordinator.create_per_worker_dataset(tf.function(make, autograph=False)))
 
     def _make_steps(self, batches: Any, steps: Any) -> None:
         index = tf.constant(0, tf.int64)

@@ -1,0 +1,59 @@
+"""Programs with one fault each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+import tf_keras
+from tf_cluster_trainer import Context, Program
+
+
+class Small(Program):
+    """No fault: four numbers in, their sum out."""
+
+    def build_model(self, ctx: Context) -> Any:
+        return tf_keras.Sequential(
+            [tf_keras.layers.Input((4,), name="numbers"), tf_keras.layers.Dense(1)]
+        )
+
+    def dataset(self, ctx: Context, input_context: Any) -> Any:
+        numbers = tf.random.stateless_uniform((256, 4), seed=(1, 2))
+        return tf.data.Dataset.from_tensor_slices(
+            (numbers, tf.reduce_sum(numbers, axis=1, keepdims=True))
+        )
+
+
+class NoDataset(Program):
+    def build_model(self, ctx: Context) -> Any:
+        return Small().build_model(ctx)
+
+    def data_set(self, ctx: Context) -> None:
+        """Not the hook's name."""
+
+
+class NotAProgram:
+    pass
+
+
+class ScalarLoss(Small):
+    def loss(self, labels: Any, outputs: Any) -> Any:
+        return tf.reduce_mean(tf.square(labels - outputs))
+
+
+class RaisesInLoss(Small):
+    def loss(self, labels: Any, outputs: Any) -> Any:
+        return _no_such_function(labels)  # type: ignore[name-defined]  # noqa: F821
+
+
+class RaisesWhileTraining(Small):
+    def loss(self, labels: Any, outputs: Any) -> Any:
+        wrong = tf.reshape(outputs, [7, 7])  # a batch has not 49 outputs
+        return tf.reduce_sum(wrong) + tf.reduce_mean(tf.square(labels - outputs), axis=1)
+
+
+class AsksForAFlag(Small):
+    def build_model(self, ctx: Context) -> Any:
+        return tf_keras.Sequential(
+            [tf_keras.layers.Input((4,)), tf_keras.layers.Dense(ctx.flags.unit)]
+        )

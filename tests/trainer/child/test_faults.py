@@ -1,0 +1,136 @@
+"""Lost tasks: who notices, who goes on, and how soon."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tf_cluster_trainer import exit_codes
+from tf_cluster_trainer.protocol import Failure, Progress, Ready, Serving
+
+from tests.trainer.child.world import Child, World
+
+
+@pytest.fixture(scope="module")
+def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[World, dict[str, Child]]]:
+    """Two workers and one ps; a test that ends one puts another in its place."""
+    with World(tmp_path_factory.mktemp("faults"), workers=2, ps=1) as world:
+        yield world, world.serve()
+
+
+def running(world: World, run_id: str, *, beyond: int = 0) -> Child:
+    """A chief's child that makes steps."""
+    chief = world.chief(run_id=run_id, steps=1_000_000, report_seconds=0.1)
+    chief.wait_for(Ready)
+    chief.go()
+    chief.wait_for(Progress, lambda progress: progress.step > beyond)
+    return chief
+
+
+def replace(world: World, servers: dict[str, Child], name: str) -> None:
+    kind, _, index = name.partition("-")
+    servers[name].end()
+    servers[name] = world.start(kind, int(index))
+    servers[name].wait_for(Serving)
+
+
+def test_a_killed_worker_is_absorbed_and_its_successor_makes_steps(
+    servers: tuple[World, dict[str, Child]],
+) -> None:
+    world, tasks = servers
+    chief = running(world, "worker")
+    tasks["worker-1"].signal(signal.SIGKILL)
+    tasks["worker-1"].exit_code()
+    at = chief.of(Progress)[-1].step
+    chief.wait_for(Progress, lambda progress: progress.step > at + 100)
+
+    replace(world, tasks, "worker-1")
+    before = chief.of(Progress)[-1].workers["1"]
+    chief.wait_for(Progress, lambda progress: progress.workers["1"] > before)
+    assert "worker-1 is lost" in chief.text()
+    chief.end()
+
+
+def test_with_all_workers_gone_nothing_moves_until_one_is_back(
+    servers: tuple[World, dict[str, Child]],
+) -> None:
+    world, tasks = servers
+    chief = running(world, "nobody")
+    for name in ("worker-0", "worker-1"):
+        tasks[name].signal(signal.SIGKILL)
+    stands = chief.wait_for(Progress, lambda p: p.step > 0 and p.steps_per_second == 0)
+    reports = len(chief.of(Progress))
+    chief.wait_for(Progress, lambda p: len(chief.of(Progress)) > reports + 5)
+    assert chief.of(Progress)[-1].step == stands.step
+
+    replace(world, tasks, "worker-0")
+    chief.wait_for(Progress, lambda progress: progress.step > stands.step + 100)
+    replace(world, tasks, "worker-1")
+    chief.wait_for(Progress, lambda p: p.workers["1"] > stands.workers["1"])
+    chief.end()
+
+
+def test_a_stop_with_all_workers_gone_still_saves(
+    servers: tuple[World, dict[str, Child]],
+) -> None:
+    world, tasks = servers
+    chief = running(world, "stop")
+    for name in ("worker-0", "worker-1"):
+        tasks[name].signal(signal.SIGKILL)
+    stands = chief.wait_for(Progress, lambda p: p.step > 0 and p.steps_per_second == 0)
+    chief.signal(signal.SIGTERM)
+    asked = time.monotonic()
+    assert chief.exit_code(deadline=20) == exit_codes.STOPPED, chief.tail()
+    assert time.monotonic() - asked < 10
+    assert world.checkpoints("stop") == [stands.step]
+    for name in ("worker-0", "worker-1"):
+        replace(world, tasks, name)
+
+
+def test_a_killed_ps_ends_the_chief_quickly_and_the_next_goes_on(
+    servers: tuple[World, dict[str, Child]],
+) -> None:
+    world, tasks = servers
+    chief = running(world, "ps")
+    chief.signal(signal.SIGTERM)
+    assert chief.exit_code(deadline=20) == exit_codes.STOPPED, chief.tail()
+    (saved,) = world.checkpoints("ps")
+
+    chief = running(world, "ps", beyond=saved)
+    tasks["ps-0"].signal(signal.SIGKILL)
+    killed = time.monotonic()
+    assert chief.exit_code(deadline=30) == exit_codes.PEER_LOST, chief.tail()
+    assert time.monotonic() - killed < 10
+    assert "ps-0 is lost" in chief.of(Failure)[-1].message
+
+    replace(world, tasks, "ps-0")
+    chief = running(world, "ps", beyond=saved)
+    assert chief.of(Progress)[0].step == saved
+    chief.end()
+
+
+def test_a_killed_chief_leaves_servers_that_the_next_can_use(
+    servers: tuple[World, dict[str, Child]],
+) -> None:
+    world, _ = servers
+    chief = running(world, "chief")
+    chief.signal(signal.SIGKILL)
+    chief.exit_code()
+    running(world, "chief").end()
+
+
+def test_an_attempt_that_lost_the_run_writes_nothing(
+    servers: tuple[World, dict[str, Child]], tmp_path: Path
+) -> None:
+    from tests.trainer.child.world import own
+
+    world, _ = servers
+    chief = running(world, "lost")
+    own(world.run_dir("lost"), job_uid="job-2", pod_uid="pod-2")
+    chief.signal(signal.SIGTERM)
+    assert chief.exit_code(deadline=20) == exit_codes.NOT_OWNER, chief.tail()
+    assert world.checkpoints("lost") == []
+    assert not (world.run_dir("lost") / "export").exists()

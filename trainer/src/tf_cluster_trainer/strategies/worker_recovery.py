@@ -1,0 +1,124 @@
+"""Taking workers back one by one.
+
+TensorFlow's coordinator reconnects the whole cluster at once and waits in that for every worker
+that is away: when two are lost and one returns, that one stays idle until the other is back too.
+Here only the workers that listen are in the cluster that is reconnected.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from typing import Any
+
+from tensorflow.python.distribute.coordinator import cluster_coordinator
+
+LOOK_SECONDS = 0.2
+CONNECT_SECONDS = 1.0
+
+
+def install(coordinator: Any, say: Callable[[str], None]) -> None:
+    """Let the coordinator recover its workers this way. Call it before anything is scheduled.
+
+    `say` is told in a sentence which worker is lost and which is back.
+    """
+    cluster = coordinator._cluster
+    whole = cluster.failure_handler
+    recovery = OneByOne(whole._server_def, cluster, say)
+    whole.stop()
+    cluster.failure_handler = recovery
+    for worker in cluster.workers:
+        worker.failure_handler = recovery
+
+
+class OneByOne(cluster_coordinator.WorkerPreemptionHandler):  # type: ignore[misc]
+    """The coordinator's own handling of lost workers, with a cluster of those that are there.
+
+    The base class reads `_server_def` each time it reconnects, in a thread of its own.
+    """
+
+    def __init__(self, server_def: Any, cluster: Any, say: Callable[[str], None]) -> None:
+        self._whole = server_def
+        self._say = say
+        # Lost: waits to be reconnected. Away: was said to be lost. A worker that is still away
+        # when others are reconnected tries, fails and waits again; that is not worth a word.
+        self._lost: set[int] = set()
+        self._away: set[int] = set()
+        self._noting = threading.Lock()
+        super().__init__(server_def, cluster)
+
+    @property
+    def _server_def(self) -> Any:
+        """The cluster with the workers that listen, as soon as a lost one is among them."""
+        while True:
+            there = {index for index, address in self._workers() if listens(address)}
+            with self._noting:
+                back = self._lost & there
+                for index in sorted(back & self._away):
+                    self._away.remove(index)
+                    self._say(f"worker-{index} is back")
+            if back:
+                return self._with_workers(there)
+            threading.Event().wait(LOOK_SECONDS)
+
+    @_server_def.setter
+    def _server_def(self, server_def: Any) -> None:
+        self._whole = server_def
+
+    def wait_on_failure(
+        self,
+        on_failure_fn: Callable[[Exception], None] | None = None,
+        on_transient_failure_fn: Callable[[], None] | None = None,
+        on_recovery_fn: Callable[[], None] | None = None,
+        worker_device_name: str = "(unknown)",
+    ) -> AbstractContextManager[None]:
+        """As the base class; notes which worker is lost before waiting for it."""
+
+        index = int(worker_device_name.rpartition(":")[2])
+
+        def note(error: Exception) -> None:
+            with self._noting:
+                self._lost.add(index)
+                if index not in self._away:
+                    self._away.add(index)
+                    self._say(f"worker-{index} is lost; its call goes to another worker")
+            if on_failure_fn:
+                on_failure_fn(error)
+
+        def forget() -> None:
+            # Called when the cluster was reconnected.
+            with self._noting:
+                self._lost.discard(index)
+            if on_recovery_fn:
+                on_recovery_fn()
+
+        context: AbstractContextManager[None] = super().wait_on_failure(
+            note, on_transient_failure_fn, forget, worker_device_name
+        )
+        return context
+
+    def _workers(self) -> Iterable[tuple[int, str]]:
+        for job in self._whole.cluster.job:
+            if job.name == "worker":
+                yield from job.tasks.items()
+
+    def _with_workers(self, there: Iterable[int]) -> Any:
+        partial = type(self._whole)()
+        partial.CopyFrom(self._whole)
+        for job in partial.cluster.job:
+            if job.name == "worker":
+                for index in set(job.tasks) - set(there):
+                    del job.tasks[index]
+        return partial
+
+
+def listens(address: str) -> bool:
+    """Whether something accepts connections at host:port."""
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), timeout=CONNECT_SECONDS).close()
+    except OSError:
+        return False
+    return True
