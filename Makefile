@@ -43,7 +43,7 @@ bench: $(VENV)/dev.stamp ## the figures of docs/benchmarks.md, as this machine m
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m tests.bench
 
 lock: $(VENV)/dev.stamp ## requirements/*.txt anew from requirements/*.in
-	@cd requirements && for name in dev trainer run; do \
+	@cd requirements && for name in dev trainer run build; do \
 	  ../$(BIN)/uv pip compile --quiet --universal --python-version 3.10 --generate-hashes --no-header \
 	    --no-emit-index-url --no-emit-find-links --override overrides.txt \
 	    $$([ $$name = dev ] || echo "-c dev.txt") $$name.in -o $$name.txt; done

@@ -107,7 +107,7 @@ def _environment(folders: Folders) -> dict[str, str]:
     environment = {
         **os.environ,
         "TF_CLUSTER_CONFIG": str(folders.config),
-        "TF_CLUSTER_DIE_WITH_PARENT": "1",
+        "TF_CLUSTER_DIE_WITH_PARENT": str(os.getpid()),
     }
     for variable in ("no_proxy", "NO_PROXY"):  # gRPC would ask a proxy for the loopback, too
         hosts = [environment[variable]] if environment.get(variable) else []
