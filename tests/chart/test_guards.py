@@ -106,6 +106,15 @@ def test_a_momentum_of_zero_is_a_number() -> None:
     assert "momentum is 0," in refusal({"train": {"optimizer": {"momentum": 0}}})
 
 
+def test_a_ps_that_would_be_killed_while_it_waits() -> None:
+    message = (
+        "ps.preStopSeconds is 30 and ps.terminationGracePeriodSeconds 30: the first is a part of "
+        "the second,\nso it has to be smaller."
+    )
+    assert refusal({"ps": {"preStopSeconds": 30}}) == message
+    render({"ps": {"preStopSeconds": 0, "terminationGracePeriodSeconds": 0}})
+
+
 def test_a_name_too_long_for_what_is_made_of_it() -> None:
     name = "a" * 41
     assert refusal(release=name) == (

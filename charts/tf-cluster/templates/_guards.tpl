@@ -5,7 +5,7 @@ file that fails and says nothing about the order it takes them in.
 */ -}}
 {{- define "tf-cluster.guards" -}}
 {{- $complaints := list -}}
-{{- range $guard := list "null" "image" "program" "combination" "momentum" "name" "claims" "env" "labels" -}}
+{{- range $guard := list "null" "image" "program" "combination" "momentum" "preStop" "name" "claims" "env" "labels" -}}
 {{- with include (printf "tf-cluster.guards.%s" $guard) $ | trim -}}
 {{- $complaints = append $complaints . -}}
 {{- end -}}
@@ -23,7 +23,7 @@ file that fails and says nothing about the order it takes them in.
   "peers.deadlineSeconds" "failure.restarts" "failure.finalStateSeconds"
   "chief.backoffLimit" "chief.terminationGracePeriodSeconds"
   "worker.replicas" "worker.backoffLimit" "worker.terminationGracePeriodSeconds"
-  "ps.replicas" "ps.terminationGracePeriodSeconds"
+  "ps.replicas" "ps.preStopSeconds" "ps.terminationGracePeriodSeconds"
   "cleanup.enabled" "cleanup.delaySeconds.success" "cleanup.workersTimeoutSeconds"
   "storage.data.size" "storage.data.accessModes" "storage.log.size" "storage.log.accessModes"
   "security.networkPolicy.enabled" }}
@@ -95,6 +95,17 @@ of tf_cluster_trainer.Program that the image holds. To try the chart:
 train.optimizer.momentum is {{ $momentum }}, but the optimizer is {{ $optimizer.name }}: only Momentum has it.
 {{- else if and (not $given) (eq (toString $optimizer.name) "Momentum") }}
 train.optimizer.name is Momentum: set train.optimizer.momentum (0.9 is usual).
+{{- end }}
+{{- end -}}
+
+{{- /* What is left of the grace period is all that the server has to end in. */ -}}
+{{- define "tf-cluster.guards.preStop" -}}
+{{- $ps := .Values.ps | default dict -}}
+{{- $wait := int64 $ps.preStopSeconds -}}
+{{- $grace := int64 ($ps.terminationGracePeriodSeconds | default 0) -}}
+{{- if and (hasKey $ps "terminationGracePeriodSeconds") (gt $wait 0) (ge $wait $grace) }}
+ps.preStopSeconds is {{ $wait }} and ps.terminationGracePeriodSeconds {{ $grace }}: the first is a part of the second,
+so it has to be smaller.
 {{- end }}
 {{- end -}}
 

@@ -4,6 +4,7 @@ _helpers.tpl and, where they apply:
 
     hostname        the pod's own host name (an Indexed Job gives its pods theirs)
     restartPolicy   where it is not Always
+    preStopSeconds  how long the container serves on before it gets SIGTERM
     serviceAccount  the account whose token is mounted; without it there is no token
     args            the container's arguments
 */ -}}
@@ -89,6 +90,12 @@ spec:
           path: /healthz
           port: status
         periodSeconds: 5
+      {{- end }}
+      {{- with .preStopSeconds }}
+      lifecycle:
+        preStop:
+          exec:
+            command: [sleep, {{ . | quote }}]
       {{- end }}
       resources:
         {{- toYaml ($values.resources | default dict) | nindent 8 }}

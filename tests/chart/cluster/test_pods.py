@@ -181,6 +181,16 @@ def test_a_ps_is_replaced_before_its_name_is_taken_again() -> None:
     assert selector["tf-cluster.io/index"] == "0"
 
 
+def test_a_ps_outlives_the_chiefs_last_save() -> None:
+    rendered = render()
+    assert container_of(rendered, "ps")["lifecycle"] == {
+        "preStop": {"exec": {"command": ["sleep", "10"]}}
+    }
+    for role in ("chief", "worker", "cleanup"):
+        assert "lifecycle" not in container_of(rendered, role)
+    assert "lifecycle" not in container_of(render({"ps": {"preStopSeconds": 0}}), "ps")
+
+
 def test_the_service_publishes_tasks_that_are_not_ready_and_leaves_cleanup_out() -> None:
     rendered = render(FEATURES["large"])
     spec = rendered.one("Service", "service")["spec"]

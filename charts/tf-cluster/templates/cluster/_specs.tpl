@@ -30,7 +30,7 @@ selector:
   matchLabels:
     {{- include "tf-cluster.pod.labels" . | nindent 4 }}
 template:
-  {{- include "tf-cluster.pod" (merge (dict "hostname" (include "tf-cluster.ps.name" .)) .) | nindent 2 }}
+  {{- include "tf-cluster.pod" (merge (dict "hostname" (include "tf-cluster.ps.name" .) "preStopSeconds" (int64 .root.Values.ps.preStopSeconds)) .) | nindent 2 }}
 {{- end -}}
 
 {{- define "tf-cluster.cleanup.spec" -}}
