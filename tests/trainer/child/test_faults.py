@@ -134,3 +134,30 @@ def test_an_attempt_that_lost_the_run_writes_nothing(
     assert chief.exit_code(deadline=20) == exit_codes.NOT_OWNER, chief.tail()
     assert world.checkpoints("lost") == []
     assert not (world.run_dir("lost") / "export").exists()
+
+
+def test_a_ps_that_goes_before_the_chief_connects_is_named(
+    servers: tuple[World, dict[str, Child]],
+) -> None:
+    world, tasks = servers
+    tasks["ps-0"].end()
+    chief = world.chief(run_id="gone", steps=1_000_000)
+    chief.wait_for(Ready)
+    chief.go()
+    assert chief.exit_code(deadline=30) == exit_codes.PEER_LOST, chief.tail()
+    assert "ps-0 is lost" in chief.of(Failure)[-1].message
+    replace(world, tasks, "ps-0")
+
+
+def test_a_sigterm_ends_a_chief_that_connects_to_a_frozen_ps(
+    servers: tuple[World, dict[str, Child]],
+) -> None:
+    world, tasks = servers
+    tasks["ps-0"].signal(signal.SIGSTOP)
+    chief = world.chief(run_id="frozen", steps=1_000_000)
+    chief.wait_for(Ready)
+    chief.go()
+    chief.wait_until_it_says("connecting to 2 workers and 1 ps")
+    chief.signal(signal.SIGTERM)
+    assert chief.exit_code(deadline=10) in (-signal.SIGTERM, exit_codes.STOPPED)
+    tasks["ps-0"].signal(signal.SIGCONT)

@@ -109,6 +109,13 @@ class Child:
             time.sleep(0.01)
         raise AssertionError("no handler for SIGTERM")
 
+    def wait_until_it_says(self, words: str) -> None:
+        end = time.monotonic() + DEADLINE
+        while words not in self.text():
+            if time.monotonic() > end or self.process.poll() is not None:
+                raise AssertionError(f"never said {words!r}; {self.tail()}")
+            time.sleep(0.05)
+
     def exit_code(self, *, deadline: float = DEADLINE) -> int:
         try:
             code = self.process.wait(deadline)

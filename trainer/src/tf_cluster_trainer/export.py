@@ -15,7 +15,7 @@ SIGNATURE = tf.saved_model.DEFAULT_SERVING_SIGNATURE_DEF_KEY
 _TEMPORARY = ".tmp-"
 
 
-class Served(tf.Module):
+class Served(tf.Module):  # type: ignore[misc]
     """A plain model's forward pass and its variables; nothing of Keras or of ours is saved."""
 
     def __init__(self, model: Any, features: Any) -> None:

@@ -9,6 +9,14 @@ import tensorflow as tf
 from tf_cluster_trainer.config import Cluster, ConfigError, Task
 from tf_cluster_trainer.protocol import Channel, Serving
 
+CANT_LISTEN = "Could not start gRPC server"
+
+
+def port_taken(task: str, address: str) -> ConfigError:
+    """What to say when TensorFlow can't listen at a task's address."""
+    port = address.rpartition(":")[2]
+    return ConfigError(f"{task} can't listen on port {port} ({address}): another process uses it")
+
 
 def serve(task: Task, cluster: Cluster, channel: Channel) -> int:
     """Serve until the process is ended; it never returns by itself.
@@ -26,11 +34,9 @@ def serve(task: Task, cluster: Cluster, channel: Channel) -> int:
             start=True,
         )
     except tf.errors.UnknownError as error:
-        port = address.rpartition(":")[2]
-        raise ConfigError(
-            f"{task.name} can't listen on port {port} ({address}): is another process using it? "
-            f"({error.message})"
-        ) from None
+        if CANT_LISTEN not in error.message:
+            raise
+        raise port_taken(task.name, address) from None
     channel.send(Serving())
     threading.Event().wait()
     del server  # not reached: the server lives as long as this process

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import tensorflow as tf
 
 from tf_cluster_trainer import checkpoint, checkpoint_variables, exit_codes, loop
-from tf_cluster_trainer.child import finish, restore, user_program
+from tf_cluster_trainer.child import connecting, finish, restore, user_program
 from tf_cluster_trainer.child.errors import NotFiniteError, NotOwnerError
 from tf_cluster_trainer.child.reports import Reports
 from tf_cluster_trainer.child.saves import Saves
@@ -59,8 +59,12 @@ def train(told: Config, prepared: Prepared, channel: Channel, stop: Stop) -> int
     check_owner()
     restored = restore.newest(settings.run_dir, rehearsal.variables)
     start = restored.meta.step if restored else 0
+    connecting.check_peers(told.cluster)
+    say(f"connecting to {told.cluster.size('worker')} workers and {told.cluster.size('ps')} ps")
+    with connecting.killable():
+        strategy = in_graph_async.connect(told.cluster)
     training = InGraphAsync(
-        strategy=in_graph_async.connect(told.cluster),
+        strategy=strategy,
         program=prepared.program,
         ctx=prepared.ctx,
         rehearsal=rehearsal,

@@ -22,3 +22,7 @@ class NotFiniteError(ProgramError):
 
 class NotOwnerError(Exception):
     """Another attempt owns the run now; nothing was written."""
+
+
+class PeerLostError(Exception):
+    """A task that this one needs is gone; a new start may find it again."""

@@ -10,7 +10,8 @@ from pathlib import Path
 import tensorflow as tf
 
 from tf_cluster_trainer import exit_codes
-from tf_cluster_trainer.child.errors import HookError, NotOwnerError, ProgramError
+from tf_cluster_trainer.child.errors import HookError, NotOwnerError, PeerLostError, ProgramError
+from tf_cluster_trainer.config import ConfigError
 
 # Words of TensorFlow's runtime when a task went away, or came back without what it held.
 _LOST = re.compile(
@@ -41,9 +42,11 @@ def explain(error: BaseException) -> Explained:
     """What ended the chief's child."""
     if isinstance(error, NotOwnerError):
         return Explained(exit_codes.NOT_OWNER, str(error))
+    if isinstance(error, PeerLostError):
+        return Explained(exit_codes.PEER_LOST, str(error))
     if isinstance(error, HookError):
         return Explained(exit_codes.CONFIG, _one_line(str(error)), users_traceback(error.cause))
-    if isinstance(error, ProgramError):
+    if isinstance(error, ProgramError | ConfigError):
         return Explained(exit_codes.CONFIG, str(error))
     if _MADE_EARLY in str(error):
         return Explained(
@@ -80,9 +83,10 @@ def is_peer_lost(error: BaseException) -> bool:
 
 
 def _who(text: str) -> str:
-    found = _TARGET.findall(text) or _TASK.findall(text)
-    names = sorted({f"{kind}-{index}" for kind, index in found if kind != "chief"})
-    return " or ".join(names) or "a task"
+    found = set(_TARGET.findall(text) or _TASK.findall(text))
+    # Workers pass on what a ps did to them; a lost worker alone never ends us.
+    ps = {one for one in found if one[0] == "ps"}
+    return " or ".join(sorted(f"{kind}-{index}" for kind, index in ps or found)) or "a task"
 
 
 def users_traceback(error: BaseException) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tf_cluster_trainer import server
 from tf_cluster_trainer.child.errors import HookError
 from tf_cluster_trainer.child.say import say
 from tf_cluster_trainer.config import Cluster
@@ -30,8 +31,20 @@ START_SEEDS = 7_919
 
 
 def connect(cluster: Cluster) -> Any:
-    """Connect this process, as the cluster's chief, to every worker and ps; the strategy."""
+    """Connect this process, as the cluster's chief, to every worker and ps; the strategy.
+
+    Raises ConfigError when the chief's own port is taken.
+    """
     shards = cluster.size("ps")
+    try:
+        return _strategy(cluster, shards)
+    except tf.errors.UnknownError as error:
+        if server.CANT_LISTEN not in error.message:
+            raise
+        raise server.port_taken("chief-0", cluster.cluster["chief"][0]) from None
+
+
+def _strategy(cluster: Cluster, shards: int) -> Any:
     return tf.distribute.ParameterServerStrategy(
         tf.distribute.cluster_resolver.SimpleClusterResolver(
             tf.train.ClusterSpec({kind: list(hosts) for kind, hosts in cluster.cluster.items()}),

@@ -30,4 +30,4 @@ def _bytes(element_spec: Any) -> int:
     specs = tf.nest.flatten(element_spec)
     if any(not spec.shape.is_fully_defined() or spec.dtype == tf.string for spec in specs):
         return SHUFFLE_BYTES // UNKNOWN_SIZE
-    return max(1, sum(spec.shape.num_elements() * spec.dtype.size for spec in specs))
+    return max(1, sum(int(spec.shape.num_elements() * spec.dtype.size) for spec in specs))
