@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from urllib.parse import urlencode
 
 from .. import exit_codes, protocol
 from ..config import Config
@@ -64,7 +65,7 @@ class Chief:
         self._child: ChildProcess | None = None
         self._watch: Watch | None = None
         self._started = 0.0
-        self._ready = self._begun = False
+        self._ready = self._begun = self._stepped = False
         self._result: protocol.Result | None = None
         self._failure: str | None = None
 
@@ -113,7 +114,7 @@ class Chief:
 
     def _start_child(self) -> None:
         self._number += 1
-        self._ready = self._begun = False
+        self._ready = self._begun = self._stepped = False
         self._result = self._failure = None
         self._started = time.monotonic()
         self._gate_log = GateLog(self._log.say)
@@ -124,7 +125,14 @@ class Chief:
         self._child = ChildProcess(
             self._number, self._command, self._environment, epoch, self._inbox, self._log
         )
-        self._watch = Watch(self._peers, self._inbox)
+        self._report.board.forget_visitors()
+        question = urlencode({"attempt": self._config.cluster.attempt, "epoch": epoch})
+        self._watch = Watch(
+            self._peers,
+            self._inbox,
+            path=f"/healthz?{question}",
+            announced=self._report.board.has_visited,
+        )
 
     def _until_the_end(self) -> Outcome:
         while True:
@@ -155,6 +163,8 @@ class Chief:
     def _on_message(self, message: protocol.Message) -> None:
         if isinstance(message, protocol.Ready):
             self._ready = True
+            if self._watch is not None:
+                self._watch.hurry()
         elif isinstance(message, protocol.Failure):
             self._failure = message.message
         elif isinstance(message, protocol.Result):
@@ -164,7 +174,14 @@ class Chief:
             if before is None or message.step > before:
                 self._budget.refill()
         if self._begun:
+            self._say_first_step(message)
             self._report.hear(message)
+
+    def _say_first_step(self, message: protocol.Message) -> None:
+        if isinstance(message, protocol.Progress) and not self._stepped:
+            self._stepped = True
+            seconds = time.monotonic() - self._started
+            self._log.say(f"first step after {seconds:.1f} s: step {message.step}")
 
     def _on_standing(self, standing: Standing) -> None:
         self._standing = standing

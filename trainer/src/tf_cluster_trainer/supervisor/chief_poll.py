@@ -13,7 +13,10 @@ from .timing import Timing
 
 
 class ChiefPoll:
-    """Asks the chief's status port; a worker that gets no answer reads progress.json instead."""
+    """Asks the chief's status port; a worker that gets no answer reads progress.json instead.
+
+    The chief's name is not looked up before `begin`: see peers.py for what that would cost.
+    """
 
     def __init__(self, config: Config, inbox: Inbox, timing: Timing) -> None:
         task = config.task
@@ -23,8 +26,20 @@ class ChiefPoll:
         self._address = config.cluster.status["chief"][0]
         names = {"task": task.name, "job": task.job_uid, "pod": task.pod_uid}
         self._path = f"/progress?{urlencode(names)}"
+        self._begun = False
         self._stopped = threading.Event()
-        threading.Thread(target=self._run, daemon=True).start()
+
+    def file(self) -> ChiefSeen:
+        """What progress.json says; a ps has no log directory."""
+        if self._config.task.type == "ps":
+            return ChiefSeen(None)
+        return ChiefSeen(read_progress(self._config.settings.run_dir), from_file=True)
+
+    def begin(self) -> None:
+        """Look from now on."""
+        if not self._begun:
+            self._begun = True
+            threading.Thread(target=self._run, daemon=True).start()
 
     def stop(self) -> None:
         """Look no more."""
@@ -39,7 +54,4 @@ class ChiefPoll:
         try:
             return ChiefSeen(ask(self._address, self._path))
         except NoAnswerError:
-            # A ps has no log directory.
-            if self._config.task.type == "ps":
-                return ChiefSeen(None)
-            return ChiefSeen(read_progress(self._config.settings.run_dir), from_file=True)
+            return self.file()

@@ -1,4 +1,9 @@
-"""What other tasks say of themselves: their status ports asked, failures put into words."""
+"""What other tasks say of themselves: their status ports asked, failures put into words.
+
+A name that is looked up before its pod has an address is remembered as absent by the cluster's
+name servers, for 30 s with CoreDNS' usual `cache 30`. So nobody is asked by name before he has
+asked us, or had the time to.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +12,9 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from ..config import Cluster
@@ -16,10 +22,18 @@ from .events import Inbox, PeersChanged
 
 TIMEOUT_SECONDS = 2.0
 QUICK_SECONDS, QUICK_PERIOD, SLOW_PERIOD = 60.0, 0.2, 1.0
+# A peer that can't find us (it looked too early itself) is asked unannounced after so long.
+UNANNOUNCED_SECONDS = 2.0
+# How long name servers remember that a name is not there.
+ABSENT_SECONDS = 30.0
 
 
 class NoAnswerError(Exception):
     """A task could not be asked; the message is the reason in words."""
+
+
+class NoNameError(NoAnswerError):
+    """Its host's name does not resolve."""
 
 
 def ask(address: str, path: str, timeout: float = TIMEOUT_SECONDS) -> dict[str, Any]:
@@ -34,7 +48,7 @@ def ask(address: str, path: str, timeout: float = TIMEOUT_SECONDS) -> dict[str, 
             raise NoAnswerError(f"something else answers at {address} (HTTP {response.status})")
         document = json.loads(body)
     except socket.gaierror:
-        raise NoAnswerError("its name does not resolve (no pod yet?)") from None
+        raise NoNameError("its name does not resolve (no pod yet?)") from None
     except ConnectionRefusedError:
         raise NoAnswerError("refuses connections (not started yet, or gone)") from None
     except TimeoutError:
@@ -99,12 +113,25 @@ def peers_of(cluster: Cluster) -> tuple[Peer, ...]:
 
 
 class Watch:
-    """Asks every peer again and again, a thread each, until stopped."""
+    """Asks every peer again and again, a thread each, until stopped.
 
-    def __init__(self, peers: Iterable[Peer], inbox: Inbox) -> None:
+    `path` is what is asked for; `announced` tells whether a task has asked us by now.
+    """
+
+    def __init__(
+        self,
+        peers: Iterable[Peer],
+        inbox: Inbox,
+        *,
+        path: str = "/healthz",
+        announced: Callable[[str], bool],
+    ) -> None:
         self._inbox = inbox
+        self._path = path
+        self._announced = announced
         self._seen: dict[str, Health] = {peer.task: NOT_ASKED for peer in peers}
         self._stopped = threading.Event()
+        self._unannounced_at: float | None = None
         for peer in peers:
             threading.Thread(target=self._ask_on, args=(peer,), daemon=True).start()
 
@@ -112,19 +139,40 @@ class Watch:
         """What is known of each peer now."""
         return dict(self._seen)
 
+    def hurry(self) -> None:
+        """We are ready: ask those too, soon, that have not announced themselves."""
+        if self._unannounced_at is None:
+            self._unannounced_at = time.monotonic() + UNANNOUNCED_SECONDS
+
     def stop(self) -> None:
         """Ask no more."""
         self._stopped.set()
 
     def _ask_on(self, peer: Peer) -> None:
+        self._wait_for(peer, self._is_due)
         quick_until = time.monotonic() + QUICK_SECONDS
         while not self._stopped.is_set():
+            again_at = 0.0
             try:
-                health = health_of(ask(peer.address, "/healthz"))
+                health = health_of(ask(peer.address, self._path))
             except NoAnswerError as silence:
                 health = Health(False, None, "", "", str(silence))
+                if isinstance(silence, NoNameError):
+                    again_at = time.monotonic() + ABSENT_SECONDS
             if health != self._seen[peer.task]:
                 self._seen[peer.task] = health
                 self._inbox.put(PeersChanged())
             quick = time.monotonic() < quick_until
             self._stopped.wait(QUICK_PERIOD if quick else SLOW_PERIOD)
+            self._wait_for(peer, partial(_has_come, again_at))
+
+    def _is_due(self) -> bool:
+        return self._unannounced_at is not None and time.monotonic() >= self._unannounced_at
+
+    def _wait_for(self, peer: Peer, due: Callable[[], bool]) -> None:
+        while not (self._stopped.is_set() or self._announced(peer.task) or due()):
+            self._stopped.wait(QUICK_PERIOD / 2)
+
+
+def _has_come(moment: float) -> bool:
+    return time.monotonic() >= moment

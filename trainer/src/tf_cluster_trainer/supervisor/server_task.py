@@ -42,7 +42,8 @@ class ServerTask:
         self._log = log
         self._budget = Budget(config.settings.restarts)
         self._document = self._first_document()
-        self._board = Board(config.task.name, self._document)
+        self._board = Board(config.task.name, self._document, self._asked_by_the_chief)
+        self._poll = ChiefPoll(config, inbox, timing)
         self._ending: Outcome | None = None
         self._kill_at: float | None = None
         self._start_at: float | None = None
@@ -57,11 +58,9 @@ class ServerTask:
     def run(self) -> int:
         """Do all of it. Raises PortTakenError before anything else is touched."""
         server = StatusServer(self._config, self._board)
-        poll = ChiefPoll(self._config, self._inbox, self._timing)
         try:
             # An attempt that is over needs no server: look before importing TensorFlow.
-            worker = self._task.type == "worker"
-            outcome = self._on(self._inbox.next(self._timing.first_look)) if worker else None
+            outcome = self._on(self._poll.file())
             if outcome is None:
                 self._start_child()
                 outcome = self._until_the_end()
@@ -69,8 +68,12 @@ class ServerTask:
             self._log.say(outcome.last_line)
             return outcome.exit_code
         finally:
-            poll.stop()
+            self._poll.stop()
             server.close()
+
+    def _asked_by_the_chief(self, attempt: str, epoch: str) -> None:
+        # A chief asks only while it waits; it may find us before we find it.
+        self._inbox.put(ChiefSeen({"attempt": attempt, "epoch": epoch, "status": WAITING}))
 
     def _first_document(self) -> Document:
         uid = self._task.job_uid or None
@@ -121,6 +124,7 @@ class ServerTask:
         elif isinstance(event, ChildSaid) and event.child == self._number:
             if isinstance(event.message, protocol.Serving):
                 self._serving_since = time.monotonic()
+                self._poll.begin()
                 self._show(status=RUNNING, message="serving")
             elif isinstance(event.message, protocol.Failure):
                 self._failure = event.message.message

@@ -6,6 +6,7 @@ import contextlib
 import json
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler
 from socketserver import ThreadingTCPServer
@@ -34,11 +35,16 @@ class Condition:
 class Board:
     """What the port shows, and who has seen a final state. Threads share it under one lock."""
 
-    def __init__(self, task: str, document: Document) -> None:
+    def __init__(
+        self, task: str, document: Document, asked: Callable[[str, str], None] | None = None
+    ) -> None:
+        """`asked` hears the attempt and epoch that a chief's question after our health names."""
         self._lock = threading.Lock()
         self._task = task
         self._document = document
+        self._asked = asked
         self._condition = Condition(False, None, 0)
+        self._visitors: set[str] = set()
         self._saw_the_end: set[str] = set()
 
     def show(self, document: Document, condition: Condition) -> None:
@@ -53,8 +59,10 @@ class Board:
         with self._lock:
             return self._document
 
-    def healthz(self) -> bytes:
-        """The body of /healthz."""
+    def healthz(self, attempt: str = "", epoch: str = "") -> bytes:
+        """The body of /healthz; a waiting chief names its attempt and epoch."""
+        if self._asked is not None and attempt and epoch:
+            self._asked(attempt, epoch)
         with self._lock:
             document, condition = self._document, self._condition
         body = {
@@ -77,9 +85,20 @@ class Board:
     def visited(self, task: str, job_uid: str) -> Document:
         """What a visitor gets. The first worker's Job UID becomes the attempt's."""
         with self._lock:
+            self._visitors.add(task)
             if task.startswith("worker-") and job_uid and not self._document.worker_uid:
                 self._document = replace(self._document, worker_uid=job_uid)
             return self._document
+
+    def has_visited(self, task: str) -> bool:
+        """Whether a task has asked since visitors were last forgotten."""
+        with self._lock:
+            return task in self._visitors
+
+    def forget_visitors(self) -> None:
+        """Who asks from now on is there now."""
+        with self._lock:
+            self._visitors.clear()
 
     def left(self, task: str, document: Document) -> None:
         """The visitor has this document: remember who has seen the end."""
@@ -133,12 +152,13 @@ class _Visit(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         url = urlsplit(self.path)
         board = self.server.board
+        visitor = {name: values[-1] for name, values in parse_qs(url.query).items()}
         if url.path == "/healthz":
-            self._answer(board.healthz(), "application/json")
+            body = board.healthz(visitor.get("attempt", ""), visitor.get("epoch", ""))
+            self._answer(body, "application/json")
         elif url.path == "/metrics":
             self._answer(board.metrics(), "text/plain; version=0.0.4; charset=utf-8")
         elif url.path == "/progress":
-            visitor = {name: values[-1] for name, values in parse_qs(url.query).items()}
             document = board.visited(visitor.get("task", ""), visitor.get("job", ""))
             self._answer(as_bytes(replace(document, now=time.time())), "application/json")
             board.left(visitor.get("task", ""), document)

@@ -13,7 +13,6 @@ class Timing:
     grace: float = 10.0  # from SIGTERM to SIGKILL, where nothing is being saved
     worker_poll: float = 1.0  # between two looks of a worker at the chief
     ps_poll: float = 0.5  # the same of a ps: every start of the chief waits for it
-    first_look: float = 0.5  # what a start waits for the first answer: is the attempt over?
     steady: float = 30.0  # a server that served so long has all its restarts again
     backoff: float = 1.0  # before the second restart in a row of a server; doubles, at most 8 times
     tick: float = 0.5  # between two rounds when nothing happens

@@ -1,0 +1,82 @@
+"""Names are not looked up before their pods had the time to be there (peers.py says why)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import pytest
+from tf_cluster_trainer.supervisor import peers
+from tf_cluster_trainer.supervisor.events import Inbox
+from tf_cluster_trainer.supervisor.peers import NoAnswerError, NoNameError, Peer, Watch, ask
+
+from .conftest import MakeWorld
+from .world import eventually, free_port
+
+
+class Listener(HTTPServer):
+    """Counts who asks."""
+
+    asked = 0
+
+
+class _Answer(BaseHTTPRequestHandler):
+    server: Listener
+
+    def do_GET(self) -> None:
+        self.server.asked += 1
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b'{"task": "ps-0", "attempt": "a1", "serving": true, "epoch": "e/1"}')
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def listener() -> Iterator[Listener]:
+    server = Listener(("127.0.0.1", free_port()), _Answer)
+    threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_peer_is_asked_when_it_has_announced_itself_and_not_before(listener: Listener) -> None:
+    announced = threading.Event()
+    peer = Peer("ps-0", f"127.0.0.1:{listener.server_port}")
+    watch = Watch([peer], Inbox(), announced=lambda task: announced.is_set())
+    assert not announced.wait(0.5), "half a second for a question that must not come"
+    assert listener.asked == 0
+    announced.set()
+    eventually(lambda: watch.seen()["ps-0"].serving, "the announced peer is asked")
+    watch.stop()
+
+
+def test_a_peer_that_does_not_announce_itself_is_asked_once_we_are_ready(
+    listener: Listener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(peers, "UNANNOUNCED_SECONDS", 0.1)
+    peer = Peer("ps-0", f"127.0.0.1:{listener.server_port}")
+    watch = Watch([peer], Inbox(), announced=lambda task: False)
+    watch.hurry()
+    eventually(lambda: watch.seen()["ps-0"].serving, "the silent peer is asked")
+    watch.stop()
+
+
+def test_a_name_that_does_not_resolve_is_told_from_a_host_that_does_not_answer() -> None:
+    with pytest.raises(NoNameError):
+        ask("nobody.invalid:8080", "/healthz")
+    with pytest.raises(NoAnswerError, match="refuses connections"):
+        ask(f"127.0.0.1:{free_port()}", "/healthz")
+
+
+def test_a_ps_that_cannot_find_the_chief_takes_the_epoch_from_the_chiefs_question(
+    make_world: MakeWorld,
+) -> None:
+    ps = make_world().start("ps")
+    eventually(lambda: ps.health().get("serving"), "the ps serves")
+    ask(ps.address, "/healthz?attempt=another&epoch=x/1")
+    ask(ps.address, "/healthz?attempt=a1&epoch=pod/7")
+    eventually(lambda: ps.health().get("epoch") == "pod/7", "the ps serves the chief's epoch")
