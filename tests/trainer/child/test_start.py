@@ -2,20 +2,40 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tf_cluster_trainer import exit_codes
+from tf_cluster_trainer import config, exit_codes
+from tf_cluster_trainer.child import chief, user_program
+from tf_cluster_trainer.child.errors import ProgramError
 from tf_cluster_trainer.protocol import Failure, Ready, Serving
 
-from tests.trainer.child.world import World
+from tests.trainer.child.world import World, training
 
 HERE = str(Path(__file__).parents[3])
+Told = Callable[..., config.Config]
 BROKEN = "tests.trainer.child.programs.broken"
+
+
+@pytest.fixture
+def told(tmp_path: Path) -> Told:
+    """What a chief is told, with a training.json of these settings."""
+
+    def make(**settings: Any) -> config.Config:
+        hosts = {kind: ["127.0.0.1:1"] for kind in ("chief", "worker", "ps")}
+        cluster = {"version": 1, "attempt": "test", "cluster": hosts, "status": hosts}
+        (tmp_path / "cluster.json").write_text(json.dumps(cluster))
+        (tmp_path / "training.json").write_text(json.dumps(training(tmp_path, **settings)))
+        return config.load({"TF_CLUSTER_CONFIG": str(tmp_path), "TF_CLUSTER_TASK_TYPE": "chief"})
+
+    return make
 
 
 @pytest.mark.parametrize(
@@ -27,34 +47,46 @@ BROKEN = "tests.trainer.child.programs.broken"
         pytest.param(
             f"{BROKEN}:NoDataset", ["defines no dataset", "did you mean data_set"], id="hook"
         ),
-        pytest.param(f"{BROKEN}:ScalarLoss", ["one value for each example", "loss"], id="loss"),
-        pytest.param(f"{BROKEN}:RaisesInLoss", ["_no_such_function"], id="raises"),
-        pytest.param(f"{BROKEN}:AsksForAFlag", ["no flag 'unit'", "did you mean units"], id="flag"),
     ],
 )
-def test_a_bad_program_is_refused_before_go(lonely: World, module: str, words: list[str]) -> None:
-    chief = lonely.chief(module=module, path=HERE, flags={"units": 3})
-    assert chief.exit_code() == exit_codes.CONFIG, chief.tail()
-    assert not chief.of(Ready)
-    (failure,) = chief.of(Failure)
+def test_a_bad_program_is_named(told: Told, module: str, words: list[str]) -> None:
+    with pytest.raises(ProgramError) as error:
+        user_program.load(told(module=module, path=HERE).settings)
     for word in words:
-        assert word in failure.message
+        assert word in str(error.value)
 
 
-def test_a_broken_hook_shows_its_own_lines(lonely: World) -> None:
-    chief = lonely.chief(module=f"{BROKEN}:RaisesInLoss", path=HERE)
-    assert chief.exit_code() == exit_codes.CONFIG
-    text = chief.text()
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        pytest.param("ScalarLoss", ["loss", "one value for each example"], id="loss"),
+        pytest.param("RaisesInLoss", ["_no_such_function"], id="raises"),
+        pytest.param("AsksForAFlag", ["no flag 'unit'", "did you mean units"], id="flag"),
+    ],
+)
+def test_a_broken_hook_is_named(told: Told, name: str, words: list[str]) -> None:
+    with pytest.raises(ProgramError) as error:
+        chief.prepare(told(module=f"{BROKEN}:{name}", path=HERE, flags={"units": 3}))
+    for word in words:
+        assert word in str(error.value)
+
+
+def test_a_broken_hook_ends_the_chief_before_go_and_shows_its_own_lines(lonely: World) -> None:
+    child = lonely.chief(module=f"{BROKEN}:RaisesInLoss", path=HERE)
+    assert child.exit_code() == exit_codes.CONFIG
+    assert not child.of(Ready)
+    assert "_no_such_function" in child.of(Failure)[0].message
+    text = child.text()
     assert text.index("programs/broken.py") < text.index("site-packages")
     assert "return _no_such_function(labels)" in text
 
 
 def test_a_sigterm_during_the_import_ends_the_chief_with_42(lonely: World) -> None:
-    chief = lonely.chief()
-    chief.wait_until_it_listens()
-    chief.signal(signal.SIGTERM)
-    assert chief.exit_code(deadline=20) == exit_codes.STOPPED
-    assert not chief.of(Ready)
+    child = lonely.chief()
+    child.wait_until_it_listens()
+    child.signal(signal.SIGTERM)
+    assert child.exit_code(deadline=20) == exit_codes.STOPPED
+    assert not child.of(Ready)
 
 
 def test_a_sigterm_ends_a_server_with_42(lonely: World) -> None:
@@ -90,8 +122,8 @@ def test_fail_fast_false_is_refused(lonely: World) -> None:
 
 
 def test_an_attempt_that_does_not_own_the_run_touches_nothing(lonely: World) -> None:
-    chief = lonely.start("chief")
-    chief.wait_for(Ready)
-    chief.go()
-    assert chief.exit_code() == exit_codes.NOT_OWNER, chief.tail()
+    child = lonely.start("chief")
+    child.wait_for(Ready)
+    child.go()
+    assert child.exit_code() == exit_codes.NOT_OWNER, child.tail()
     assert not lonely.run_dir().exists()

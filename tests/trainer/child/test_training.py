@@ -101,18 +101,23 @@ def test_the_export_predicts_the_same_in_a_process_without_our_package(
     np.testing.assert_allclose(np.load(tmp_path / "got.npy"), expected, rtol=1e-4, atol=1e-4)
 
 
-def test_a_stopped_run_goes_on_at_its_step(world: World) -> None:
-    first = world.chief(run_id="stopped", steps=100_000, report_seconds=0.1)
+def test_a_stopped_run_goes_on_at_its_step_with_partitioned_variables(world: World) -> None:
+    wide = {"units": 1024}  # dense/kernel is 1 MiB: a part on each ps
+    first = world.chief(run_id="stopped", steps=100_000, report_seconds=0.1, flags=wide)
     first.wait_for(Ready)
     first.go()
-    first.wait_for(Progress, lambda progress: progress.step >= 100)
+    first.wait_for(Progress, lambda progress: progress.step >= 300)
     first.signal(signal.SIGTERM)
     assert first.exit_code(deadline=20) == exit_codes.STOPPED, first.tail()
     saved = first.of(Saved)[-1].step
     assert world.checkpoints("stopped") == [saved]
     assert first.of(Progress)[-1].step == saved
+    assert {"dense/kernel/part_0", "dense/kernel/part_1"} <= set(first.of(Placement)[0].devices)
+    bundle = world.run_dir("stopped") / "checkpoints" / f"ckpt-{saved}" / "variables"
+    shapes = dict(tf.train.list_variables(str(bundle)))
+    assert shapes["model/dense/kernel"] == shapes["optimizer/v/dense/kernel"] == [256, 1024]
 
-    second = world.chief(run_id="stopped", steps=saved + 45)
+    second = world.chief(run_id="stopped", steps=saved + 45, flags=wide)
     second.wait_for(Ready)
     second.go()
     assert second.exit_code() == exit_codes.DONE, second.tail()
@@ -120,6 +125,7 @@ def test_a_stopped_run_goes_on_at_its_step(world: World) -> None:
     assert (begin.step, end.step) == (saved, saved + 45)
     assert begin.workers == first.of(Progress)[-1].workers
     assert second.of(Result)[0].step == saved + 45
+    assert first_loss(second) < first_loss(first) / 2
 
 
 def test_a_truncated_checkpoint_falls_back_to_the_one_before(world: World) -> None:
@@ -176,6 +182,10 @@ def test_an_error_in_the_program_shows_its_own_lines_first(world: World) -> None
     assert chief.exit_code() == exit_codes.CONFIG, chief.tail()
     (failure,) = chief.of(Failure)
     assert "the program failed while training" in failure.message
+
+
+def first_loss(child: Child) -> float:
+    return next(one.loss for one in child.of(Progress) if one.loss is not None)
 
 
 @pytest.fixture(scope="module", autouse=True)
