@@ -66,6 +66,7 @@ class Chief:
         self._watch: Watch | None = None
         self._started = 0.0
         self._ready = self._begun = self._stepped = False
+        self._first_report: int | None = None
         self._result: protocol.Result | None = None
         self._failure: str | None = None
 
@@ -115,6 +116,7 @@ class Chief:
     def _start_child(self) -> None:
         self._number += 1
         self._ready = self._begun = self._stepped = False
+        self._first_report = None
         self._result = self._failure = None
         self._started = time.monotonic()
         self._gate_log = GateLog(self._log.say)
@@ -178,10 +180,14 @@ class Chief:
             self._report.hear(message)
 
     def _say_first_step(self, message: protocol.Message) -> None:
-        if isinstance(message, protocol.Progress) and not self._stepped:
+        if not isinstance(message, protocol.Progress):
+            return
+        if self._first_report is None:
+            self._first_report = message.step
+        elif not self._stepped and message.step > self._first_report:
             self._stepped = True
             seconds = time.monotonic() - self._started
-            self._log.say(f"first step after {seconds:.1f} s: step {message.step}")
+            self._log.say(f"first step after {seconds:.1f} s")
 
     def _on_standing(self, standing: Standing) -> None:
         self._standing = standing
