@@ -21,19 +21,19 @@ def newest(checkpoints: Path, say: Callable[[str], None]) -> Checkpoint | None:
     Raises ProgramError when there are checkpoints but none can be read.
     """
     found = checkpoint.whole(checkpoints)
+    unreadable: list[Path] = []
     for step, path in found:
         try:
-            return _read(path)
+            read = _read(path)
         except Exception as error:  # the bundle's reader raises IndexError, RuntimeError, …
             if isinstance(error, OSError) and not isinstance(error, FileNotFoundError):
                 raise  # the disk's fault, not the checkpoint's
-            aside = path.with_name(path.name + UNREADABLE)
-            say(
-                f"checkpoint of step {step} can't be read ({_first_line(error)}); "
-                f"it is set aside as {aside}"
-            )
-            if not aside.exists():
-                path.rename(aside)
+            say(f"the checkpoint of step {step} can't be read ({_first_line(error)})")
+            unreadable.append(path)
+            continue
+        for left in unreadable:
+            _set_aside(left, say)
+        return read
     if found:
         raise ProgramError(
             f"none of the {len(found)} checkpoints in {checkpoints} can be read; "
@@ -76,6 +76,13 @@ def _read(path: Path) -> Checkpoint:
         if tuple(tensor.shape) != meta.tensors[key].shape:
             raise ValueError(f"{key} has shape {tensor.shape}, not {meta.tensors[key].shape}")
     return Checkpoint(meta, tensors)
+
+
+def _set_aside(path: Path, say: Callable[[str], None]) -> None:
+    aside = path.with_name(path.name + UNREADABLE)
+    if not aside.exists():
+        path.rename(aside)
+        say(f"{path.name} is kept as {aside.name}; the one before is used")
 
 
 def _text(spec: TensorSpec) -> str:
