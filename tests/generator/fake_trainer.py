@@ -125,7 +125,7 @@ def worker(stop: threading.Event) -> int:
 
 
 def main() -> int:
-    if os.environ.get("TF_CLUSTER_DIE_WITH_PARENT") == "1":
+    if os.environ.get("TF_CLUSTER_DIE_WITH_PARENT"):
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)
     start = note_start()
     mine = faults(start)

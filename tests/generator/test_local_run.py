@@ -100,7 +100,7 @@ def test_tasks_are_told_who_they_are(start: Start) -> None:
     assert run.wait() == 0, run.stderr
 
     chief, *others = [run.starts(name)[0] for name in ("chief-0", "worker-0", "worker-1", "ps-0")]
-    assert chief["TF_CLUSTER_DIE_WITH_PARENT"] == "1"
+    assert chief["TF_CLUSTER_DIE_WITH_PARENT"] == str(run.process.pid)
     assert others[0]["TF_CLUSTER_JOB_UID"] == others[1]["TF_CLUSTER_JOB_UID"]
     assert others[0]["TF_CLUSTER_JOB_UID"] != chief["TF_CLUSTER_JOB_UID"]
     assert others[2]["TF_CLUSTER_JOB_UID"] == ""
