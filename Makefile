@@ -30,8 +30,8 @@ format: $(VENV)/dev.stamp ## ruff format and its safe fixes
 	@$(BIN)/ruff check --fix-only .
 	@$(BIN)/ruff format .
 
-image: $(VENV)/dev.stamp ## build the trainer image, and load it into the test cluster when that is up
-	@$(MACHINE) image
+image: $(VENV)/dev.stamp ## build the trainer image, and load it into the test cluster when that is up (LOAD=kind:NAME: into kind)
+	@$(MACHINE) image $(if $(LOAD),--load $(LOAD))
 
 cluster-up: $(VENV)/dev.stamp ## a real Kubernetes on this machine (root, Debian); prints KUBECONFIG
 	@$(MACHINE) up

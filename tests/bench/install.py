@@ -10,6 +10,7 @@ import json
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -142,9 +143,10 @@ def _values() -> Path:
 
 @contextmanager
 def _namespace(kubeconfig: str) -> Iterator[Namespace]:
-    namespace = Namespace("tf-bench", kubeconfig, tool_path("kubectl"), tool_path("helm"))
-    namespace.kubectl("create", "namespace", "tf-bench")
+    name = f"tf-bench-{uuid.uuid4().hex[:6]}"
+    namespace = Namespace(name, kubeconfig, tool_path("kubectl"), tool_path("helm"))
+    namespace.kubectl("create", "namespace", name)
     try:
         yield namespace
     finally:
-        namespace.kubectl("delete", "namespace", "tf-bench", "--wait=false")
+        namespace.kubectl("delete", "namespace", name, "--wait=false")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -85,8 +86,10 @@ def image_size() -> list[Row]:
     """Unpacked size of the trainer image, as the machine's image command reports it."""
     command = (sys.executable, "-m", "tests.cluster.machine", "image")
     done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
-    lines = [line for line in (done.stdout + done.stderr).splitlines() if "MB" in line]
-    return [Row("trainer image (CPU)", lines[-1].strip() if lines else "unknown", "", "< 1.7 GB")]
+    size = re.search(r"([0-9.]+ [MG]B) unpacked", done.stderr)
+    if size is None:
+        raise RuntimeError(f"the image command does not say how large it is: {done.stderr}")
+    return [Row("trainer image (CPU), unpacked", size[1], "", "< 1.7 GB")]
 
 
 def seconds(

@@ -18,10 +18,12 @@ def commands(text: str) -> list[list[str]]:
 
 def test_the_next_commands_name_the_objects_of_this_attempt() -> None:
     h = render().attempt
-    follow, see, run, wait, copy, delete = commands(notes())
+    ready, follow, see, run, wait, copy, delete = commands(notes())
     kubectl = ["kubectl", "--namespace", "training"]
-    running = "--pod-running-timeout=10m"
-    assert follow == [*kubectl, "logs", "--follow", running, f"job/digits-chief-{h}"]
+    # The log of a pod that is not scheduled yet is empty, and following it ends at once.
+    assert ready[3:6] == ["wait", "--for=condition=Ready", "--timeout=10m"]
+    assert ready[6:] == ["pod", "--selector", f"batch.kubernetes.io/job-name=digits-chief-{h}"]
+    assert follow == [*kubectl, "logs", "--follow", f"job/digits-chief-{h}"]
     assert see[3:] == ["get", "jobs,deployments,pods", "--selector", f"tf-cluster.io/attempt={h}"]
     assert run[3:5] == ["run", "digits-files"]
     assert wait[3:] == ["wait", "--for=condition=Ready", "pod/digits-files"]
@@ -30,11 +32,19 @@ def test_the_next_commands_name_the_objects_of_this_attempt() -> None:
 
 
 def test_the_pod_for_files_mounts_the_log_claim() -> None:
-    run = commands(notes({"storage": {"log": {"existingClaim": "mine"}}}))[2]
+    run = commands(notes({"storage": {"log": {"existingClaim": "mine"}}}))[3]
     option = next(word for word in run if word.startswith("--overrides="))
     spec = json.loads(option.removeprefix("--overrides="))["spec"]
     assert spec["volumes"] == [{"name": "log", "persistentVolumeClaim": {"claimName": "mine"}}]
     assert spec["securityContext"]["runAsNonRoot"] is True
+
+
+def test_claims_that_have_to_exist_are_named() -> None:
+    claims = {"data": {"existingClaim": "ours"}, "log": {"existingClaim": "mine"}}
+    text = notes({"storage": claims})
+    assert "While one does not exist, chief and workers stay Pending" in text
+    assert commands(text)[-1][3:] == ["get", "pvc", "ours", "mine"]
+    assert "stay Pending" not in notes()
 
 
 def test_large_numbers_are_written_out() -> None:

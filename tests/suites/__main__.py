@@ -6,14 +6,17 @@ Prints each suite's time and, at the end, one line of counts. Exit 0 when every 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
 
 from tests.suites import cluster, lint
-from tests.suites.suite import BUILD, ROOT, Counts, Outcome, Suite, pytest_suite, run
+from tests.suites.suite import BUILD, ROOT, Counts, Outcome, pytest_suite, run
 
 NAMES = ("lint", "generator", "chart", "trainer", "machine", "cluster")
 
@@ -23,6 +26,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.suites")
     parser.add_argument("names", nargs="*", metavar="SUITE", help=f"of {', '.join(NAMES)}")
     parser.add_argument("--full", action="store_true", help="with the long cases")
+    parser.add_argument("--outcome", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     unknown = set(options.names) - set(NAMES)
     if unknown:
@@ -30,34 +34,67 @@ def main() -> int:
     BUILD.mkdir(parents=True, exist_ok=True)
     started = time.monotonic()
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    outcomes = [
-        _outcome(name, options.full, environment)
-        for name in NAMES
-        if name in (options.names or NAMES)
-    ]
+    names = [name for name in NAMES if name in (options.names or NAMES)]
+    if options.outcome:
+        outcome = _outcome(names[0], options.full, environment)
+        options.outcome.write_text(json.dumps(asdict(outcome)))
+        return 0 if outcome.ok else 1
+    # The cluster suite waits most of its time, so it runs beside the others.
+    aside = _Aside("cluster", options.full, environment) if names[-1:] == ["cluster"] else None
+    outcomes = [_outcome(name, options.full, environment) for name in names if name != "cluster"]
+    if aside:
+        outcomes.append(aside.outcome())
     return _summarize(outcomes, time.monotonic() - started)
+
+
+class _Aside:
+    """A suite in a process of its own; what it prints is shown when it is waited for."""
+
+    def __init__(self, name: str, full: bool, environment: Mapping[str, str]) -> None:
+        self._name = name
+        self._log = BUILD / f"{name}.log"
+        self._file = BUILD / f"{name}.json"
+        self._file.unlink(missing_ok=True)
+        command = [sys.executable, "-m", "tests.suites", name, f"--outcome={self._file}"]
+        print(f"=== {name} runs beside the others; its words are in {self._log}", flush=True)
+        with self._log.open("w") as log:
+            self._process = subprocess.Popen(
+                [*command, *(["--full"] if full else [])],
+                cwd=ROOT,
+                env=dict(environment),
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+
+    def outcome(self) -> Outcome:
+        """Wait for it, print what it printed."""
+        code = self._process.wait()
+        print(self._log.read_text(errors="replace"), flush=True)
+        if not self._file.exists():
+            return Outcome(self._name, False, 0.0, Counts(failed=1), f"ended with {code}")
+        document = json.loads(self._file.read_text())
+        return Outcome(**{**document, "counts": Counts(**document["counts"])})
 
 
 def _outcome(name: str, full: bool, environment: Mapping[str, str]) -> Outcome:
     if name == "cluster":
         return _cluster(full, environment)
-    helm = _helm()
-    return run(_local_suite(name, helm, full), environment)
+    if name == "lint":
+        try:
+            return run(lint.suite(_helm()), environment)
+        except subprocess.CalledProcessError as error:
+            print(f"--- {error}", flush=True)
+            return Outcome(name, False, 0.0, Counts(failed=1), "helm can't be built here")
+    # Cases that need the cluster live beside what they test; the cluster suite runs them.
+    folders = ("tests/cluster/machine", "tests/bench") if name == "machine" else (f"tests/{name}",)
+    return run(pytest_suite(name, *folders, full=full), environment)
 
 
 def _helm() -> str:
-    """Path of the pinned helm, built once into the user's cache."""
+    """Path of the pinned helm, built once into the user's cache. Raises CalledProcessError."""
     return subprocess.run(
         (*cluster.MACHINE, "tools", "helm"), cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True
     ).stdout.strip()
-
-
-def _local_suite(name: str, helm: str, full: bool) -> Suite:
-    if name == "lint":
-        return lint.suite(helm)
-    # Cases that need the cluster live beside what they test; the cluster suite runs them.
-    folders = ("tests/cluster/machine", "tests/bench") if name == "machine" else (f"tests/{name}",)
-    return pytest_suite(name, *folders, full=full)
 
 
 def _cluster(full: bool, environment: Mapping[str, str]) -> Outcome:
@@ -77,6 +114,9 @@ def _cluster(full: bool, environment: Mapping[str, str]) -> Outcome:
             "cluster",
             "tests/cluster",
             "tests/chart",
+            # Three files at once: their releases wait for pods more than they compute.
+            "--numprocesses=3",
+            "--dist=loadfile",
             f"--kubeconfig={kubeconfig}",
             full=full,
             cluster=True,

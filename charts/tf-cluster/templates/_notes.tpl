@@ -14,7 +14,8 @@ Run {{ .Values.run.id }}, attempt {{ $attempt }}.
 
 1. Follow the training:
 
-    {{ $kubectl }} logs --follow --pod-running-timeout=10m job/{{ $chief }}
+    {{ $kubectl }} wait --for=condition=Ready --timeout=10m pod --selector batch.kubernetes.io/job-name={{ $chief }}
+    {{ $kubectl }} logs --follow job/{{ $chief }}
 
 2. See its tasks{{ if .Values.cleanup.enabled }} (the ps are gone {{ .Values.cleanup.delaySeconds.success }} s after the end){{ end }}:
 
@@ -38,9 +39,11 @@ cleanup.enabled is false: the parameter servers run until you scale them to 0 or
 {{- end }}
 {{- if include "tf-cluster.colocate" . }}
 
-Chief and workers share one node, since a claim is ReadWriteOnce. For several nodes set
-storage.data.accessModes and storage.log.accessModes to [ReadWriteMany] and a storageClassName that can.
+Chief and workers share one node, since a claim is ReadWriteOnce. For several nodes set, before the first
+install (a claim's access mode and class can't change), storage.data.accessModes and
+storage.log.accessModes to [ReadWriteMany] and a storageClassName that can.
 {{- end }}
+{{- include "tf-cluster.notes.existingClaims" . }}
 {{- include "tf-cluster.notes.sharedClaims" . }}
 {{- end -}}
 
@@ -71,6 +74,22 @@ spec:
     - name: log
       persistentVolumeClaim:
         claimName: {{ include "tf-cluster.claim" (dict "root" . "volume" "log") }}
+{{- end -}}
+
+{{- /* Kubernetes keeps a pod Pending for ever when its claim is not there, and no task of ours can say so. */ -}}
+{{- define "tf-cluster.notes.existingClaims" -}}
+{{- $names := list -}}
+{{- range $volume := list "data" "log" -}}
+{{- with (get $.Values.storage $volume).existingClaim -}}
+{{- $names = append $names . -}}
+{{- end -}}
+{{- end -}}
+{{- with $names | uniq }}
+
+These claims are not made here. While one does not exist, chief and workers stay Pending:
+
+    kubectl --namespace {{ $.Release.Namespace }} get pvc {{ join " " . }}
+{{- end }}
 {{- end -}}
 
 {{- define "tf-cluster.notes.sharedClaims" -}}
