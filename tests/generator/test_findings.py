@@ -101,6 +101,16 @@ def test_a_five_line_file_is_enough() -> None:
             "500m, 2, 512Mi or 4Gi [/resources/ps/requests/memory]",
         ),
         (
+            "resources: {ps: {requests: {memory: '1e99999999'}}}",
+            '4:37: TFC206: resources.ps.requests.memory is "1e99999999", not a Kubernetes '
+            "quantity, as in 500m, 2, 512Mi or 4Gi [/resources/ps/requests/memory]",
+        ),
+        (
+            "extraValues: {ps: {resources: {limits: {memory: '1e99999999'}}}}",
+            '4:49: TFC206: ps.resources.limits.memory is "1e99999999", not a Kubernetes quantity '
+            "(as in 500m, 2, 512Mi or 4Gi) [/extraValues/ps/resources/limits/memory]",
+        ),
+        (
             "flags: {a: {b: 1}}",
             '4:12: TFC203: flags.a is {"b": 1}, a mapping; a text, a number, true or false or a '
             "list is needed [/flags/a]",

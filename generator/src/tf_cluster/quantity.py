@@ -3,7 +3,11 @@
 import re
 from fractions import Fraction
 
-_FORM = re.compile(r"([0-9]+(?:\.[0-9]*)?)(?:([eE][-+]?[0-9]+)|([KMGTPE]i|[numkMGTPE]?))")
+# two digits of exponent are far more than Kubernetes keeps; ten would take the memory of a machine
+_FORM = re.compile(
+    r"\+?([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:([eE][-+]?[0-9]{1,2})|([KMGTPE]i|[numkMGTPE]?))",
+    re.ASCII,
+)
 _FACTORS = {
     **{"": Fraction(1), "n": Fraction(1, 10**9), "u": Fraction(1, 10**6), "m": Fraction(1, 1000)},
     **{suffix: Fraction(1000 ** (i + 1)) for i, suffix in enumerate("kMGTPE")},

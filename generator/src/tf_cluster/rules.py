@@ -1,12 +1,13 @@
 """What a schema can't say: how keys of a params file have to go together."""
 
 from collections.abc import Iterator, Mapping
+from fractions import Fraction
 from typing import Any, Literal
 
 from tf_cluster import codes
 from tf_cluster.expand import Values, expand, leaves
 from tf_cluster.finding import Finding
-from tf_cluster.phrases import either
+from tf_cluster.phrases import either, excerpt
 from tf_cluster.pointer import Pointer, dotted, value_at
 from tf_cluster.quantity import quantity
 from tf_cluster.schema_files import chart_values
@@ -99,25 +100,30 @@ def _optimizer(
 def _resources(
     document: Document, values: Values, effective: Mapping[str, Any]
 ) -> Iterator[Finding]:
-    for role in ("chief", "worker", "ps"):
-        requests = value_at(effective, (role, "resources", "requests")) or {}
-        for name, request in requests.items():
-            capped = (role, "resources", "limits", name)
-            limit = value_at(effective, capped)
-            if limit is None or not _over(request, limit):
-                continue
-            asked = (role, "resources", "requests", name)
-            path = _written(values, asked, capped)
-            message = f"{role}: the request of {request} {name} is over the limit of {limit}"
-            fix = f"raise resources.{role}.limits.{name} or lower the request"
-            yield _at(document, path, codes.REQUEST_OVER_LIMIT, message, request, fix)
-
-
-def _over(request: Any, limit: Any) -> bool:
-    try:
-        return quantity(str(request)) > quantity(str(limit))
-    except ValueError:  # extraValues may hold what only Kubernetes judges
-        return False
+    amounts: dict[Pointer, Fraction] = {}
+    for role in ("chief", "worker", "ps", "cleanup"):
+        for kind in ("requests", "limits"):
+            for name, amount in (value_at(effective, (role, "resources", kind)) or {}).items():
+                path: Pointer = (role, "resources", kind, name)
+                try:
+                    amounts[path] = quantity(str(amount))
+                except (
+                    ValueError
+                ):  # the chart's schema, which extraValues is held to, takes any text
+                    message = f"{dotted(path)} is {excerpt(amount)}, not a Kubernetes quantity"
+                    fix = "as in 500m, 2, 512Mi or 4Gi"
+                    where = _written(values, path)
+                    yield _at(document, where, codes.WRONG_FORM, message, amount, fix)
+    for asked, request in amounts.items():
+        role, kind, name = asked[0], asked[2], asked[3]
+        capped = (role, "resources", "limits", name)
+        if kind != "requests" or capped not in amounts or request <= amounts[capped]:
+            continue
+        written, limit = value_at(effective, asked), value_at(effective, capped)
+        message = f"{role}: the request of {written} {name} is over the limit of {limit}"
+        fix = f"raise resources.{role}.limits.{name} or lower the request"
+        where = _written(values, asked, capped)
+        yield _at(document, where, codes.REQUEST_OVER_LIMIT, message, written, fix)
 
 
 def _cadence(document: Document, values: Values, effective: Mapping[str, Any]) -> Iterator[Finding]:
