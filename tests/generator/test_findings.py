@@ -121,6 +121,25 @@ def test_a_five_line_file_is_enough() -> None:
             "ReadWriteMany or ReadOnlyMany (did you mean 'ReadWriteMany'?) [/data/accessModes/1]",
         ),
         (
+            "log: {accessModes: [ReadOnlyMany]}",
+            '4:21: TFC204: log.accessModes[0] is "ReadOnlyMany", not ReadWriteOnce or '
+            "ReadWriteMany (did you mean 'ReadWriteMany'?) [/log/accessModes/0]",
+        ),
+        (
+            "data: {size: 1e-7}",
+            "4:14: TFC205: data.size is 1e-07; at least 1 is needed [/data/size]",
+        ),
+        (
+            "data: {size: '0'}",
+            '4:14: TFC205: data.size is "0"; at least one byte is needed (as in 500Mi, 5Gi or 1Ti) '
+            "[/data/size]",
+        ),
+        (
+            "extraValues: {storage: {log: {size: 0Gi}}}",
+            '4:37: TFC205: extraValues.storage.log.size is "0Gi"; at least one byte is needed '
+            "(as in 500Mi, 5Gi or 1Ti) [/extraValues/storage/log/size]",
+        ),
+        (
             "train: {checkpoint: {steps: 5000}}",
             "4:29: TFC306: warning: a checkpoint every 5000 steps never comes in a run of 1000 "
             "(the last step is saved in any case) [/train/checkpoint/steps]",
@@ -193,6 +212,13 @@ def test_a_program_that_is_no_class_is_told_the_form(module: str, fix: str) -> N
     assert line.startswith("p.yaml:4:11: TFC206: program.module is ")
     assert "not package.module:ClassName" in line
     assert f"({fix})" in line
+
+
+@pytest.mark.parametrize("key", ["data: {size: '%s'}", "resources: {ps: {limits: {cpu: '%s'}}}"])
+def test_a_number_of_thousands_of_digits_is_a_finding(key: str) -> None:
+    (line,) = found(GOOD + key % ("9" * 5000))
+
+    assert len(line) < 250
 
 
 def test_a_missing_program_class_is_told_where_it_belongs() -> None:

@@ -127,6 +127,29 @@ def test_quantities_given_as_numbers_travel_as_text() -> None:
     assert values["storage"]["data"]["size"] == "7"
 
 
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        ("3.1234567", "3.1234567"),
+        ("2.0", "2"),
+        ("1e-7", "0.0000001"),
+        ("1e22", "1" + 22 * "0"),
+        ("4294967296", "4294967296"),
+    ],
+)
+def test_a_quantity_given_as_a_number_keeps_its_digits(number: str, text: str) -> None:
+    values = values_of(GOOD + f"resources: {{ps: {{requests: {{cpu: {number}}}}}}}\n")
+
+    assert values["ps"]["resources"]["requests"] == {"cpu": text}
+
+
+@pytest.mark.parametrize("size", ["1", "1.5e+20", "0.5Gi", "1.0"])
+def test_a_size_is_written_as_the_chart_takes_it(size: str) -> None:
+    checked = check("p", (GOOD + f"data: {{size: {size}}}\n").encode())
+
+    assert checked.findings == ()
+
+
 def test_an_empty_class_is_passed_on() -> None:
     values = values_of(GOOD + "data: {class: '', volume: v}\n")
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from tf_cluster.image import parse_image
@@ -128,6 +129,7 @@ def _put(data: dict[str, Any], path: Pointer, value: Any) -> None:
 
 def _for_kubernetes(target: Pointer, value: Any) -> Any:
     """Quantities travel as text: a large number would reach Kubernetes as 4.294967296e+09."""
-    if "resources" in target or target[-1] == "size":
-        return f"{value:g}" if isinstance(value, float) else str(value)
+    if isinstance(value, (int, float)) and ("resources" in target or target[-1] == "size"):
+        # every digit, and no exponent: the chart's sizes have none
+        return format(Decimal(repr(value)), "f").removesuffix(".0")
     return value

@@ -35,6 +35,7 @@ def rules(document: Document, params: Mapping[str, Any], values: Values) -> list
         *_method(document, params, effective),
         *_optimizer(document, values, effective),
         *_resources(document, values, effective),
+        *_sizes(document, values, effective),
         *_cadence(document, values, effective),
         *_run_id(document, values, effective),
         *_said_twice(document, params),
@@ -100,11 +101,11 @@ def _optimizer(
 def _resources(
     document: Document, values: Values, effective: Mapping[str, Any]
 ) -> Iterator[Finding]:
-    amounts: dict[Pointer, Fraction] = {}
+    amounts: dict[tuple[str, str, str, str], Fraction] = {}
     for role in ("chief", "worker", "ps", "cleanup"):
         for kind in ("requests", "limits"):
             for name, amount in (value_at(effective, (role, "resources", kind)) or {}).items():
-                path: Pointer = (role, "resources", kind, name)
+                path = (role, "resources", kind, name)
                 try:
                     amounts[path] = quantity(str(amount))
                 except (
@@ -115,15 +116,31 @@ def _resources(
                     where = _written(values, path)
                     yield _at(document, where, codes.WRONG_FORM, message, amount, fix)
     for asked, request in amounts.items():
-        role, kind, name = asked[0], asked[2], asked[3]
-        capped = (role, "resources", "limits", name)
+        role, _, kind, resource = asked
+        capped = (role, "resources", "limits", resource)
         if kind != "requests" or capped not in amounts or request <= amounts[capped]:
             continue
         written, limit = value_at(effective, asked), value_at(effective, capped)
-        message = f"{role}: the request of {written} {name} is over the limit of {limit}"
-        fix = f"raise resources.{role}.limits.{name} or lower the request"
+        message = f"{role}: the request of {written} {resource} is over the limit of {limit}"
+        fix = f"raise resources.{role}.limits.{resource} or lower the request"
         where = _written(values, asked, capped)
         yield _at(document, where, codes.REQUEST_OVER_LIMIT, message, written, fix)
+
+
+def _sizes(document: Document, values: Values, effective: Mapping[str, Any]) -> Iterator[Finding]:
+    for volume in ("data", "log"):
+        path: Pointer = ("storage", volume, "size")
+        size = value_at(effective, path)
+        try:
+            if size is None or quantity(size) >= 1:
+                continue
+            wrong = "; at least one byte is needed"
+        except ValueError:  # thousands of digits
+            wrong = ", which is too long for a number"
+        where = _written(values, path)
+        message = f"{dotted(where)} is {excerpt(size)}{wrong}"
+        fix = "as in 500Mi, 5Gi or 1Ti"
+        yield _at(document, where, codes.OUT_OF_RANGE, message, size, fix)
 
 
 def _cadence(document: Document, values: Values, effective: Mapping[str, Any]) -> Iterator[Finding]:
