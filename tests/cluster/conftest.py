@@ -26,6 +26,10 @@ CHART = ROOT / "charts" / "tf-cluster"
 IMAGE = os.environ.get("TF_CLUSTER_IMAGE", "localhost/tf-cluster-trainer:0.1.0")
 RESTRICTED = {"labels": {"pod-security.kubernetes.io/enforce": "restricted"}}
 
+# What a task asks for, so that several modules' releases fit on a node of two cores at once.
+REQUESTS = {"requests": {"cpu": "20m", "memory": "64Mi"}}
+SMALL = {"chief": REQUESTS, "worker": REQUESTS, "ps": REQUESTS}
+
 MakeValues = Callable[..., Path]
 
 
@@ -51,15 +55,19 @@ def namespace(
 
 @pytest.fixture(scope="module")
 def make_values(tmp_path_factory: pytest.TempPathFactory) -> MakeValues:
-    """Write a params file and have `tf-cluster generate` make the values of it."""
+    """Write a params file and have `tf-cluster generate` make the values of it.
 
-    def make(name: str, **params: Any) -> Path:
+    `small=False` leaves resources to the preset.
+    """
+
+    def make(name: str, *, small: bool = True, **params: Any) -> Path:
         folder = tmp_path_factory.mktemp(name)
         document = {
             "name": name,
             "preset": "small",
             "image": IMAGE,
             "program": {"module": "tf_cluster_trainer.examples.digits:Digits"},
+            **({"resources": SMALL} if small else {}),
             **params,
         }
         source, values = folder / "params.yaml", folder / "values.yaml"

@@ -53,8 +53,12 @@ def story(
     make_values: MakeValues,
     read_log_volume: Callable[[str, str], str],
 ) -> Story:
-    values = make_values("digits", train={"steps": STEPS, "checkpoint": {"seconds": 3}})
-    more = make_values("digits", train={"steps": MORE_STEPS, "checkpoint": {"seconds": 3}})
+    values = make_values(
+        "digits", small=False, train={"steps": STEPS, "checkpoint": {"seconds": 3}}
+    )
+    more = make_values(
+        "digits", small=False, train={"steps": MORE_STEPS, "checkpoint": {"seconds": 3}}
+    )
     release = make_release("digits")
     story = Story(release, values, more, read_log_volume)
     story.notes = release.install(values)
