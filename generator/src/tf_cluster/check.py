@@ -57,7 +57,7 @@ def check(file: str, raw: bytes, *, for_cluster: bool = True) -> Checked:
     values = expand(good_part)
     found += rules(document, good_part, values)
     if for_cluster:
-        found += cluster_rules(document, good_part, values)
+        found += cluster_rules(document, values)
     return Checked(document, tuple(by_place(found)), values)
 
 

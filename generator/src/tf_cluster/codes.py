@@ -30,6 +30,11 @@ PATH_NOT_ABSOLUTE = "TFC309"
 SAID_TWICE = "TFC310"
 CHART_REFUSES = "TFC311"
 RESERVED_RUN_ID = "TFC312"
+MOMENTUM_MISSING = "TFC313"
+RESERVED_VARIABLE = "TFC314"
+VARIABLE_TWICE = "TFC315"
+RESERVED_LABEL = "TFC316"
+WAIT_TOO_LONG = "TFC317"
 
 TITLES = {
     NOT_TEXT: "the file is not UTF-8 text",
@@ -60,4 +65,9 @@ TITLES = {
     SAID_TWICE: "extraValues sets what another key sets",
     CHART_REFUSES: "the chart does not accept this value",
     RESERVED_RUN_ID: "a run id that `tf-cluster run` uses for its own folders",
+    MOMENTUM_MISSING: "the optimizer Momentum without its momentum",
+    RESERVED_VARIABLE: "an environment variable that the chart or Kubernetes sets",
+    VARIABLE_TWICE: "an environment variable stands twice",
+    RESERVED_LABEL: "a label that is the chart's own",
+    WAIT_TOO_LONG: "a ps waits longer than its grace period",
 }

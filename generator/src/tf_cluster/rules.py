@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any
 
 from tf_cluster import codes
 from tf_cluster.expand import Values, expand, leaves
 from tf_cluster.finding import Finding
+from tf_cluster.guards import guards
 from tf_cluster.phrases import either, excerpt
+from tf_cluster.placing import finding_at, written
 from tf_cluster.pointer import Pointer, dotted, value_at
 from tf_cluster.quantity import quantity
 from tf_cluster.schema_files import chart_values
@@ -32,7 +34,7 @@ def rules(document: Document, params: Mapping[str, Any], values: Values) -> list
     """Findings on a file whose keys in `params` (the part without findings) make `values`."""
     effective = values.effective
     return [
-        *_method(document, params, effective),
+        *_method(document, values, effective),
         *_optimizer(document, values, effective),
         *_resources(document, values, effective),
         *_sizes(document, values, effective),
@@ -43,7 +45,7 @@ def rules(document: Document, params: Mapping[str, Any], values: Values) -> list
     ]
 
 
-def cluster_rules(document: Document, params: Mapping[str, Any], values: Values) -> list[Finding]:
+def cluster_rules(document: Document, values: Values) -> list[Finding]:
     """Findings that concern a cluster only; a run on this machine does without."""
     found = []
     repository = value_at(values.effective, ("image", "repository"))
@@ -52,29 +54,28 @@ def cluster_rules(document: Document, params: Mapping[str, Any], values: Values)
             "'image' is missing: a cluster needs the trainer image (`tf-cluster run` does not)"
         )
         fix = "add image: registry.example.com/team/trainer:1.0; `make image` builds one"
-        found.append(_at(document, ("image",), codes.IMAGE_MISSING, message, fix=fix))
-    path = value_at(params, ("program", "path"))
+        found.append(finding_at(document, ("image",), codes.IMAGE_MISSING, message, fix=fix))
+    at: Pointer = ("program", "path")
+    path = value_at(values.effective, at)
     if path and not path.startswith("/"):
         message = f"program.path is '{path}'; in a container it has to be absolute"
         fix = "put the code in the image, or on the data volume: /data/…"
-        where = ("program", "path")
-        found.append(_at(document, where, codes.PATH_NOT_ABSOLUTE, message, path, fix))
+        where = written(values, at)
+        found.append(finding_at(document, where, codes.PATH_NOT_ABSOLUTE, message, path, fix))
+    found += guards(document, values)
     return found
 
 
-def _method(
-    document: Document, params: Mapping[str, Any], effective: Mapping[str, Any]
-) -> Iterator[Finding]:
-    chosen = tuple(str(effective.get(key)) for key in _METHOD)
-    if chosen == _BUILT:
+def _method(document: Document, values: Values, effective: Mapping[str, Any]) -> Iterator[Finding]:
+    chosen = tuple(effective.get(key) for key in _METHOD)
+    odd = [key for key, built in zip(_METHOD, _BUILT, strict=True) if effective.get(key) != built]
+    if not odd or None in chosen:  # null is told by another rule
         return
-    odd = [k for k, built in zip(_METHOD, _BUILT, strict=True) if params.get(k, built) != built]
-    if not odd:
-        return
-    said = " / ".join(chosen)
+    places = [written(values, (key,)) for key in odd]
+    said = " / ".join(map(str, chosen))
     if chosen in _COMBINATIONS:
         message = f"{said} is valid but not built yet; only {' / '.join(_BUILT)} is so far"
-        fix = f"leave out {either(odd).replace(' or ', ' and ')}"
+        fix = f"leave out {either(map(dotted, places)).replace(' or ', ' and ')}"
         code = codes.NOT_BUILT_YET
     else:
         message = f"{said} do not go together"
@@ -83,19 +84,28 @@ def _method(
         else:
             fix = ""
         code = codes.NO_COMBINATION
-    yield _at(document, (odd[0],), code, message, params[odd[0]], fix)
+    yield finding_at(document, places[0], code, message, effective[odd[0]], fix)
 
 
 def _optimizer(
     document: Document, values: Values, effective: Mapping[str, Any]
 ) -> Iterator[Finding]:
     path: Pointer = ("train", "optimizer", "momentum")
+    named: Pointer = ("train", "optimizer", "name")
     momentum = value_at(effective, path)
-    name = value_at(effective, ("train", "optimizer", "name"))
-    if momentum is not None and name != "Momentum":
+    name = value_at(effective, named)
+    if momentum is not None and name not in ("Momentum", None):
         message = f"{dotted(path)} is {momentum}, but the optimizer is {name}"
         fix = "set train.optimizer.name: Momentum, or leave momentum out"
-        yield _at(document, _written(values, path), codes.MOMENTUM, message, momentum, fix)
+        where = written(values, path)
+        yield finding_at(document, where, codes.MOMENTUM, message, momentum, fix)
+    elif name == "Momentum" and not any(
+        value_at(document.data, (*before, *path)) is not None for before in ((), ("extraValues",))
+    ):
+        message = "train.optimizer.name is Momentum, without a momentum"
+        where = written(values, named)
+        code = codes.MOMENTUM_MISSING
+        yield finding_at(document, where, code, message, name, "add momentum: 0.9")
 
 
 def _resources(
@@ -113,18 +123,18 @@ def _resources(
                 ):  # the chart's schema, which extraValues is held to, takes any text
                     message = f"{dotted(path)} is {excerpt(amount)}, not a Kubernetes quantity"
                     fix = "as in 500m, 2, 512Mi or 4Gi"
-                    where = _written(values, path)
-                    yield _at(document, where, codes.WRONG_FORM, message, amount, fix)
+                    where = written(values, path)
+                    yield finding_at(document, where, codes.WRONG_FORM, message, amount, fix)
     for asked, request in amounts.items():
         role, _, kind, resource = asked
         capped = (role, "resources", "limits", resource)
         if kind != "requests" or capped not in amounts or request <= amounts[capped]:
             continue
-        written, limit = value_at(effective, asked), value_at(effective, capped)
-        message = f"{role}: the request of {written} {resource} is over the limit of {limit}"
+        wanted, limit = value_at(effective, asked), value_at(effective, capped)
+        message = f"{role}: the request of {wanted} {resource} is over the limit of {limit}"
         fix = f"raise resources.{role}.limits.{resource} or lower the request"
-        where = _written(values, asked, capped)
-        yield _at(document, where, codes.REQUEST_OVER_LIMIT, message, written, fix)
+        where = written(values, asked, capped)
+        yield finding_at(document, where, codes.REQUEST_OVER_LIMIT, message, wanted, fix)
 
 
 def _sizes(document: Document, values: Values, effective: Mapping[str, Any]) -> Iterator[Finding]:
@@ -137,10 +147,10 @@ def _sizes(document: Document, values: Values, effective: Mapping[str, Any]) -> 
             wrong = "; at least one byte is needed"
         except ValueError:  # thousands of digits
             wrong = ", which is too long for a number"
-        where = _written(values, path)
+        where = written(values, path)
         message = f"{dotted(where)} is {excerpt(size)}{wrong}"
         fix = "as in 500Mi, 5Gi or 1Ti"
-        yield _at(document, where, codes.OUT_OF_RANGE, message, size, fix)
+        yield finding_at(document, where, codes.OUT_OF_RANGE, message, size, fix)
 
 
 def _cadence(document: Document, values: Values, effective: Mapping[str, Any]) -> Iterator[Finding]:
@@ -148,26 +158,26 @@ def _cadence(document: Document, values: Values, effective: Mapping[str, Any]) -
     every = value_at(effective, ("train", "checkpoint", "steps"))
     per_call = value_at(effective, ("train", "stepsPerCall"))
     if total is not None and every is not None and every > total:
-        path = _written(values, ("train", "checkpoint", "steps"), ("train", "steps"))
+        path = written(values, ("train", "checkpoint", "steps"), ("train", "steps"))
         message = f"a checkpoint every {every} steps never comes in a run of {total}"
         fix = "the last step is saved in any case"
-        yield _at(document, path, codes.CHECKPOINT_NEVER, message, every, fix, "warning")
+        yield finding_at(document, path, codes.CHECKPOINT_NEVER, message, every, fix, "warning")
     if total is not None and per_call is not None and per_call > total:
-        path = _written(values, ("train", "stepsPerCall"), ("train", "steps"))
+        path = written(values, ("train", "stepsPerCall"), ("train", "steps"))
         message = (
             f"one call makes {per_call} steps, the run has {total}: it may end after its total"
         )
         fix = f"set train.stepsPerCall: {total} or less"
-        yield _at(document, path, codes.STEPS_PER_CALL, message, per_call, fix, "warning")
+        yield finding_at(document, path, codes.STEPS_PER_CALL, message, per_call, fix, "warning")
 
 
 def _run_id(document: Document, values: Values, effective: Mapping[str, Any]) -> Iterator[Finding]:
     run_id = value_at(effective, ("run", "id"))
     if run_id in RUN_FOLDERS:
         message = f"run.id is '{run_id}', which `tf-cluster run` uses for a folder of its own"
-        path = _written(values, ("run", "id"))
+        path = written(values, ("run", "id"))
         fix = "choose another id"
-        yield _at(document, path, codes.RESERVED_RUN_ID, message, run_id, fix)
+        yield finding_at(document, path, codes.RESERVED_RUN_ID, message, run_id, fix)
 
 
 def _said_twice(document: Document, params: Mapping[str, Any]) -> Iterator[Finding]:
@@ -180,7 +190,9 @@ def _said_twice(document: Document, params: Mapping[str, Any]) -> Iterator[Findi
             if path[: len(other)] == other or other[: len(path)] == path:
                 message = f"extraValues.{dotted(path)} sets again what {dotted(origin)} sets"
                 where: Pointer = ("extraValues", *path)
-                yield _at(document, where, codes.SAID_TWICE, message, value, "keep one of them")
+                yield finding_at(
+                    document, where, codes.SAID_TWICE, message, value, "keep one of them"
+                )
                 break
 
 
@@ -193,26 +205,6 @@ def _removed(document: Document, params: Mapping[str, Any]) -> Iterator[Finding]
                 f"extraValues.{dotted(path)} is null, which removes what the chart needs there"
             )
             where = ("extraValues", *path)
-            yield _at(
+            yield finding_at(
                 document, where, codes.CHART_REFUSES, message, fix="leave it out, or give a value"
             )
-
-
-def _written(values: Values, *paths: Pointer) -> Pointer:
-    """The first of these values that the file itself sets, as a place in it; else its preset."""
-    origins = [values.origins.get(path, ("preset",)) for path in paths]
-    return next((origin for origin in origins if origin != ("preset",)), ("preset",))
-
-
-def _at(
-    document: Document,
-    path: Pointer,
-    code: str,
-    message: str,
-    value: Any = None,
-    fix: str = "",
-    severity: Literal["error", "warning"] = "error",
-) -> Finding:
-    spot = document.spot(path)
-    place = spot.key if code in (codes.MISSING_KEY, codes.IMAGE_MISSING) else spot.value
-    return Finding(document.file, place, code, message, path, value, fix, severity)

@@ -1,0 +1,218 @@
+"""Whatever the chart's guards refuse, `validate` has told before, through every key."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from tf_cluster import guards
+from tf_cluster.check import check
+from tf_cluster.pointer import json_pointer
+from tf_cluster.values_file import values_text
+
+from tests.generator.conftest import ROOT
+
+CHART = ROOT / "charts" / "tf-cluster"
+GUARDS = (CHART / "templates" / "_guards.tpl").read_text()
+HEAD = "name: a\nprogram: {module: 'p.m:C'}\n"
+
+CASES = [
+    ("image", "flags: {}", "TFC308 /image"),
+    ("image", "extraValues: {image: {repository: ''}}", "TFC308 /image"),
+    (
+        "image",
+        "extraValues: {image: {repository: 'r/i:1'}}",
+        "TFC206 /extraValues/image/repository",
+    ),
+    (
+        "program",
+        "image: i\nextraValues: {program: {module: ''}}",
+        "TFC310 /extraValues/program/module",
+    ),
+    ("combination", "image: i\nupdate: sync", "TFC302 /update"),
+    ("combination", "image: i\nextraValues: {update: sync}", "TFC302 /extraValues/update"),
+    ("combination", "image: i\nstrategy: all-reduce", "TFC303 /strategy"),
+    (
+        "combination",
+        "image: i\nextraValues: {strategy: all-reduce}",
+        "TFC303 /extraValues/strategy",
+    ),
+    (
+        "combination",
+        "image: i\nreplication: between-graph\nextraValues: {strategy: all-reduce, update: sync}",
+        "TFC302 /extraValues/strategy",
+    ),
+    (
+        "momentum",
+        "image: i\ntrain: {optimizer: {momentum: 0.5}}",
+        "TFC304 /train/optimizer/momentum",
+    ),
+    (
+        "momentum",
+        "image: i\nextraValues: {train: {optimizer: {momentum: 0}}}",
+        "TFC304 /extraValues/train/optimizer/momentum",
+    ),
+    (
+        "momentum",
+        "image: i\ntrain: {optimizer: {name: Momentum}}",
+        "TFC313 /train/optimizer/name",
+    ),
+    (
+        "momentum",
+        "image: i\nextraValues: {train: {optimizer: {name: Momentum}}}",
+        "TFC313 /extraValues/train/optimizer/name",
+    ),
+    (
+        "preStop",
+        "image: i\nextraValues: {ps: {preStopSeconds: 30}}",
+        "TFC317 /extraValues/ps/preStopSeconds",
+    ),
+    (
+        "preStop",
+        "image: i\nextraValues: {ps: {terminationGracePeriodSeconds: 1}}",
+        "TFC317 /extraValues/ps/terminationGracePeriodSeconds",
+    ),
+    ("name", f"image: i\nextraValues: {{fullnameOverride: {'a' * 41}}}", "TFC310 "),
+    *(
+        ("claims", f"image: i\n{text}", f"TFC207 {place}")
+        for volume in ("data", "log")
+        for key, other, value in (
+            ("volume", "volumeName", "pv"),
+            ("class", "storageClassName", "nfs"),
+            ("", "annotations", "{a: b}"),
+        )
+        for text, place in (
+            (f"{volume}: {{claim: c, {key}: {value}}}", f"/{volume}/{key}"),
+            (
+                f"extraValues: {{storage: {{{volume}: {{existingClaim: c, {other}: {value}}}}}}}",
+                f"/extraValues/storage/{volume}/{other}",
+            ),
+            (
+                f"{volume}: {{claim: c}}\n"
+                f"extraValues: {{storage: {{{volume}: {{{other}: {value}}}}}}}",
+                f"/extraValues/storage/{volume}/{other}",
+            ),
+        )
+        if key or not place.startswith(f"/{volume}")
+    ),
+    *(
+        (
+            "env",
+            f"image: i\nextraValues: {{{role}: {{extraEnv: [{{name: A}}, {{name: {name}}}]}}}}",
+            f"{code} /extraValues/{role}/extraEnv/1/name",
+        )
+        for role in ("chief", "worker", "ps")
+        for name, code in (
+            *((name, "TFC314") for name in (*guards.RESERVED_VARIABLES, "TF_CLUSTER_X")),
+            ("A", "TFC315"),
+        )
+    ),
+    *(
+        (
+            "labels",
+            f"image: i\nextraValues: {{{role}: {{podLabels: {{{label}: x}}}}}}",
+            f"TFC316 /extraValues/{role}/podLabels/{label.replace('/', '~1')}",
+        )
+        for role in ("chief", "worker", "ps", "cleanup")
+        for label in (*guards.RESERVED_LABELS, "tf-cluster.io/attempt")
+    ),
+    (
+        "labels",
+        "image: i\nextraValues: {commonLabels: {helm.sh/chart: x}}",
+        "TFC316 /extraValues/commonLabels/helm.sh~1chart",
+    ),
+]
+
+
+def nulled(path: str) -> str:
+    *outer, last = path.split(".")
+    return "".join(f"{key}: {{" for key in outer) + f"{last}: null" + "}" * len(outer)
+
+
+def null_paths() -> list[str]:
+    (listed,) = re.findall(r"range \$path := list\n(.*?) \}\}", GUARDS, re.DOTALL)
+    return re.findall(r'"([\w.]+)"', listed)
+
+
+@pytest.mark.parametrize(("guard", "text", "told"), CASES)
+def test_what_a_guard_refuses_is_told_at_its_place(guard: str, text: str, told: str) -> None:
+    findings = check("p.yaml", (HEAD + text).encode()).findings
+
+    assert any(f"{f.code} {json_pointer(f.pointer)}".startswith(told) for f in findings), findings
+    assert len(findings) == 1
+
+
+@pytest.mark.parametrize("path", null_paths())
+def test_a_null_that_the_chart_needs_is_told(path: str) -> None:
+    findings = check("p.yaml", f"{HEAD}image: i\nextraValues: {{{nulled(path)}}}".encode()).findings
+
+    assert {f.code for f in findings} & {"TFC310", "TFC311"}, findings
+
+
+def test_every_guard_of_the_chart_has_a_case() -> None:
+    (listed,) = re.findall(r"range \$guard := list ([^}]*?) -?\}\}", GUARDS)
+
+    assert set(re.findall(r'"(\w+)"', listed)) == {"null"} | {guard for guard, _, _ in CASES}
+
+
+def test_the_reserved_words_are_the_charts() -> None:
+    for word in (*guards.RESERVED_VARIABLES, *guards.RESERVED_LABELS):
+        assert f'"{word}"' in GUARDS
+    for prefix in (guards.RESERVED_VARIABLE_PREFIX, guards.RESERVED_LABEL_PREFIX):
+        assert f'hasPrefix "{prefix}"' in GUARDS
+    (labels,) = re.findall(r"\$reserved := list (.*?) \}\}", GUARDS)
+    assert set(re.findall(r'"(.*?)"', labels)) == set(guards.RESERVED_LABELS)
+
+
+# one case of each guard and code is enough here: a rendering takes helm longer than us
+ONE_OF_EACH = list({(guard, told.split()[0]): text for guard, text, told in CASES}.values())
+
+
+@pytest.mark.parametrize("text", ONE_OF_EACH)
+def test_helm_refuses_what_is_told(text: str, helm: str, tmp_path: Path) -> None:
+    values = check("p.yaml", (HEAD + text).encode()).values
+    (tmp_path / "values.yaml").write_text(values_text(values, "p.yaml", "small"))
+
+    ran = subprocess.run(
+        (helm, "template", "r", str(CHART), "-f", str(tmp_path / "values.yaml")),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert ran.returncode != 0
+    assert "execution error at" in ran.stderr
+
+
+def test_a_momentum_out_of_range_is_one_finding() -> None:
+    text = HEAD + "image: i\ntrain: {optimizer: {name: Momentum, momentum: 2}}"
+
+    assert [f.code for f in check("p.yaml", text.encode()).findings] == ["TFC205"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "train: {optimizer: {name: Momentum, momentum: 0}}",
+        "extraValues: {ps: {preStopSeconds: 0, terminationGracePeriodSeconds: 0}}",
+        "extraValues: {commonLabels: {app.kubernetes.io/part-of: research}}",
+        "data: {claim: c, accessModes: [ReadWriteMany]}",
+        "extraValues: {strategy: parameter-server}",
+        "extraValues: {image: {repository: 'r.io:5000/i'}}",
+    ],
+)
+def test_what_the_chart_takes_has_no_finding(text: str) -> None:
+    image = "" if "repository" in text else "image: i\n"
+
+    assert check("p.yaml", (HEAD + image + text).encode()).findings == ()
+
+
+def test_a_relative_path_in_extra_values_is_told_there() -> None:
+    text = "name: a\nimage: i\nprogram: {module: 'p:C'}\nextraValues: {program: {path: code}}\n"
+
+    (finding,) = check("p.yaml", text.encode()).findings
+
+    assert finding.code == "TFC309"
+    assert json_pointer(finding.pointer) == "/extraValues/program/path"
