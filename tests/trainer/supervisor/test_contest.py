@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -121,6 +123,61 @@ def test_an_owner_that_lost_writes_nothing_more(table: Table) -> None:
     assert table.on_disk() == before
 
 
+def stall(monkeypatch: pytest.MonkeyPatch, meanwhile: Callable[[], object]) -> None:
+    """The next fsync takes so long that all of `meanwhile` happens."""
+    fsync = os.fsync
+
+    def slow(number: int) -> None:
+        monkeypatch.setattr(os, "fsync", fsync)
+        fsync(number)
+        meanwhile()
+
+    monkeypatch.setattr(os, "fsync", slow)
+
+
+def take_over(table: Table, new: Contest) -> None:
+    new.step()
+    table.now += 3 * PERIOD + 0.1
+    assert isinstance(new.step(), Owning)
+
+
+def test_a_renewal_that_the_disk_kept_back_is_not_put_over_the_next_owners(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old, new = table.chief("a"), table.chief("b")
+    old.step()
+    stall(monkeypatch, lambda: take_over(table, new))
+    assert old.step() == Superseded("attempt attempt-of-b has taken the run over")
+    assert table.on_disk().job_uid == "b"
+    assert new.step() == Owning(successor=None)
+
+
+def test_a_release_that_the_disk_kept_back_is_not_put_over_the_next_owners(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old, new = table.chief("a"), table.chief("b")
+    old.step()
+    stall(monkeypatch, lambda: take_over(table, new))
+    old.release(superseded=True)
+    assert (table.on_disk().job_uid, table.on_disk().released) == ("b", False)
+    assert not list(table.run_dir.glob(".*.tmp"))
+
+
+@pytest.mark.parametrize("released", [False, True])
+def test_a_late_write_of_the_owner_before_is_taken_back(table: Table, released: bool) -> None:
+    old, new = table.chief("a"), table.chief("b")
+    old.step()
+    late = replace(table.on_disk(), counter=7, released=released)
+    take_over(table, new)
+    # The rename itself was late: nothing could be asked in between.
+    files.replace_owner(table.run_dir, late)
+    assert new.step() == Owning(successor=None)
+    assert (table.on_disk().job_uid, table.on_disk().superseded) == ("b", ("a",))
+    assert table.on_disk().counter > late.counter
+    assert old.step() == Superseded("attempt attempt-of-b has taken the run over")
+    assert new.step() == Owning(successor=None)
+
+
 def test_the_last_posted_candidate_wins_and_the_one_before_ends(table: Table) -> None:
     owner, second, third = table.chief("a"), table.chief("b"), table.chief("c")
     owner.step()
@@ -186,7 +243,7 @@ def test_a_disk_that_stumbles_does_not_end_the_owner(
     chief = table.chief("a")
     chief.step()
 
-    def full(run_dir: Path, owner: Owner) -> None:
+    def full(run_dir: Path, owner: Owner, **_: object) -> bool:
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:

@@ -9,7 +9,7 @@ import contextlib
 import json
 import os
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -101,9 +101,16 @@ def create_owner(run_dir: Path, owner: Owner) -> bool:
     return True
 
 
-def replace_owner(run_dir: Path, owner: Owner) -> None:
-    """Write owner.json in place of the one that is there."""
-    replace_json(run_dir / OWNER_FILE, _owner_document(owner))
+def replace_owner(run_dir: Path, owner: Owner, *, still: Callable[[], bool] | None = None) -> bool:
+    """Write owner.json in place of the one that is there; False when `still` forbade it.
+
+    `still` is asked last, between the fsync, which a bad disk can hold up for long, and the rename.
+    """
+    with _written(run_dir / OWNER_FILE, _owner_document(owner)) as temporary:
+        if still is not None and not still():
+            return False
+        temporary.replace(run_dir / OWNER_FILE)
+    return True
 
 
 def post_successor(run_dir: Path, successor: Successor) -> None:

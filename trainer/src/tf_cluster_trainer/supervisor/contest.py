@@ -98,7 +98,8 @@ class Contest:
             if owner is None or not self._is_me(owner):
                 return
             gone = (*owner.superseded, self._me.job_uid) if superseded else owner.superseded
-            files.replace_owner(self._run_dir, replace(owner, released=True, superseded=gone))
+            free = replace(owner, released=True, superseded=gone)
+            files.replace_owner(self._run_dir, free, still=self._still_ours)
         except (OSError, OwnerUnreadableError) as error:
             self._say(f"can't release the run: {error}; the next owner waits a few seconds longer")
 
@@ -112,9 +113,15 @@ class Contest:
         if not self._is_me(owner):
             if owner.job_uid == self._me.job_uid:
                 return Lost("another pod of this Job has taken the run over")
+            if owner.job_uid in self._me.superseded:
+                self._say(f"a late write of attempt {owner.attempt} landed on ours: taking it back")
+                counter = max(owner.counter, self._me.counter)
+                return self._take(replace(self._me, counter=counter))
             return Superseded(f"attempt {owner.attempt} has taken the run over")
-        self._me = replace(owner, counter=owner.counter + 1, released=False)
-        files.replace_owner(self._run_dir, self._me)
+        renewed = replace(owner, counter=owner.counter + 1, released=False)
+        if not files.replace_owner(self._run_dir, renewed, still=self._still_ours):
+            return self._renew()  # taken from us while the disk kept us: look again
+        self._me = renewed
         self._trouble = ""
         successor = self._other_successor(owner)
         return Owning(successor.attempt if successor else None)
@@ -197,6 +204,9 @@ class Contest:
         if self._watched[0] != seen:
             self._watched = (seen, now)
         return now - self._watched[1] >= STILL_PERIODS * self._period
+
+    def _still_ours(self) -> bool:
+        return files.owns(self._run_dir, self._me.job_uid, self._me.pod_uid)
 
     def _is_me(self, owner: Owner) -> bool:
         return (owner.job_uid, owner.pod_uid) == (self._me.job_uid, self._me.pod_uid)
