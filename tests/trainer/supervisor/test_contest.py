@@ -79,6 +79,26 @@ def test_a_new_pod_of_the_same_job_takes_over_at_once(table: Table) -> None:
     assert table.on_disk().pod_uid == "second"
 
 
+def test_a_displaced_pod_does_not_take_the_run_back(table: Table) -> None:
+    old = table.chief("a", "first")
+    old.step()
+    new = table.chief("a", "second")
+    new.step()
+    assert old.step() == old.step() == Lost("another pod of this Job has taken the run over")
+    assert table.on_disk().pod_uid == "second"
+    assert isinstance(new.step(), Owning)
+
+
+def test_a_superseded_chief_stays_so_when_the_run_is_released(table: Table) -> None:
+    old, new = table.chief("a"), table.chief("b")
+    old.step()
+    take_over(table, new)
+    assert isinstance(old.step(), Superseded)
+    files.replace_owner(table.run_dir, Owner("b", "b-pod", "x", released=True))
+    assert isinstance(old.step(), Superseded)
+    assert table.on_disk().job_uid == "b"
+
+
 def test_a_later_job_waits_while_the_owner_renews(table: Table) -> None:
     old, new = table.chief("a"), table.chief("b")
     old.step()

@@ -42,7 +42,7 @@ class Superseded:
 
 @dataclass(frozen=True)
 class Lost:
-    """The run was taken from this process, but not by another attempt. Not final."""
+    """The run was taken from this process, but not by another attempt. Not final for the Job."""
 
     message: str
 
@@ -68,6 +68,7 @@ class Contest:
         self._clock = clock
         self._say = say
         self._owning = False
+        self._over: Superseded | Lost | None = None
         self._posted = False
         self._watched: tuple[object, float] = (None, 0.0)
         self._trouble = ""
@@ -78,7 +79,9 @@ class Contest:
         return self._owning
 
     def step(self) -> Standing:
-        """Look at the files, do what is due, say where we stand."""
+        """Look at the files, do what is due, say where we stand. What lost the run stays so."""
+        if self._over is not None:
+            return self._over
         try:
             standing = self._renew() if self._owning else self._apply()
         except OSError as error:
@@ -86,6 +89,8 @@ class Contest:
             self._say_once(f"can't keep {self._run_dir / files.OWNER_FILE}: {error}; trying again")
             return Owning(None) if self._owning else Candidate(f"can't read or write: {error}")
         self._owning = isinstance(standing, Owning)
+        if isinstance(standing, Superseded | Lost):
+            self._over = standing
         return standing
 
     def release(self, *, superseded: bool) -> None:
