@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ from tf_cluster import __version__
 from tests.generator.conftest import Command
 
 GOOD = "name: a\nimage: r/i:1\nprogram: {module: 'p.m:C'}\n"
+OURS = "# Written by tf-cluster 0.0.9 (an older one).\nworker: {replicas: 9}\n"
 BAD = GOOD + "wrokers: 3\n"
 
 
@@ -244,7 +246,7 @@ def test_a_failed_write_leaves_the_old_file_and_no_temporary(
 ) -> None:
     (tmp_path / "out").mkdir()
     values = tmp_path / "out" / "values.yaml"
-    values.write_text("old\n")
+    values.write_text(OURS)
     (tmp_path / "sitecustomize.py").write_text(
         "import os\n"
         "def full(descriptor):\n    raise OSError(28, 'No space left on device')\n"
@@ -255,8 +257,66 @@ def test_a_failed_write_leaves_the_old_file_and_no_temporary(
 
     assert ran.returncode == 2
     assert "can't be written: No space left on device" in ran.stderr
-    assert values.read_text() == "old\n"
+    assert values.read_text() == OURS
     assert [entry.name for entry in values.parent.iterdir()] == ["values.yaml"]
+
+
+@pytest.mark.parametrize("output", ["a.params.yaml", "./x/../a.params.yaml", "link", "hard"])
+@pytest.mark.parametrize("option", ["", "--force", "--check"])
+def test_the_params_file_is_never_the_output(
+    output: str, option: str, tf_cluster: Command, good: str, tmp_path: Path
+) -> None:
+    (tmp_path / "x").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / good)
+    (tmp_path / "hard").hardlink_to(tmp_path / good)
+
+    ran = tf_cluster("generate", good, "-o", output, *([option] if option else []))
+
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert f"{output} is the params file itself" in ran.stderr
+    assert (tmp_path / good).read_text() == GOOD
+
+
+def test_a_file_of_someone_else_is_overwritten_with_force_only(
+    tf_cluster: Command, good: str, tmp_path: Path
+) -> None:
+    values = tmp_path / "values.yaml"
+    values.write_text("worker: {replicas: 9}\n")
+
+    refused = tf_cluster("generate", good, "-o", "values.yaml")
+
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr == (
+        "tf-cluster: values.yaml exists and was not written by tf-cluster: name another file, "
+        "or overwrite it with --force\n"
+    )
+    assert values.read_text() == "worker: {replicas: 9}\n"
+
+    assert tf_cluster("generate", good, "-o", "values.yaml", "--force").returncode == 0
+    assert values.read_text().startswith("# Values")
+
+
+@pytest.mark.parametrize("before", [OURS, ""])
+def test_a_file_of_ours_or_an_empty_one_is_written_anew(
+    before: str, tf_cluster: Command, good: str, tmp_path: Path
+) -> None:
+    (tmp_path / "values.yaml").write_text(before)
+
+    ran = tf_cluster("generate", good, "-o", "values.yaml")
+
+    assert (ran.returncode, ran.stderr) == (0, "wrote values.yaml\n")
+
+
+def test_what_is_no_regular_file_is_never_replaced_by_one(
+    tf_cluster: Command, good: str, tmp_path: Path
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+
+    ran = tf_cluster("generate", good, "-o", "pipe", "--force")
+
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "pipe: can't be written: not a regular file (- is stdout)" in ran.stderr
+    assert (tmp_path / "pipe").is_fifo()
 
 
 def test_a_missing_output_directory_is_told(tf_cluster: Command, good: str) -> None:
@@ -270,7 +330,7 @@ def test_writing_keeps_the_mode_and_a_symbolic_link(
     tf_cluster: Command, good: str, tmp_path: Path
 ) -> None:
     real = tmp_path / "real.yaml"
-    real.write_text("old\n")
+    real.write_text(OURS)
     real.chmod(0o640)
     link = tmp_path / "values.yaml"
     link.symlink_to(real)

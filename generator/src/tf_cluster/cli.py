@@ -139,22 +139,32 @@ def generate(
     diff: Annotated[
         bool, typer.Option("--diff", help="Write nothing; print how OUT would change.")
     ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite an OUT that tf-cluster didn't write.")
+    ] = False,
 ) -> None:
     """Write the chart's values that a params file asks for."""
     from tf_cluster.check import check
     from tf_cluster.expand import preset_name
-    from tf_cluster.files import read_input, shown_name
+    from tf_cluster.files import is_one_file, read_input, shown_name
     from tf_cluster.report.formats import report
-    from tf_cluster.values_file import values_text
+    from tf_cluster.values_file import is_foreign, values_text
 
     if (check_only or diff) and output == "-":
         raise RefusedError("--check and --diff compare with a file: name it with -o OUT")
+    if is_one_file(file, output):
+        raise RefusedError(f"{output} is the params file itself: name another file for the values")
     checked = check(shown_name(file), read_input(file))
     sys.stderr.write(report(checked.findings, Format.TEXT))
     if not checked.good:
         raise typer.Exit(exits.FINDINGS)
     text = values_text(checked.values, file, preset_name(checked.document.data))
     if not (check_only or diff):
+        if not force and output != "-" and is_foreign(Path(output)):
+            raise RefusedError(
+                f"{output} exists and was not written by tf-cluster: name another file, "
+                "or overwrite it with --force"
+            )
         _write(text, output, force=True)
         return
     from tf_cluster.difference import difference

@@ -28,12 +28,24 @@ def shown_name(name: str) -> str:
     return STDIN_NAME if name == STDIO else name
 
 
+def is_one_file(one: str, other: str) -> bool:
+    """Two names of one file, through links or in other words. Standard streams are no file."""
+    if STDIO in (one, other):
+        return False
+    try:
+        return Path(one).samefile(other)
+    except OSError:  # one is not there yet, or can't be read: told when it is used
+        return False
+
+
 def write_whole(path: Path, text: str) -> None:
     """Replace `path` by a temporary file beside it: readers see the old text or the new.
 
     Keeps the old file's mode. Raises RefusedError, with the old file as it was.
     """
     target = path.resolve()
+    if target.exists() and not target.is_file():
+        raise RefusedError(f"{path}: can't be written: not a regular file (- is stdout)")
     try:
         mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
         handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)

@@ -1,11 +1,13 @@
 """The values file as text."""
 
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 from tf_cluster import __version__
 from tf_cluster.expand import Values
 from tf_cluster.versions import CHART_NAME, CHART_RANGE, PARAMS_SCHEMA
 from tf_cluster.yaml_out import yaml_text
+
+_MARK = "# Written by tf-cluster "
 
 
 def values_text(values: Values, source: str, preset: str) -> str:
@@ -17,7 +19,19 @@ def values_text(values: Values, source: str, preset: str) -> str:
     header = (
         f"# Values for the chart {CHART_NAME} {CHART_RANGE}: what {name} and its preset,\n"
         f"# {preset}, decide; everything else is the chart's own values.yaml.\n"
-        f"# Written by tf-cluster {__version__} ({PARAMS_SCHEMA}). Don't edit, generate:\n"
+        f"{_MARK}{__version__} ({PARAMS_SCHEMA}). Don't edit, generate:\n"
         f"# tf-cluster generate {name}\n"
     )
     return header + yaml_text(values.data)
+
+
+def is_foreign(path: Path) -> bool:
+    """What stands at `path` is not ours to replace: neither a values file of ours nor empty."""
+    if not path.is_file():
+        return False  # not there, or told when it is written
+    try:
+        with path.open("rb") as file:
+            head = file.read(4096)
+    except OSError:
+        return True
+    return bool(head) and not any(line.startswith(_MARK.encode()) for line in head.splitlines())
