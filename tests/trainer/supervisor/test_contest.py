@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -58,6 +59,22 @@ def test_the_first_chief_owns_the_run_at_once(table: Table) -> None:
 def test_of_two_that_create_the_file_one_owns(table: Table) -> None:
     assert files.create_owner(table.run_dir, Owner("a", "a-pod", "x"))
     assert not files.create_owner(table.run_dir, Owner("b", "b-pod", "y"))
+    assert table.on_disk().job_uid == "a"
+    assert not list(table.run_dir.glob(".*.tmp"))
+
+
+@pytest.mark.parametrize("number", [errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS])
+def test_a_volume_without_hard_links_has_one_owner_too(
+    table: Table, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    def no_link(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "link", no_link)
+    chief = table.chief("a")
+    assert chief.step() == Owning(successor=None)
+    assert not files.create_owner(table.run_dir, Owner("b", "b-pod", "y"))
+    assert chief.step() == Owning(successor=None)
     assert table.on_disk().job_uid == "a"
     assert not list(table.run_dir.glob(".*.tmp"))
 

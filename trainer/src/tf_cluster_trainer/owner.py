@@ -6,16 +6,18 @@ Imports no TensorFlow: the supervisor and its child both ask before they write.
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 OWNER_FILE = "owner.json"
 SUCCESSOR_FILE = "successor.json"
+_NO_HARD_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS}
 
 
 class OwnerUnreadableError(Exception):
@@ -92,12 +94,21 @@ def read_successor(run_dir: Path) -> Successor | None:
 
 
 def create_owner(run_dir: Path, owner: Owner) -> bool:
-    """Write owner.json if there is none; False when there is one. Works on NFS (a hard link)."""
-    with _written(run_dir / OWNER_FILE, _owner_document(owner)) as temporary:
+    """Write owner.json if there is none; False when there is one.
+
+    A hard link shows it whole and is safe on old NFS. Some volumes have none (CIFS, exFAT, some
+    FUSE): there the file is created exclusively, and a reader may meet it half written once.
+    """
+    path = run_dir / OWNER_FILE
+    with _written(path, _owner_document(owner)) as temporary:
         try:
-            os.link(temporary, run_dir / OWNER_FILE)
+            os.link(temporary, path)
         except FileExistsError:
             return False
+        except OSError as error:
+            if error.errno not in _NO_HARD_LINKS:
+                raise
+            return _create(path, _owner_document(owner))
     return True
 
 
@@ -153,16 +164,29 @@ def _read(path: Path) -> dict[str, Any] | None:
     return document
 
 
+def _create(path: Path, document: Mapping[str, Any]) -> bool:
+    try:
+        with path.open("x", encoding="utf-8") as stream:
+            _write(stream, document)
+    except FileExistsError:
+        return False
+    return True
+
+
+def _write(stream: TextIO, document: Mapping[str, Any]) -> None:
+    json.dump(document, stream)
+    stream.write("\n")
+    stream.flush()
+    os.fsync(stream.fileno())
+
+
 @contextlib.contextmanager
 def _written(path: Path, document: Mapping[str, Any]) -> Iterator[Path]:
     """A file beside `path` that holds the document, on disk; gone afterwards."""
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
     try:
         with temporary.open("w", encoding="utf-8") as stream:
-            json.dump(document, stream)
-            stream.write("\n")
-            stream.flush()
-            os.fsync(stream.fileno())
+            _write(stream, document)
         yield temporary
     finally:
         temporary.unlink(missing_ok=True)
