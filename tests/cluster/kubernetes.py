@@ -35,6 +35,22 @@ class Namespace:
         """What helm printed. Raises CommandError."""
         return self._run(self.helm_path, *arguments)
 
+    def shell(self, command: str, folder: Path) -> str:
+        """What a command printed that a user would type in `folder`. Raises CommandError."""
+        programs = {str(Path(path).parent) for path in (self.kubectl_path, self.helm_path)}
+        path = ":".join((*programs, os.environ["PATH"]))
+        done = subprocess.run(
+            ("bash", "-c", command),
+            cwd=folder,
+            env={**os.environ, "KUBECONFIG": self.kubeconfig, "PATH": path},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode != 0:
+            raise CommandError(f"{command}: exit {done.returncode}\n{done.stdout}{done.stderr}")
+        return done.stdout
+
     def _run(self, program: str, *arguments: str, stdin: str = "") -> str:
         done = subprocess.run(
             (program, f"--namespace={self.name}", *arguments),

@@ -8,6 +8,7 @@ import pytest
 
 from tests.cluster.conftest import MakeValues
 from tests.cluster.kubernetes import Object, Release
+from tests.cluster.waiting import eventually
 
 pytestmark = pytest.mark.cluster
 
@@ -36,6 +37,21 @@ def test_a_wrong_program_fails_the_job_at_once_and_names_it(
     log = _log(release, job)
     assert "Digitz" in log
     assert "Digits" in log, "no suggestion"
+    release.uninstall()
+
+
+def test_a_claim_that_does_not_exist_is_named_by_the_notes_and_by_the_waiting_pod(
+    make_release: Callable[[str], Release], make_values: MakeValues
+) -> None:
+    release = make_release("no-claim")
+    notes = release.install(make_values("no-claim", data={"claim": "nowhere"}))
+    assert "get pvc nowhere" in notes
+
+    def reason() -> str | None:
+        conditions = release.one("pod", "chief")["status"].get("conditions", [])
+        return next((c["message"] for c in conditions if c["type"] == "PodScheduled"), None)
+
+    assert '"nowhere" not found' in eventually("the pod's reason", reason, 30)
     release.uninstall()
 
 

@@ -65,9 +65,19 @@ def story(
     return story
 
 
-def test_installing_tells_the_next_commands(story: Story) -> None:
-    assert "kubectl" in story.notes
-    assert story.release.namespace.name in story.notes
+def _told(story: Story) -> list[str]:
+    """The commands that the notes of the install tell, in order."""
+    lines = story.notes.replace("\\\n", " ").splitlines()
+    return [line.strip() for line in lines if line.startswith("    kubectl ")]
+
+
+def test_the_told_commands_follow_the_training_to_its_end(story: Story, tmp_path: Path) -> None:
+    wait, follow, see, *_ = _told(story)
+    story.release.namespace.shell(wait, tmp_path)
+    log = story.release.namespace.shell(follow, tmp_path)
+    assert "training from step 0" in log
+    assert f"of {STEPS}" in log
+    assert "digits-worker" in story.release.namespace.shell(see, tmp_path)
 
 
 def test_training_completes(story: Story) -> None:
@@ -84,6 +94,12 @@ def test_the_model_and_the_progress_are_on_the_claim(story: Story) -> None:
     listing = story.read("digits-log", "ls /log/digits/1/export/1 /log/digits/1/checkpoints")
     assert "saved_model.pb" in listing
     assert f"ckpt-{progress['step']}" in listing
+
+
+def test_the_told_commands_copy_the_model_out(story: Story, tmp_path: Path) -> None:
+    for command in _told(story)[3:]:
+        story.release.namespace.shell(command, tmp_path)
+    assert (tmp_path / "export" / "1" / "saved_model.pb").is_file()
 
 
 def test_the_variables_were_on_the_parameter_server(story: Story) -> None:
