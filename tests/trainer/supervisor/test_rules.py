@@ -11,7 +11,14 @@ import jsonschema
 import pytest
 from tf_cluster_trainer.supervisor import gate
 from tf_cluster_trainer.supervisor.child_process import how_it_ended
-from tf_cluster_trainer.supervisor.document import Document, as_bytes
+from tf_cluster_trainer.supervisor.document import (
+    DONE,
+    RUNNING,
+    STARTING,
+    WAITING,
+    Document,
+    as_bytes,
+)
 from tf_cluster_trainer.supervisor.final_state import ends
 from tf_cluster_trainer.supervisor.gate_log import GateLog
 from tf_cluster_trainer.supervisor.metrics import text
@@ -19,6 +26,7 @@ from tf_cluster_trainer.supervisor.pace import Pace
 from tf_cluster_trainer.supervisor.peers import NOT_ASKED, Health, Peer
 from tf_cluster_trainer.supervisor.progress_file import ProgressFile
 from tf_cluster_trainer.supervisor.saved_step import saved_step
+from tf_cluster_trainer.supervisor.status_server import Board, Condition
 
 from .world import SCHEMAS
 
@@ -48,6 +56,27 @@ def test_a_worker_acts_on_its_own_attempts_final_state(
 @pytest.mark.parametrize("document", [{}, {"final": True}, {"final": True, "jobUids": 3}])
 def test_a_document_that_is_not_one_ends_nobody(document: dict[str, object]) -> None:
     assert not ends(document, "a1", "mine", from_file=True)
+
+
+@pytest.mark.parametrize(
+    ("status", "uid"), [(STARTING, "new"), (WAITING, "new"), (RUNNING, "old"), (DONE, "old")]
+)
+def test_the_latest_workers_job_is_the_attempts_until_training_begins(
+    status: str, uid: str
+) -> None:
+    board = Board("chief-0", DOCUMENT)
+    board.visited("worker-0", "old")
+    board.show(replace(DOCUMENT, status=status), Condition(False, None, 0))
+    board.visited("ps-0", "none")
+    board.visited("worker-1", "")
+    assert board.visited("worker-1", "new").worker_uid == uid
+    board.show(replace(DOCUMENT, status=RUNNING), Condition(False, None, 0))
+    assert board.visited("worker-0", "old").worker_uid == uid
+
+
+def test_a_worker_that_is_first_heard_of_at_the_end_is_known() -> None:
+    board = Board("chief-0", replace(DOCUMENT, status=DONE))
+    assert board.visited("worker-0", "first").worker_uid == "first"
 
 
 PS, WORKER = Peer("ps-0", "ps-0.host:8080"), Peer("worker-0", "worker-0.host:8080")

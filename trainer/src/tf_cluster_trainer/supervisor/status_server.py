@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from ..config import Config
-from .document import Document, as_bytes
+from .document import STARTING, WAITING, Document, as_bytes
 
 LOOPBACK = ("127.", "localhost")
 
@@ -83,10 +83,15 @@ class Board:
         return text(document, condition.serving)
 
     def visited(self, task: str, job_uid: str) -> Document:
-        """What a visitor gets. The first worker's Job UID becomes the attempt's."""
+        """What a visitor gets. A worker's Job UID becomes the attempt's.
+
+        The latest, until training has begun: workers of an uninstalled release of the same hash
+        may still be ending, and ask first.
+        """
         with self._lock:
             self._visitors.add(task)
-            if task.startswith("worker-") and job_uid and not self._document.worker_uid:
+            known = self._document.worker_uid and self._document.status not in (STARTING, WAITING)
+            if task.startswith("worker-") and job_uid and not known:
                 self._document = replace(self._document, worker_uid=job_uid)
             return self._document
 
