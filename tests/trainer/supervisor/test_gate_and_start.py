@@ -6,6 +6,8 @@ import json
 import re
 import socket
 
+import pytest
+
 from .conftest import MakeWorld
 from .world import eventually
 
@@ -147,3 +149,31 @@ def test_a_task_without_a_job_uid_is_exit_2(make_world: MakeWorld) -> None:
     chief = make_world().start("chief", TF_CLUSTER_JOB_UID="")
     assert chief.ends() == 2
     assert "TF_CLUSTER_JOB_UID is empty" in chief.said()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("all-reduce", "in-graph", "async"),
+        ("parameter-server", "between-graph", "async"),
+        ("parameter-server", "in-graph", "sync"),
+    ],
+)
+def test_a_combination_that_is_not_built_is_exit_2(
+    make_world: MakeWorld, words: tuple[str, str, str]
+) -> None:
+    task = make_world(words=words).start("ps")
+    assert task.ends() == 2
+    assert f"{'/'.join(words)} is not built yet; parameter-server/in-graph/async is" in task.said()
+
+
+def test_momentum_of_another_optimizer_is_exit_2(make_world: MakeWorld) -> None:
+    optimizer = {"name": "Adam", "learningRate": 0.1, "momentum": 0.9}
+    chief = make_world(optimizer=optimizer).start("chief")
+    assert chief.ends() == 2
+    assert "/train/optimizer/momentum is 0.9, but the optimizer is Adam" in chief.said()
+
+
+def test_momentum_of_momentum_is_taken(make_world: MakeWorld) -> None:
+    optimizer = {"name": "Momentum", "learningRate": 0.1, "momentum": 0.9}
+    make_world(optimizer=optimizer).start("chief").child(1)

@@ -140,6 +140,8 @@ class World:
     deadline: float = 60.0
     final_seconds: float = 5.0
     attempt: str = "a1"
+    words: tuple[str, str, str] = ("parameter-server", "in-graph", "async")
+    optimizer: dict[str, Any] = field(default_factory=lambda: {"name": "SGD", "learningRate": 0.1})
     jobs: dict[str, str] = field(default_factory=lambda: {"chief": "cj", "worker": "wj", "ps": ""})
     tasks: list[Task] = field(default_factory=list)
     addresses: dict[str, list[str]] = field(default_factory=dict)
@@ -177,15 +179,13 @@ class World:
             "version": 1,
             "run": {"name": "digits", "id": "1"},
             "program": {"module": "program:Program"},
-            "strategy": "parameter-server",
-            "replication": "in-graph",
-            "update": "async",
+            **dict(zip(("strategy", "replication", "update"), self.words, strict=True)),
             "train": {
                 "steps": self.steps,
                 "batchSize": 64,
                 "stepsPerCall": 1,
                 "seed": 1,
-                "optimizer": {"name": "SGD", "learningRate": 0.1},
+                "optimizer": self.optimizer,
                 "checkpoint": {"seconds": 60, "keep": 3},
                 "reportSeconds": 1,
             },

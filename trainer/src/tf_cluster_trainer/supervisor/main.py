@@ -20,6 +20,7 @@ from .timing import Timing
 
 CHILD_COMMAND = (sys.executable, "-m", "tf_cluster_trainer.child")
 REAL_TIMING = Timing()
+BUILT = ("parameter-server", "in-graph", "async")
 DIE_WITH_PARENT = "TF_CLUSTER_DIE_WITH_PARENT"
 
 
@@ -73,4 +74,17 @@ def _checked(config: Config) -> Config:
         raise ConfigError("TF_CLUSTER_POD_UID is empty: an id that no other process has is needed")
     if not task.job_uid and task.type != "ps":
         raise ConfigError("TF_CLUSTER_JOB_UID is empty: the id of this task's Job is needed")
+    settings = config.settings
+    words = (settings.strategy, settings.replication, settings.update)
+    if words != BUILT:
+        raise ConfigError(
+            f"training.json: /strategy, /replication, /update: {'/'.join(words)} is not built yet; "
+            f"{'/'.join(BUILT)} is"
+        )
+    optimizer = settings.optimizer
+    if optimizer.momentum is not None and optimizer.name != "Momentum":
+        raise ConfigError(
+            f"training.json: /train/optimizer/momentum is {optimizer.momentum}, but the optimizer "
+            f"is {optimizer.name}: only Momentum has it"
+        )
     return config
