@@ -140,6 +140,22 @@ def test_a_five_line_file_is_enough() -> None:
             "(as in 500Mi, 5Gi or 1Ti) [/extraValues/storage/log/size]",
         ),
         (
+            "extraValues: {nameOverride: Bad_Name}",
+            "4:29: TFC311: nameOverride is \"Bad_Name\", not lower-case letters, digits and '-', "
+            "no '-' at the ends [/extraValues/nameOverride]",
+        ),
+        (
+            "extraValues: {ps: {podLabels: {id: b c}}}",
+            '4:36: TFC311: ps.podLabels.id is "b c", not a label\'s value: at most 63 letters, '
+            "digits, '.', '_' and '-', with a letter or digit first and last "
+            "[/extraValues/ps/podLabels/id]",
+        ),
+        (
+            "data: {claim: a..b}",
+            "4:15: TFC206: data.claim is \"a..b\", not lower-case letters, digits, '-' and '.', as "
+            "Kubernetes names objects [/data/claim]",
+        ),
+        (
             "train: {checkpoint: {steps: 5000}}",
             "4:29: TFC306: warning: a checkpoint every 5000 steps never comes in a run of 1000 "
             "(the last step is saved in any case) [/train/checkpoint/steps]",
@@ -226,6 +242,42 @@ def test_a_missing_program_class_is_told_where_it_belongs() -> None:
         "p.yaml:3:1: TFC202: 'module' is missing in program (add module: "
         "tf_cluster_trainer.examples.digits:Digits) [/program/module]"
     ]
+
+
+@pytest.mark.parametrize(
+    "image",
+    [
+        "Foo",
+        "r/Foo",
+        "Foo:1",
+        "a..b/c",
+        "-a/b",
+        "r/i:",
+        "r//i",
+        "r/i@sha256:1",
+        "a___b",
+        "r.io:x/i",
+    ],
+)
+def test_what_is_no_image_reference_is_refused(image: str) -> None:
+    (line,) = found(GOOD.replace("r/i:1", f"'{image}'"))
+
+    assert "TFC206: image is" in line
+    assert "with a lower-case repository" in line
+
+
+@pytest.mark.parametrize(
+    "image", ["foo", "R.io/a", "r.io:5000/a__b/c-d.e_f:T", "localhost/a", "a:5"]
+)
+def test_an_image_reference_is_accepted(image: str) -> None:
+    assert found(GOOD.replace("r/i:1", f"'{image}'")) == []
+
+
+@pytest.mark.parametrize("claim", ["a.-b", "a.", ".a", "a-.b", "A"])
+def test_what_is_no_objects_name_is_refused(claim: str) -> None:
+    for volume in ("data", "log"):
+        (line,) = found(GOOD + f"{volume}: {{claim: {claim}}}")
+        assert "TFC206" in line
 
 
 def test_a_name_that_is_too_long_is_told_with_the_derived_name_that_bursts() -> None:

@@ -11,6 +11,8 @@ import pytest
 from jsonschema import Draft7Validator
 from tf_cluster import __version__, codes
 from tf_cluster.expand import in_chart_order
+from tf_cluster.phrases import form_of
+from tf_cluster.pointer import Pointer, dotted
 from tf_cluster.preset import PRESETS
 from tf_cluster.schema_files import chart_values, params_schema, values_schema
 from tf_cluster.shape import misfits
@@ -97,6 +99,24 @@ def test_every_pattern_says_its_form_in_words() -> None:
     for node in _nodes(params_schema()):
         if isinstance(node.get("pattern"), str):
             assert node.get("x-form"), node
+
+
+def _patterns(node: dict[str, Any], path: Pointer = ()) -> Iterator[Pointer]:
+    if "$ref" in node:
+        node = values_schema()["definitions"][node["$ref"].rpartition("/")[2]]
+    if "pattern" in node or "propertyNames" in node:
+        yield path
+    for key, inner in node.get("properties", {}).items():
+        yield from _patterns(inner, (*path, key))
+    for key, part in (("items", 0), ("additionalProperties", "key")):
+        if isinstance(node.get(key), dict):
+            yield from _patterns(node[key], (*path, part))
+
+
+@pytest.mark.parametrize("path", list(_patterns(values_schema())), ids=dotted)
+def test_every_pattern_of_the_chart_has_words(path: Pointer) -> None:
+    """When it has none: name the key in phrases.py."""
+    assert form_of(path) != form_of(())
 
 
 def test_a_trailing_newline_does_not_slip_through_a_pattern() -> None:

@@ -10,7 +10,7 @@ from jsonschema.exceptions import ValidationError
 from tf_cluster import codes
 from tf_cluster.go_validator import GoLikeValidator
 from tf_cluster.names import DNS_LABEL_LIMIT, longest_derived_name
-from tf_cluster.phrases import either, excerpt, kind_of, module_fix, needed, type_fix
+from tf_cluster.phrases import either, excerpt, form_of, kind_of, module_fix, needed, type_fix
 from tf_cluster.pointer import Pointer, dotted
 
 
@@ -43,7 +43,7 @@ def _of_error(error: ValidationError, schema: dict[str, Any]) -> Iterator[Misfit
     rules = error.schema if isinstance(error.schema, dict) else {}
     name = dotted(path) or "the file"
     if "propertyNames" in error.absolute_schema_path:
-        form = rules.get("x-form", f"a name like {wanted}")
+        form = rules.get("x-form") or form_of(path)
         yield Misfit(
             codes.WRONG_FORM, (*path, value), f"the key '{value}' is not {form}", at_key=True
         )
@@ -65,7 +65,7 @@ def _of_error(error: ValidationError, schema: dict[str, Any]) -> Iterator[Misfit
         message = f"{name} is {excerpt(value)}, not {either(words)}"
         yield Misfit(codes.NOT_A_CHOICE, path, message, _close(value, words), value)
     elif keyword == "pattern":
-        form = rules.get("x-form", f"of the form {wanted}")
+        form = rules.get("x-form") or form_of(path)
         message = f"{name} is {excerpt(value)}, not {form}"
         fix = module_fix(value) if path[-1:] == ("module",) else _close_form(path, value)
         yield Misfit(codes.WRONG_FORM, path, message, fix, value)
