@@ -71,6 +71,16 @@ def test_a_log_directory_that_is_a_file_is_exit_2_with_the_values_to_set(
     assert chief.starts() == 0
 
 
+def test_a_file_in_the_place_of_the_checkpoints_is_exit_2_and_named(make_world: MakeWorld) -> None:
+    world = make_world(final_seconds=0.1)
+    world.run_dir.mkdir(parents=True)
+    (world.run_dir / "checkpoints").write_text("in the way")
+    chief = world.start("chief")
+    assert chief.ends() == 2
+    assert f"the log directory {world.run_dir}/checkpoints can't be written" in chief.said()
+    assert chief.starts() == 0
+
+
 def test_a_missing_data_directory_is_exit_2_and_every_worker_hears_it(
     make_world: MakeWorld,
 ) -> None:

@@ -6,6 +6,7 @@ docs/formats.md has the order and the exit codes.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping, Sequence
 from urllib.parse import urlencode
@@ -25,7 +26,7 @@ from .log import Log
 from .peers import Watch, peers_of
 from .progress_file import read_progress
 from .report import Report
-from .saved_step import saved_step
+from .saved_step import CHECKPOINTS, saved_step
 from .status_server import StatusServer
 from .timing import Timing
 
@@ -87,14 +88,20 @@ class Chief:
     def _before_the_child(self) -> Outcome | None:
         try:
             probe.writable(self._settings.run_dir, "log")
+            checkpoints = self._settings.run_dir / CHECKPOINTS
+            if os.path.lexists(checkpoints):
+                probe.writable(checkpoints, "log")
             probe.readable(self._settings.data_dir, "data")
+            self._report.update(checkpoint_step=saved_step(self._settings.run_dir))
         except probe.UnusableError as unusable:
-            return Outcome(exit_codes.CONFIG, FAILED, str(unusable))
-        self._report.update(checkpoint_step=saved_step(self._settings.run_dir))
+            return Outcome(unusable.exit_code, FAILED, str(unusable))
         return self._at_total()
 
     def _at_total(self) -> Outcome | None:
-        step = saved_step(self._settings.run_dir)
+        try:
+            step = saved_step(self._settings.run_dir)
+        except probe.UnusableError as unusable:
+            return Outcome(unusable.exit_code, FAILED, str(unusable))
         if step is None or step < self._settings.steps:
             return None
         told = read_progress(self._settings.run_dir)

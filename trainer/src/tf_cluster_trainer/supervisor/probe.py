@@ -2,14 +2,50 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import uuid
 from pathlib import Path
 
+from .. import exit_codes
+
+# Nothing but a change of the set-up helps against these. Anything else may be over at a retry.
+_SET_UP = {
+    errno.EACCES,
+    errno.EPERM,
+    errno.EROFS,
+    errno.ENOENT,
+    errno.ENOTDIR,
+    errno.EEXIST,
+    errno.EISDIR,
+    errno.ELOOP,
+    errno.ENAMETOOLONG,
+}
+_FULL = {errno.ENOSPC, errno.EDQUOT}
+
 
 class UnusableError(Exception):
-    """A directory can't be used; the message names it and what to set. Exit code 2."""
+    """A directory can't be used; the message names it and what to do.
+
+    `exit_code` is 2 where the set-up is wrong, 1 where the volume may work again at a retry.
+    """
+
+    def __init__(self, message: str, exit_code: int) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+
+
+def unusable(directory: Path, what: str, verb: str, error: OSError) -> UnusableError:
+    """The error in words: `verb` is what can't be done to the directory, `what` its volume."""
+    cant = f"the {what} directory {directory} can't be {verb}: {error.strerror or error}"
+    if error.errno in _SET_UP:
+        return UnusableError(_wrong_set_up(cant, directory, what), exit_codes.CONFIG)
+    if error.errno in _FULL:
+        words = f"{cant}; its volume is full, or a quota is: make room, or use a larger volume"
+        return UnusableError(words, exit_codes.FAILED)
+    words = f"{cant}; its volume does not work at the moment"
+    return UnusableError(words, exit_codes.FAILED)
 
 
 def writable(directory: Path, what: str) -> None:
@@ -28,7 +64,7 @@ def writable(directory: Path, what: str) -> None:
             first.unlink(missing_ok=True)
             second.unlink(missing_ok=True)
     except OSError as error:
-        raise UnusableError(_message(directory, what, "written", error)) from None
+        raise unusable(directory, what, "written", error) from None
 
 
 def readable(directory: Path, what: str) -> None:
@@ -37,14 +73,14 @@ def readable(directory: Path, what: str) -> None:
         with os.scandir(directory) as entries:
             next(entries, None)
         if not os.access(directory, os.R_OK | os.X_OK):
-            raise PermissionError(13, os.strerror(13))
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     except OSError as error:
-        raise UnusableError(_message(directory, what, "read", error)) from None
+        raise unusable(directory, what, "read", error) from None
 
 
-def _message(directory: Path, what: str, verb: str, error: OSError) -> str:
+def _wrong_set_up(cant: str, directory: Path, what: str) -> str:
     place = directory
-    while not place.exists() and place != place.parent:
+    while not os.path.lexists(place) and place != place.parent:
         place = place.parent
     try:
         found = place.stat()
@@ -53,8 +89,7 @@ def _message(directory: Path, what: str, verb: str, error: OSError) -> str:
         facts = f"{place} can't be looked at ({unseen.strerror})"
     me = f"{os.geteuid()}:{os.getegid()}"
     return (
-        f"the {what} directory {directory} can't be {verb}: {error.strerror}; {facts}; "
-        f"this process is {me}.\n"
+        f"{cant}; {facts}; this process is {me}.\n"
         f"On Kubernetes set security.podSecurityContext.fsGroup to a group that may use it (it has "
         f"no effect on hostPath and NFS volumes), or security.podSecurityContext.runAsUser to its "
         f"owner, or another volume with storage.{what}.existingClaim. On this machine give "

@@ -6,6 +6,9 @@ import json
 import re
 from pathlib import Path
 
+from . import probe
+
+CHECKPOINTS = "checkpoints"
 _WHOLE = re.compile(r"ckpt-(\d+)")
 
 
@@ -13,16 +16,20 @@ def saved_step(run_dir: Path) -> int | None:
     """The step of the newest whole checkpoint; None when there is none.
 
     Directories are renamed into place when whole. One whose meta.json can't be understood is
-    passed over here: the child restores, and says what is wrong with it.
+    passed over here: the child restores, and says what is wrong with it. UnusableError when the
+    directory can't be listed.
     """
+    directory = run_dir / CHECKPOINTS
     try:
         found = [
             (int(match[1]), path)
-            for path in (run_dir / "checkpoints").iterdir()
+            for path in directory.iterdir()
             if (match := _WHOLE.fullmatch(path.name))
         ]
     except (FileNotFoundError, NotADirectoryError):
         return None
+    except OSError as error:
+        raise probe.unusable(directory, "log", "read", error) from None
     for _, path in sorted(found, reverse=True):
         try:
             return int(json.loads((path / "meta.json").read_text(encoding="utf-8"))["step"])
