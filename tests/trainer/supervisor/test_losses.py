@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 
 from .conftest import MakeWorld
 from .world import Task, eventually
@@ -60,6 +61,37 @@ def test_a_replaced_ps_pod_waits_for_the_chief_to_start_again(make_world: MakeWo
     epoch = chief.until(status="running", restarts=1)["epoch"]
     assert ps.health()["epoch"] == epoch
     assert ps.starts() == 2
+
+
+def test_a_ps_pod_replaced_without_the_child_noticing_starts_the_child_again(
+    make_world: MakeWorld,
+) -> None:
+    world = make_world()
+    chief = world.start("chief", PS_GUARD_SECONDS="0.2")
+    worker, ps = world.start("worker"), world.start("ps")
+    first = chief.until(status="running")["epoch"]
+    ps.kill()
+    # Silence is no proof: the ps may be back with all its variables.
+    eventually(lambda: ps.health() == {}, "the ps is gone")
+    time.sleep(1.0)
+    assert chief.progress()["restarts"] == 0
+    ps = world.start("ps")
+    second = chief.until(status="running", restarts=1)["epoch"]
+    assert second != first
+    assert ps.health()["epoch"] == second
+    assert "ps-0 was replaced and has no variables" in chief.said()
+    chief.do("finish")
+    assert (chief.ends(), worker.ends(), chief.starts()) == (0, 0, 2)
+
+
+def test_a_ps_that_keeps_its_epoch_is_left_alone(make_world: MakeWorld) -> None:
+    world = make_world()
+    chief = world.start("chief", PS_GUARD_SECONDS="0.05")
+    world.start("worker")
+    world.start("ps")
+    chief.until(status="running")
+    time.sleep(1.0)
+    assert chief.until(status="running")["restarts"] == 0
 
 
 def test_chief_and_ps_lost_at_once_find_each_other_again(make_world: MakeWorld) -> None:

@@ -74,3 +74,17 @@ def test_a_child_that_ignores_sigterm_is_killed_when_the_attempt_is_over(
     chief.do("finish")
     assert worker.ends() == 0
     assert not alive(worker.child(1))
+
+
+def test_a_save_that_does_not_end_is_killed_in_the_end(make_world: MakeWorld) -> None:
+    world = make_world()
+    chief = world.start("chief", SAVE_SECONDS="0.5")
+    world.start("worker")
+    world.start("ps")
+    chief.until(status="running")
+    chief.do("deaf")
+    eventually(lambda: not (chief.directory / "chief-0.do").exists(), "the child is deaf")
+    chief.stop()
+    assert chief.ends() == 42
+    assert "was asked to end and did not" in chief.said()
+    assert not alive(chief.child(1))

@@ -20,11 +20,20 @@ from .child_process import ChildProcess, how_it_ended, reap_orphans
 from .contest import Candidate, Contest, Lost, Owning, Standing, Superseded
 from .contest_thread import ContestThread
 from .document import DONE, FAILED, RUNNING, STARTING, STOPPED, SUPERSEDED, WAITING, Outcome
-from .events import ChildEnded, ChildSaid, Event, Inbox, StandingChanged, StopAsked
+from .events import (
+    ChildEnded,
+    ChildSaid,
+    Event,
+    Inbox,
+    PsReplaced,
+    StandingChanged,
+    StopAsked,
+)
 from .gate_log import GateLog
 from .log import Log
 from .peers import Watch, peers_of
 from .progress_file import read_progress
+from .ps_guard import PsGuard
 from .report import Report
 from .saved_step import CHECKPOINTS, saved_step
 from .status_server import StatusServer
@@ -65,6 +74,7 @@ class Chief:
         self._number = 0
         self._child: ChildProcess | None = None
         self._watch: Watch | None = None
+        self._guard: PsGuard | None = None
         self._started = 0.0
         self._ready = self._begun = self._stepped = False
         self._first_report: int | None = None
@@ -159,11 +169,13 @@ class Chief:
         if isinstance(event, StopAsked):
             self._log.say("asked to stop: the child saves and ends")
             message = "stopped by SIGTERM; a new start resumes from the checkpoint"
-            self._end_child(Outcome(exit_codes.STOPPED, STOPPED, message), grace=None)
+            self._end_child(Outcome(exit_codes.STOPPED, STOPPED, message), grace=self._timing.save)
         elif isinstance(event, StandingChanged):
             self._on_standing(event.standing)
         elif isinstance(event, ChildSaid) and event.child == self._number:
             self._on_message(event.message)
+        elif isinstance(event, PsReplaced) and event.child == self._number:
+            self._on_ps_replaced(event.task)
         elif isinstance(event, ChildEnded) and event.child == self._number:
             self._child = None
             return self._on_end(event.returncode)
@@ -202,34 +214,41 @@ class Chief:
             message = f"attempt {standing.successor} takes over: this one saves and ends"
             self._log.say(message)
             # As long as saving takes: the successor waits for it.
-            self._end_child(self._superseded(f"attempt {standing.successor}"), grace=None)
+            self._end_child(
+                self._superseded(f"attempt {standing.successor}"), grace=self._timing.save
+            )
         elif isinstance(standing, Superseded):
             self._end_child(self._superseded(standing.message), grace=self._timing.grace)
         elif isinstance(standing, Lost):
             outcome = Outcome(exit_codes.FAILED, FAILED, standing.message)
             self._end_child(outcome, grace=self._timing.grace)
 
+    def _on_ps_replaced(self, task: str) -> None:
+        if self._child is not None and self._ending is None:
+            self._log.say(f"{task} was replaced and has no variables of this training process")
+            self._failure = self._failure or f"{task} was replaced"
+            self._child.kill()
+
     def _superseded(self, by: str) -> Outcome:
         return Outcome(exit_codes.DONE, SUPERSEDED, f"superseded, nothing is left to do here: {by}")
 
-    def _end_child(self, outcome: Outcome, *, grace: float | None) -> None:
+    def _end_child(self, outcome: Outcome, *, grace: float) -> None:
         """End the child, then this supervisor; the first reason stands."""
         if self._ending is not None:
             return
         self._ending = outcome
-        if grace is not None:
-            self._kill_at = time.monotonic() + grace
+        self._kill_at = time.monotonic() + grace
         if self._child is not None:
             self._child.terminate()
 
     def _kill_when_due(self) -> None:
         if self._child and self._kill_at is not None and time.monotonic() >= self._kill_at:
             self._kill_at = None
+            self._log.say("the child was asked to end and did not: killing it")
             self._child.kill()
 
     def _on_end(self, returncode: int) -> Outcome | None:
-        if self._watch is not None:
-            self._watch.stop()
+        self._stop_asking()
         how = how_it_ended(returncode)
         if returncode == exit_codes.DONE and self._result is not None:
             return Outcome(exit_codes.DONE, DONE, _done(self._result, self._settings.steps))
@@ -343,12 +362,27 @@ class Chief:
         self._report.begin()
         self._report.update(status=RUNNING, message="training")
         self._child.go()
+        self._guard = self._guard_ps()
+
+    def _guard_ps(self) -> PsGuard:
+        return PsGuard(
+            [peer for peer in self._peers if peer.task.startswith("ps-")],
+            self._inbox,
+            child=self._number,
+            attempt=self._config.cluster.attempt,
+            epoch=self._report.document.epoch or "",
+            period=self._timing.ps_guard,
+        )
+
+    def _stop_asking(self) -> None:
+        for asker in (self._watch, self._guard):
+            if asker is not None:
+                asker.stop()
 
     # The end
 
     def _finish(self, outcome: Outcome) -> int:
-        if self._watch is not None:
-            self._watch.stop()
+        self._stop_asking()
         self._report.end(outcome)
         if self._contest is not None:
             self._contest.release(superseded=outcome.status == SUPERSEDED)

@@ -41,6 +41,14 @@ class PeersChanged:
 
 
 @dataclass(frozen=True)
+class PsReplaced:
+    """This ps serves without the variables of the child with this number."""
+
+    child: int
+    task: str
+
+
+@dataclass(frozen=True)
 class StandingChanged:
     """Where this chief stands in the contest for the run."""
 
@@ -55,7 +63,7 @@ class ChiefSeen:
     from_file: bool = False
 
 
-Event = StopAsked | ChildSaid | ChildEnded | PeersChanged | StandingChanged | ChiefSeen
+Event = StopAsked | ChildSaid | ChildEnded | PeersChanged | PsReplaced | StandingChanged | ChiefSeen
 
 
 class Inbox:
