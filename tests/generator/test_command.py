@@ -277,23 +277,34 @@ def test_the_params_file_is_never_the_output(
     assert (tmp_path / good).read_text() == GOOD
 
 
-def test_a_file_of_someone_else_is_overwritten_with_force_only(
+def test_a_file_of_someone_else_is_kept_beside_the_new_one(
     tf_cluster: Command, good: str, tmp_path: Path
 ) -> None:
     values = tmp_path / "values.yaml"
     values.write_text("worker: {replicas: 9}\n")
 
-    refused = tf_cluster("generate", good, "-o", "values.yaml")
+    ran = tf_cluster("generate", good, "-o", "values.yaml")
 
-    assert (refused.returncode, refused.stdout) == (2, "")
-    assert refused.stderr == (
-        "tf-cluster: values.yaml exists and was not written by tf-cluster: name another file, "
-        "or overwrite it with --force\n"
-    )
-    assert values.read_text() == "worker: {replicas: 9}\n"
-
-    assert tf_cluster("generate", good, "-o", "values.yaml", "--force").returncode == 0
+    assert (ran.returncode, ran.stdout) == (0, "")
+    said = "values.yaml was not written by tf-cluster: kept as values.yaml.orig\n"
+    assert ran.stderr == f"{said}wrote values.yaml\n"
     assert values.read_text().startswith("# Values")
+    assert (tmp_path / "values.yaml.orig").read_text() == "worker: {replicas: 9}\n"
+
+
+def test_an_earlier_copy_is_not_overwritten_and_force_makes_none(
+    tf_cluster: Command, good: str, tmp_path: Path
+) -> None:
+    (tmp_path / "values.yaml").write_text("worker: {replicas: 9}\n")
+    (tmp_path / "values.yaml.orig").write_text("first\n")
+
+    assert tf_cluster("generate", good, "-o", "values.yaml").returncode == 0
+
+    assert (tmp_path / "values.yaml.orig").read_text() == "first\n"
+    assert (tmp_path / "values.yaml.orig.2").read_text() == "worker: {replicas: 9}\n"
+    (tmp_path / "values.yaml").write_text("worker: {replicas: 8}\n")
+    assert tf_cluster("generate", good, "-o", "values.yaml", "--force").returncode == 0
+    assert not (tmp_path / "values.yaml.orig.3").exists()
 
 
 @pytest.mark.parametrize("before", [OURS, ""])

@@ -140,13 +140,13 @@ def generate(
         bool, typer.Option("--diff", help="Write nothing; print how OUT would change.")
     ] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Overwrite an OUT that tf-cluster didn't write.")
+        bool, typer.Option("--force", help="Keep no copy of an OUT that tf-cluster didn't write.")
     ] = False,
 ) -> None:
     """Write the chart's values that a params file asks for."""
     from tf_cluster.check import check
     from tf_cluster.expand import preset_name
-    from tf_cluster.files import is_one_file, read_input, shown_name
+    from tf_cluster.files import is_one_file, keep_copy, read_input, shown_name
     from tf_cluster.report.formats import report
     from tf_cluster.values_file import is_foreign, values_text
 
@@ -161,10 +161,8 @@ def generate(
     text = values_text(checked.values, file, preset_name(checked.document.data))
     if not (check_only or diff):
         if not force and output != "-" and is_foreign(Path(output)):
-            raise RefusedError(
-                f"{output} exists and was not written by tf-cluster: name another file, "
-                "or overwrite it with --force"
-            )
+            kept = keep_copy(Path(output))
+            print(f"{output} was not written by tf-cluster: kept as {kept}", file=sys.stderr)
         _write(text, output, force=True)
         return
     from tf_cluster.difference import difference

@@ -66,6 +66,27 @@ def write_whole(path: Path, text: str) -> None:
         raise
 
 
+def keep_copy(path: Path) -> Path:
+    """Copy a file to the first of `path.orig`, `path.orig.2`, … that is free. Raises RefusedError.
+
+    A pipe, device or folder is left alone: `write_whole` refuses it in its own words.
+    """
+    if not path.is_file():
+        return path
+    number = 1
+    while True:
+        kept = path.with_name(f"{path.name}.orig" + (f".{number}" if number > 1 else ""))
+        try:
+            with kept.open("xb") as copy:
+                copy.write(path.read_bytes())
+        except FileExistsError:
+            number += 1
+            continue
+        except OSError as error:
+            raise RefusedError(f"{path}: can't be kept as {kept}: {error.strerror}") from error
+        return kept
+
+
 def _near(name: str) -> str:
     from difflib import get_close_matches
 
