@@ -160,6 +160,16 @@ def test_a_new_checkpoint_gives_all_restarts_back(make_world: MakeWorld) -> None
     chief.until(status="running", restarts=3)
 
 
+def test_a_child_that_met_a_late_write_of_another_owner_is_started_again(
+    make_world: MakeWorld,
+) -> None:
+    chief, _, _ = make_world().start_all()
+    chief.until(status="running")
+    chief.do("exit 45")
+    chief.until(status="running", restarts=1)
+    assert "found another owner for a moment" in chief.said()
+
+
 def test_a_program_error_is_exit_2_and_ends_the_workers_at_once(make_world: MakeWorld) -> None:
     chief, worker, _ = make_world().start_all()
     chief.until(status="running")

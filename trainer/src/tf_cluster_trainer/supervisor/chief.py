@@ -267,12 +267,15 @@ class Chief:
             words = "the training process ended without a result: does the program call exit()?"
         return Outcome(exit_codes.FAILED, FAILED, words)
 
-    def _after_not_owner(self) -> Outcome:
+    def _after_not_owner(self) -> Outcome | None:
         standing = self._contest.look() if self._contest else None
         if isinstance(standing, Superseded):
             return self._superseded(standing.message)
         if isinstance(standing, Lost):
             return Outcome(exit_codes.FAILED, FAILED, standing.message)
+        if isinstance(standing, Owning):
+            # A late write of the owner before, taken back since.
+            return self._start_again("the training process found another owner for a moment")
         message = "the training process found another owner of the run, but there is none now"
         return Outcome(exit_codes.FAILED, FAILED, message)
 
