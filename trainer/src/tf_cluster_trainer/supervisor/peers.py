@@ -90,7 +90,7 @@ class Health:
     reason: str | None = None
 
 
-NOT_ASKED = Health(False, None, "", "", "not asked yet")
+NOT_ASKED = Health(False, None, "", "", "not heard of yet")
 
 
 def health_of(document: Mapping[str, Any]) -> Health:
