@@ -96,7 +96,7 @@ def test_the_gate_opens_when_all_serve_and_every_ps_has_the_chiefs_epoch() -> No
 def test_the_gate_says_why_it_is_shut() -> None:
     assert absent(replace(SERVING_PS, epoch="pod/1"), NOT_ASKED) == {
         "ps-0": "about to start afresh for this chief",
-        "worker-0": "not asked yet",
+        "worker-0": "not heard of yet",
     }
     assert absent(replace(SERVING_PS, serving=False), replace(SERVING_WORKER, attempt="b")) == {
         "ps-0": "not serving yet (TensorFlow is starting)",
