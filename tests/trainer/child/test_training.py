@@ -184,6 +184,33 @@ def test_an_error_in_the_program_shows_its_own_lines_first(world: World) -> None
     assert "the program failed while training" in failure.message
 
 
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        pytest.param(
+            "NamesAMissingFile", "NotFoundError: .*missing.tfrecord; No such file", id="file"
+        ),
+        pytest.param(
+            "LabelOutOfRange", "a label value of 3 which is outside the valid", id="label"
+        ),
+        pytest.param("HasNoExamples", "OutOfRangeError: End of sequence", id="empty"),
+    ],
+)
+def test_a_workers_error_is_the_programs_and_not_a_lost_peer(
+    world: World, name: str, words: str
+) -> None:
+    chief = world.chief(
+        run_id=name.lower(),
+        module=f"tests.trainer.child.programs.broken:{name}",
+        path=str(Path(__file__).parents[3]),
+    )
+    chief.wait_for(Ready)
+    chief.go()
+    assert chief.exit_code() == exit_codes.CONFIG, chief.tail()
+    (failure,) = chief.of(Failure)
+    assert re.search(words, failure.message), failure.message
+
+
 def first_loss(child: Child) -> float:
     return next(one.loss for one in child.of(Progress) if one.loss is not None)
 

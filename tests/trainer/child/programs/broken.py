@@ -57,3 +57,23 @@ class AsksForAFlag(Small):
         return tf_keras.Sequential(
             [tf_keras.layers.Input((4,)), tf_keras.layers.Dense(ctx.flags.unit)]
         )
+
+
+class NamesAMissingFile(Small):
+    def dataset(self, ctx: Context, input_context: Any) -> Any:
+        records = tf.data.TFRecordDataset(str(ctx.data_dir / "missing.tfrecord"))
+        return records.map(lambda record: (tf.zeros([4]), tf.zeros([1])))
+
+
+class HasNoExamples(Small):
+    def dataset(self, ctx: Context, input_context: Any) -> Any:
+        return super().dataset(ctx, input_context).take(0)
+
+
+class LabelOutOfRange(Small):
+    def build_model(self, ctx: Context) -> Any:
+        return tf_keras.Sequential([tf_keras.layers.Input((4,)), tf_keras.layers.Dense(3)])
+
+    def dataset(self, ctx: Context, input_context: Any) -> Any:
+        numbers = super().dataset(ctx, input_context)
+        return numbers.enumerate().map(lambda index, pair: (pair[0], index % 4))

@@ -15,15 +15,27 @@ from tf_cluster_trainer.config import ConfigError
 
 # Words of TensorFlow's runtime when a task went away, or came back without what it held.
 _LOST = re.compile(
-    r"GRPC error information from remote target"
-    r"|/job:(ps|worker|chief)/replica:\d+/task:\d+ (is|was) "
+    r"/job:(ps|worker|chief)/replica:\d+/task:\d+ (is|was) "
     r"|unknown device"
     r"|different incarnation"
     r"|Unable to find (the relevant tensor remote_handle|a context_id)"
     r"|Resource .* does not exist|Container .* does not exist"
+    r"|neither a type of a primitive operation nor a name of a function"
     r"|failed to connect to all addresses|Socket closed|Connection reset|Connection refused",
     re.IGNORECASE,
 )
+# TensorFlow ends every error that crosses the wire with these words, a wrong label as well as a
+# lost task. They tell of a loss only where the error is of a kind that a program seldom makes.
+_CARRIED = "GRPC error information from remote target"
+_OF_THE_WIRE = (
+    tf.errors.InternalError,
+    tf.errors.UnknownError,
+    tf.errors.CancelledError,
+    tf.errors.DeadlineExceededError,
+    tf.errors.FailedPreconditionError,
+)
+_WHERE_MADE = re.compile(r'Detected at node|  File "|    ')
+_COUNTED = re.compile(r"^\d+ root error\(s\) found\.\s+\(0\) [A-Z_]+:\s*")
 _MADE_EARLY = "Client for target /job:localhost"
 _TARGET = re.compile(r"remote target /job:(\w+)/(?:replica:\d+/)?task:(\d+)")
 _TASK = re.compile(r"/job:(\w+)/(?:replica:\d+/)?task:(\d+)")
@@ -40,6 +52,7 @@ class Explained:
 
 def explain(error: BaseException) -> Explained:
     """What ended the chief's child."""
+    error = _original(error)
     if isinstance(error, NotOwnerError):
         return Explained(exit_codes.NOT_OWNER, str(error))
     if isinstance(error, PeerLostError):
@@ -59,12 +72,12 @@ def explain(error: BaseException) -> Explained:
         return Explained(
             exit_codes.PEER_LOST,
             f"{_who(str(error))} is lost ({type(error).__name__})",
-            _one_line(str(error)),
+            _one_line(_without_frames(str(error))),
         )
     if isinstance(error, tf.errors.OpError) or _frames_of_user(error):
         return Explained(
             exit_codes.CONFIG,
-            f"the program failed while training: {type(error).__name__}: {_one_line(str(error))}",
+            f"the program failed while training: {type(error).__name__}: {_reason(error)}",
             users_traceback(error),
         )
     return Explained(
@@ -76,10 +89,18 @@ def explain(error: BaseException) -> Explained:
 
 def is_peer_lost(error: BaseException) -> bool:
     """Whether a ps or worker went away, or was replaced by one that knows nothing."""
-    original = getattr(error, "original_exception", error)
+    original = _original(error)
     if isinstance(original, tf.errors.UnavailableError | tf.errors.AbortedError):
         return True
+    if isinstance(original, _OF_THE_WIRE) and _CARRIED in str(original):
+        return True
     return isinstance(original, tf.errors.OpError) and bool(_LOST.search(str(original)))
+
+
+def _original(error: BaseException) -> BaseException:
+    """What the coordinator wrapped, when making a worker's data failed."""
+    original = getattr(error, "original_exception", None)
+    return original if isinstance(original, BaseException) else error
 
 
 def _who(text: str) -> str:
@@ -108,6 +129,23 @@ def _frames_of_user(error: BaseException) -> list[traceback.FrameSummary]:
         if (not frame.filename.startswith(ours) or "/examples/" in frame.filename)
         and not any(part in frame.filename for part in libraries)
     ]
+
+
+def _reason(error: BaseException) -> str:
+    """What was wrong in one line: of all that TensorFlow says, the first error's own words."""
+    text = _without_frames(str(error))
+    own = (
+        text.partition(f"Additional {_CARRIED}")[0] if isinstance(error, tf.errors.OpError) else ""
+    )
+    return _one_line(_COUNTED.sub("", own) or text)
+
+
+def _without_frames(text: str) -> str:
+    """Without the pages on where the graph's nodes were made, which precede the error itself."""
+    if not text.startswith("Graph execution error"):
+        return text
+    kept = [line for line in text.splitlines()[1:] if not _WHERE_MADE.match(line)]
+    return "\n".join(kept).strip() or text
 
 
 def _one_line(text: str, limit: int = 400) -> str:

@@ -1,0 +1,70 @@
+"""Whose fault an error is, by TensorFlow's kinds and words."""
+
+from __future__ import annotations
+
+import pytest
+import tensorflow as tf
+from tensorflow.python.distribute.coordinator.cluster_coordinator import ClosureInputError
+from tf_cluster_trainer import exit_codes
+from tf_cluster_trainer.child.errors import HookError
+from tf_cluster_trainer.child.failures import explain, is_peer_lost
+
+CARRIED = (
+    "\nAdditional GRPC error information from remote target /job:worker/replica:0/task:0 "
+    "while calling /tensorflow.eager.EagerService/Enqueue:\n:UNKNOWN:Error received from peer"
+)
+
+
+def error(kind: type[tf.errors.OpError], text: str) -> tf.errors.OpError:
+    return kind(None, None, text)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        tf.errors.NotFoundError,
+        tf.errors.InvalidArgumentError,
+        tf.errors.OutOfRangeError,
+        tf.errors.DataLossError,
+    ],
+)
+def test_a_programs_error_that_crossed_the_wire_is_still_the_programs(
+    kind: type[tf.errors.OpError],
+) -> None:
+    explained = explain(ClosureInputError(error(kind, "what was wrong" + CARRIED)))
+    assert explained.code == exit_codes.CONFIG
+    assert explained.message.endswith(f"{kind.__name__}: what was wrong")
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        tf.errors.UnavailableError,
+        tf.errors.AbortedError,
+        tf.errors.InternalError,
+        tf.errors.UnknownError,
+        tf.errors.CancelledError,
+        tf.errors.DeadlineExceededError,
+        tf.errors.FailedPreconditionError,
+    ],
+)
+def test_an_error_of_the_wire_is_a_lost_peer(kind: type[tf.errors.OpError]) -> None:
+    assert is_peer_lost(error(kind, "" + CARRIED))
+    assert is_peer_lost(ClosureInputError(error(kind, "" + CARRIED)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Unable to find a context_id matching the specified one",
+        "Resource localhost/dense/kernel/N10tensorflow3VarE does not exist",
+    ],
+)
+def test_a_task_that_came_back_empty_is_a_lost_peer(text: str) -> None:
+    assert is_peer_lost(error(tf.errors.InvalidArgumentError, text + CARRIED))
+
+
+def test_a_hook_that_failed_on_the_way_to_a_worker_is_named() -> None:
+    explained = explain(ClosureInputError(HookError("dataset", ValueError("no such column"))))
+    assert explained.code == exit_codes.CONFIG
+    assert "failed in dataset: ValueError: no such column" in explained.message
