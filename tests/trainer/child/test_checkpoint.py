@@ -49,11 +49,23 @@ def test_only_the_newest_stay_and_halves_are_removed(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["ckpt-10", "ckpt-100"]
 
 
-def test_a_step_can_be_saved_again(tmp_path: Path) -> None:
-    write(tmp_path, 7)
-    write(tmp_path, 7)
-    checkpoint_write.prune(tmp_path, keep=3)
+def test_a_step_that_is_saved_again_never_moves_the_whole_one_away(tmp_path: Path) -> None:
+    first = write(tmp_path, 7).stat().st_ino
+    assert write(tmp_path, 7).stat().st_ino == first
     assert [path.name for path in tmp_path.iterdir()] == ["ckpt-7"]
+
+
+def test_a_step_that_is_damaged_twice_does_not_stay_the_newest(tmp_path: Path) -> None:
+    write(tmp_path, 5)
+    for _ in range(2):
+        (write(tmp_path, 7) / "variables.index").unlink()
+        found = checkpoint_read.newest(tmp_path, lambda words: None)
+        assert found is not None and found.meta.step == 5
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "ckpt-5",
+        "ckpt-7.unreadable",
+        "ckpt-7.unreadable-2",
+    ]
 
 
 @pytest.mark.parametrize("name", ["variables.index", "meta.json"])

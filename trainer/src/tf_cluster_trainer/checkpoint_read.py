@@ -79,10 +79,12 @@ def _read(path: Path) -> Checkpoint:
 
 
 def _set_aside(path: Path, say: Callable[[str], None]) -> None:
-    aside = path.with_name(path.name + UNREADABLE)
-    if not aside.exists():
-        path.rename(aside)
-        say(f"{path.name} is kept as {aside.name}; the one before is used")
+    aside, number = path.with_name(path.name + UNREADABLE), 1
+    while aside.exists():  # the same step was damaged before
+        number += 1
+        aside = path.with_name(f"{path.name}{UNREADABLE}-{number}")
+    path.rename(aside)
+    say(f"{path.name} is kept as {aside.name}; the one before is used")
 
 
 def _text(spec: TensorSpec) -> str:

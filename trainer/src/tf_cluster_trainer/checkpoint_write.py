@@ -34,8 +34,10 @@ def write(saved: Checkpoint, checkpoints: Path, *, check_owner: Callable[[], Non
         for path in (*temporary.iterdir(), temporary):
             _flush(path)
         check_owner()
-        if final.exists():
-            final.rename(final.with_name(f"{final.name}{_TEMPORARY}{uuid.uuid4().hex[:8]}"))
+        if (final / checkpoint.META).exists():
+            # Never move a whole one away for another of the same step: it may be the only one.
+            shutil.rmtree(temporary, ignore_errors=True)
+            return final
         temporary.rename(final)
         _flush(checkpoints)
     except BaseException:

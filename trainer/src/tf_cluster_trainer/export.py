@@ -56,7 +56,11 @@ def export(model: Any, features: Any, directory: Path, *, check_owner: Callable[
         shutil.rmtree(left, ignore_errors=True)
     temporary = directory / f"{_TEMPORARY}{uuid.uuid4().hex[:8]}"
     served = Served(model, features)
-    tf.saved_model.save(served, str(temporary), signatures={SIGNATURE: served.predict})
+    try:
+        tf.saved_model.save(served, str(temporary), signatures={SIGNATURE: served.predict})
+    except tf.errors.OpError as error:
+        # A full disk is no error of the program's: the next start makes up for the export.
+        raise OSError(f"{temporary}: {error.message}") from error
     final = directory / str(1 + max(_versions(directory), default=0))
     check_owner()
     temporary.rename(final)

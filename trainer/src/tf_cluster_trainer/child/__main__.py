@@ -5,6 +5,11 @@ from __future__ import annotations
 import os
 import sys
 
+# `python -m` puts the caller's directory first: a queue.py there would be imported for Python's
+# own, and a program found there would not be found in a pod. PYTHONSAFEPATH is 3.11's.
+if sys.path and sys.path[0] in ("", os.getcwd()):  # noqa: PTH109  (pathlib is not imported yet)
+    del sys.path[0]
+
 from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.child.stop import Stop
 

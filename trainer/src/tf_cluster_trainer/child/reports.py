@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import tensorflow as tf
+
+from tf_cluster_trainer.child.say import say
 from tf_cluster_trainer.protocol import Channel, Progress
 from tf_cluster_trainer.strategies.tally import Tally
 from tf_cluster_trainer.summaries import EventFile
@@ -22,11 +26,14 @@ class Reports:
         channel: Channel,
         clock: Callable[[], float],
     ) -> None:
-        self._events = EventFile(events, step=first.step + 1)
         self._batch_size = batch_size
         self._channel = channel
         self._clock = clock
         self._last = first
+        self._said = False
+        self._events: EventFile | None = None
+        with self._tolerating():
+            self._events = EventFile(events, step=first.step + 1)
         self._time = clock()
         channel.send(Progress(first.step, None, None, first.workers))
 
@@ -46,9 +53,23 @@ class Reports:
                 values["examples_per_second"] = rate * self._batch_size
             for name, made in tally.workers.items():
                 values[f"workers/{name}_steps"] = made
-            self._events.scalars(tally.step, values)
+            with self._tolerating():
+                if self._events:
+                    self._events.scalars(tally.step, values)
         self._last, self._time = tally, now
 
     def close(self) -> None:
         """The last report was made."""
-        self._events.close()
+        with self._tolerating():
+            if self._events:
+                self._events.close()
+
+    @contextlib.contextmanager
+    def _tolerating(self) -> Iterator[None]:
+        """A full or failing volume costs points in TensorBoard, not the training."""
+        try:
+            yield
+        except (OSError, tf.errors.OpError) as error:
+            if not self._said:
+                self._said = True
+                say(f"TensorBoard's events can't be written, training goes on: {error}")

@@ -53,6 +53,8 @@ class Saves:
             raise self._not_owner
         if self._writing and self._writing.is_alive():
             return  # the disk is slower than the cadence
+        if tally.step == self._saved_step:
+            return  # no step was made: what is there is as good
         copied = self._checkpoint(tally, self._copy())
         self._writing = threading.Thread(
             target=self._write_or_say, args=(copied,), name="save", daemon=True
@@ -95,4 +97,6 @@ class Saves:
         checkpoint_write.write(copied, self._directory, check_owner=self._check_owner)
         self._saved_step = copied.meta.step
         self._channel.send(Saved(copied.meta.step))
+        # Flushing may have taken long enough for another attempt to take over.
+        self._check_owner()
         checkpoint_write.prune(self._directory, self._keep)
