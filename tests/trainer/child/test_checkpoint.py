@@ -55,6 +55,19 @@ def test_a_step_that_is_saved_again_never_moves_the_whole_one_away(tmp_path: Pat
     assert [path.name for path in tmp_path.iterdir()] == ["ckpt-7"]
 
 
+@pytest.mark.parametrize("text", ["{", "[]", None])
+def test_a_step_that_was_saved_badly_is_saved_again(tmp_path: Path, text: str | None) -> None:
+    meta = write(tmp_path, 7) / "meta.json"
+    if text is None:
+        meta.unlink()
+    else:
+        meta.write_text(text)
+    write(tmp_path, 7)
+    checkpoint_write.prune(tmp_path, keep=3)
+    assert [path.name for path in tmp_path.iterdir()] == ["ckpt-7"]
+    assert checkpoint_read.newest(tmp_path, print) is not None
+
+
 def test_a_step_that_is_damaged_twice_does_not_stay_the_newest(tmp_path: Path) -> None:
     write(tmp_path, 5)
     for _ in range(2):

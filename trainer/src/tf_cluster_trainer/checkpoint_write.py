@@ -34,10 +34,12 @@ def write(saved: Checkpoint, checkpoints: Path, *, check_owner: Callable[[], Non
         for path in (*temporary.iterdir(), temporary):
             _flush(path)
         check_owner()
-        if (final / checkpoint.META).exists():
+        if _has_meta(final):
             # Never move a whole one away for another of the same step: it may be the only one.
             shutil.rmtree(temporary, ignore_errors=True)
             return final
+        if final.exists():
+            final.rename(final.with_name(f"{final.name}{_TEMPORARY}{uuid.uuid4().hex[:8]}"))
         temporary.rename(final)
         _flush(checkpoints)
     except BaseException:
@@ -52,6 +54,14 @@ def prune(checkpoints: Path, keep: int) -> None:
         shutil.rmtree(path, ignore_errors=True)
     for _, path in checkpoint.whole(checkpoints)[keep:]:
         shutil.rmtree(path, ignore_errors=True)
+
+
+def _has_meta(path: Path) -> bool:
+    try:
+        checkpoint.from_json((path / checkpoint.META).read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError, AttributeError):
+        return False
+    return True
 
 
 def _bundle(saved: Checkpoint, directory: Path) -> None:

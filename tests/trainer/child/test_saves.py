@@ -1,0 +1,66 @@
+"""When a checkpoint is written, and by whom old ones are removed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tf_cluster_trainer.child.errors import NotOwnerError
+from tf_cluster_trainer.child.saves import Saves
+from tf_cluster_trainer.protocol import Message, Saved
+from tf_cluster_trainer.strategies.tally import Tally
+
+
+class Heard:
+    """A channel's one end."""
+
+    def __init__(self) -> None:
+        self.messages: list[Message] = []
+
+    def send(self, message: Message) -> None:
+        self.messages.append(message)
+
+
+def saves(
+    directory: Path, channel: Any, check_owner: Callable[[], None] = lambda: None, keep: int = 3
+) -> Saves:
+    return Saves(
+        directory=directory,
+        keep=keep,
+        optimizer="SGD",
+        batch_size=8,
+        copy=lambda: {"model/w": np.zeros(2, np.float32)},
+        check_owner=check_owner,
+        channel=channel,
+        saved_step=None,
+    )
+
+
+def at(step: int) -> Tally:
+    return Tally({"0": step}, step, 0.0, {})
+
+
+def test_a_step_is_saved_once(tmp_path: Path) -> None:
+    channel = Heard()
+    some = saves(tmp_path, channel)
+    some.last(at(5))
+    kept = (tmp_path / "ckpt-5").stat().st_ino
+    some.begin(at(5))
+    some.last(at(5))
+    assert [one for one in channel.messages if isinstance(one, Saved)] == [Saved(5)]
+    assert (tmp_path / "ckpt-5").stat().st_ino == kept
+
+
+def test_an_attempt_that_lost_the_run_in_a_slow_flush_removes_nothing(tmp_path: Path) -> None:
+    saves(tmp_path, Heard()).last(at(5))
+
+    def lost_once_it_is_there() -> None:
+        if (tmp_path / "ckpt-7").exists():
+            raise NotOwnerError("lost")
+
+    with pytest.raises(NotOwnerError):
+        saves(tmp_path, Heard(), lost_once_it_is_there, keep=1).last(at(7))
+    assert (tmp_path / "ckpt-5").is_dir()
