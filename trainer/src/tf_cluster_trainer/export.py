@@ -60,6 +60,7 @@ def export(model: Any, features: Any, directory: Path, *, check_owner: Callable[
         tf.saved_model.save(served, str(temporary), signatures={SIGNATURE: served.predict})
     except tf.errors.OpError as error:
         # A full disk is no error of the program's: the next start makes up for the export.
+        shutil.rmtree(temporary, ignore_errors=True)
         raise OSError(f"{temporary}: {error.message}") from error
     final = directory / str(1 + max(_versions(directory), default=0))
     check_owner()

@@ -23,6 +23,7 @@ class EventFile:
     """One file of one start of a run, in `directory`.
 
     Points of an earlier start at or after `step` are dropped by TensorBoard: they are made again.
+    Everything here raises OSError or tf.errors.OpError when the disk does not take it.
     """
 
     def __init__(
@@ -31,14 +32,19 @@ class EventFile:
         self._clock = clock
         directory.mkdir(parents=True, exist_ok=True)
         name = f"events.out.tfevents.{int(clock())}.{socket.gethostname()}.{os.getpid()}"
-        self._records = tf.io.TFRecordWriter(str(directory / name))
-        self._write(tf.compat.v1.Event(file_version="brain.Event:2"))
-        self._write(
-            tf.compat.v1.Event(
-                step=step,
-                session_log=tf.compat.v1.SessionLog(status=tf.compat.v1.SessionLog.START),
+        path = directory / name
+        try:
+            self._records = tf.io.TFRecordWriter(str(path))
+            self._write(tf.compat.v1.Event(file_version="brain.Event:2"))
+            self._write(
+                tf.compat.v1.Event(
+                    step=step,
+                    session_log=tf.compat.v1.SessionLog(status=tf.compat.v1.SessionLog.START),
+                )
             )
-        )
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
 
     def scalars(self, step: int, values: Mapping[str, float]) -> None:
         """One point for each name, on disk when it returns."""

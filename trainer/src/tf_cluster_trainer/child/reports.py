@@ -32,6 +32,7 @@ class Reports:
         self._last = first
         self._said = False
         self._events: EventFile | None = None
+        self._directory = events
         with self._tolerating():
             self._events = EventFile(events, step=first.step + 1)
         self._time = clock()
@@ -54,8 +55,9 @@ class Reports:
             for name, made in tally.workers.items():
                 values[f"workers/{name}_steps"] = made
             with self._tolerating():
-                if self._events:
-                    self._events.scalars(tally.step, values)
+                if self._events is None:
+                    self._events = EventFile(self._directory, step=tally.step)
+                self._events.scalars(tally.step, values)
         self._last, self._time = tally, now
 
     def close(self) -> None:
@@ -66,10 +68,14 @@ class Reports:
 
     @contextlib.contextmanager
     def _tolerating(self) -> Iterator[None]:
-        """A full or failing volume costs points in TensorBoard, not the training."""
+        """A full or failing volume costs points in TensorBoard, not the training.
+
+        The next report tries a new file: TensorBoard reads none beyond a half-written point.
+        """
         try:
             yield
         except (OSError, tf.errors.OpError) as error:
+            self._events = None
             if not self._said:
                 self._said = True
                 say(f"TensorBoard's events can't be written, training goes on: {error}")
