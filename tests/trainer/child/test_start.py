@@ -121,6 +121,22 @@ def test_fail_fast_false_is_refused(lonely: World) -> None:
     assert "GRPC_FAIL_FAST" in ps.of(Failure)[0].message
 
 
+def test_the_callers_directory_is_not_imported_from(lonely: World, tmp_path: Path) -> None:
+    here = tmp_path / "here"
+    (here / "tensorflow").mkdir(parents=True)
+    for name in ("queue.py", "tensorflow/__init__.py"):
+        (here / name).write_text("raise RuntimeError('not to be imported')\n")
+    (here / "only_here.py").write_text("raise RuntimeError('not to be imported')\n")
+    world = replace(lonely, where=here)
+    good = world.chief()
+    missing = world.chief(module="only_here:Program")
+    good.wait_for(Ready)
+    assert missing.exit_code() == exit_codes.CONFIG
+    assert "no module named only_here" in missing.of(Failure)[0].message
+    for child in (good, missing):
+        child.end()
+
+
 def test_an_attempt_that_does_not_own_the_run_touches_nothing(lonely: World) -> None:
     child = lonely.start("chief")
     child.wait_for(Ready)

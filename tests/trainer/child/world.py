@@ -36,7 +36,9 @@ def free_port() -> int:
 class Child:
     """A child process and all it has said."""
 
-    def __init__(self, environment: Mapping[str, str], log: Path) -> None:
+    def __init__(
+        self, environment: Mapping[str, str], log: Path, where: Path | None = None
+    ) -> None:
         to_child, our_writer = os.pipe()
         our_reader, from_child = os.pipe()
         self.log = log
@@ -48,6 +50,7 @@ class Child:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
+                cwd=where,
             )
         os.close(to_child)
         os.close(from_child)
@@ -151,6 +154,7 @@ class World:
     workers: int
     ps: int
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    where: Path | None = None  # the children's working directory, when not ours
 
     def __post_init__(self) -> None:
         self._count = itertools.count()
@@ -207,6 +211,7 @@ class World:
                 "TF_CLUSTER_EPOCH": "pod-1/1",
             },
             self.directory / f"{number}-{kind}-{index}.log",
+            self.where,
         )
         self.children.append(child)
         return child
