@@ -18,7 +18,10 @@ from .status_server import PortTakenError
 from .tied import tie
 from .timing import Timing
 
-CHILD_COMMAND = (sys.executable, "-m", "tf_cluster_trainer.child")
+# -P keeps the caller's directory off the import path from the first import on; before Python 3.11
+# the child does it itself, after the few imports of its package.
+SAFE_PATH = ("-P",) if sys.version_info >= (3, 11) else ()
+CHILD_COMMAND = (sys.executable, *SAFE_PATH, "-m", "tf_cluster_trainer.child")
 REAL_TIMING = Timing()
 BUILT = ("parameter-server", "in-graph", "async")
 DIE_WITH_PARENT = "TF_CLUSTER_DIE_WITH_PARENT"
