@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import statistics
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -56,4 +57,5 @@ def compare(first: Callable[[], float], second: Callable[[], float], pairs: int)
         else:
             left.append(first())
             right.append(second())
+        print(f"  pair {number + 1}: {left[-1]:.2f} s, {right[-1]:.2f} s", file=sys.stderr)
     return Comparison(tuple(left), tuple(right))

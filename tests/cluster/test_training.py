@@ -121,7 +121,7 @@ def test_the_parameter_servers_are_gone_thirty_seconds_later(story: Story) -> No
     story.release.await_job("cleanup", "Complete", 30)
     cleaned = story.release.one("job", "cleanup")["status"]["completionTime"]
     waited = _seconds(cleaned) - _seconds(finished)
-    assert 29 <= waited <= 75, f"cleanup ended {waited} s after the chief"
+    assert 29 <= waited <= 110, f"cleanup ended {waited} s after the chief"
     assert story.release.one("deployment", "ps")["spec"]["replicas"] == 0
 
 

@@ -114,8 +114,8 @@ def _cluster(full: bool, environment: Mapping[str, str]) -> Outcome:
             "cluster",
             "tests/cluster",
             "tests/chart",
-            # Three files at once: their releases wait for pods more than they compute.
-            "--numprocesses=3",
+            # Two files at once: their releases wait for pods more than they compute.
+            "--numprocesses=2",
             "--dist=loadfile",
             f"--kubeconfig={kubeconfig}",
             full=full,
