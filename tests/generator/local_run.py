@@ -32,7 +32,7 @@ def has_ended(pid: int) -> bool:
     return stat.rpartition(")")[2].split()[0] == "Z"
 
 
-def eventually(what: str, true: Callable[[], bool], timeout: float = 15) -> None:
+def eventually(what: str, true: Callable[[], bool], timeout: float = 60) -> None:
     """Wait for a condition."""
     deadline = time.monotonic() + timeout
     while not true():
