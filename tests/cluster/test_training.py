@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -174,6 +175,4 @@ def test_installing_again_on_the_kept_claims_trains_no_step(story: Story) -> Non
 
 
 def _seconds(timestamp: Any) -> float:
-    from datetime import datetime
-
     return datetime.fromisoformat(str(timestamp).replace("Z", "+00:00")).timestamp()

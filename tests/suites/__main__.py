@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
+from tests.cluster.machine_tools import tool_path
 from tests.suites import cluster, lint
 from tests.suites.suite import BUILD, ROOT, Counts, Outcome, pytest_suite, run
 
@@ -81,20 +82,13 @@ def _outcome(name: str, full: bool, environment: Mapping[str, str]) -> Outcome:
         return _cluster(full, environment)
     if name == "lint":
         try:
-            return run(lint.suite(_helm()), environment)
+            return run(lint.suite(tool_path("helm")), environment)
         except subprocess.CalledProcessError as error:
             print(f"--- {error}", flush=True)
             return Outcome(name, False, 0.0, Counts(failed=1), "helm can't be built here")
     # Cases that need the cluster live beside what they test; the cluster suite runs them.
     folders = ("tests/cluster/machine", "tests/bench") if name == "machine" else (f"tests/{name}",)
     return run(pytest_suite(name, *folders, full=full), environment)
-
-
-def _helm() -> str:
-    """Path of the pinned helm, built once into the user's cache. Raises CalledProcessError."""
-    return subprocess.run(
-        (*cluster.MACHINE, "tools", "helm"), cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True
-    ).stdout.strip()
 
 
 def _cluster(full: bool, environment: Mapping[str, str]) -> Outcome:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import shutil
@@ -79,7 +80,7 @@ def version(kubeconfig: str) -> str:
         text=True,
         check=False,
     )
-    marker = '"serverVersion"'
-    tail = answer.stdout.partition(marker)[2]
-    found = tail.partition('"gitVersion": "')[2].partition('"')[0]
-    return f"Kubernetes {found}" if found else f"Kubernetes of unknown version: {answer.stderr}"
+    try:
+        return f"Kubernetes {json.loads(answer.stdout)['serverVersion']['gitVersion']}"
+    except (ValueError, KeyError):
+        return f"Kubernetes of unknown version: {answer.stderr}"
