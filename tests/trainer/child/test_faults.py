@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,10 +16,23 @@ from tests.trainer.child.world import Child, World
 
 
 @pytest.fixture(scope="module")
-def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[World, dict[str, Child]]]:
-    """Two workers and one ps; a test that ends one puts another in its place."""
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[World, dict[str, Child]]]:
+    """Two workers and one ps, started once."""
     with World(tmp_path_factory.mktemp("faults"), workers=2, ps=1) as world:
         yield world, world.serve()
+
+
+@pytest.fixture
+def servers(shared: tuple[World, dict[str, Child]]) -> tuple[World, dict[str, Child]]:
+    """All of them alive and no chief at work, whatever became of the test before."""
+    world, tasks = shared
+    for child in world.children:
+        if child not in tasks.values():
+            child.end()
+    for name, child in tasks.items():
+        if child.process.poll() is not None:
+            replace(world, tasks, name)
+    return world, tasks
 
 
 def running(world: World, run_id: str, *, beyond: int = 0) -> Child:
@@ -67,6 +81,27 @@ def test_with_all_workers_gone_nothing_moves_until_one_is_back(
     assert chief.of(Progress)[-1].step == stands.step
 
     replace(world, tasks, "worker-0")
+    chief.wait_for(Progress, lambda progress: progress.step > stands.step + 100)
+    replace(world, tasks, "worker-1")
+    chief.wait_for(Progress, lambda p: p.workers["1"] > stands.workers["1"])
+    chief.end()
+
+
+def test_what_only_listens_is_not_taken_for_a_worker(
+    servers: tuple[World, dict[str, Child]],
+) -> None:
+    """As a killed process does, for as long as its memory is being given back."""
+    world, tasks = servers
+    chief = running(world, "deaf")
+    for name in ("worker-1", "worker-0"):
+        tasks[name].signal(signal.SIGKILL)
+        tasks[name].exit_code()
+    host, _, port = world.addresses["worker"][1].rpartition(":")
+    with socket.create_server((host, int(port))):
+        stands = chief.wait_for(Progress, lambda p: p.step > 0 and p.steps_per_second == 0)
+        replace(world, tasks, "worker-0")
+        chief.wait_until_it_says("worker-0 is back")
+        assert "worker-1 is back" not in chief.text()
     chief.wait_for(Progress, lambda progress: progress.step > stands.step + 100)
     replace(world, tasks, "worker-1")
     chief.wait_for(Progress, lambda p: p.workers["1"] > stands.workers["1"])

@@ -72,7 +72,7 @@ class HasNoExamples(Small):
 
 class LabelOutOfRange(Small):
     def build_model(self, ctx: Context) -> Any:
-        return tf_keras.Sequential([tf_keras.layers.Input((4,)), tf_keras.layers.Dense(3)])
+        return tf.keras.Sequential([tf.keras.layers.Input((4,)), tf.keras.layers.Dense(3)])
 
     def dataset(self, ctx: Context, input_context: Any) -> Any:
         numbers = super().dataset(ctx, input_context)

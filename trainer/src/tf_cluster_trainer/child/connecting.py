@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 from tf_cluster_trainer.child.errors import PeerLostError
 from tf_cluster_trainer.config import Cluster
-from tf_cluster_trainer.strategies.worker_recovery import listens
+from tf_cluster_trainer.strategies.answering import listens
 
 LOOKS = 3
 LOOK_SECONDS = 1.0

@@ -81,7 +81,7 @@ class InGraphAsync:
         self._before = dict(steps_made)
         self._strategy = strategy
         self._coordinator = tf.distribute.coordinator.ClusterCoordinator(strategy)
-        worker_recovery.install(self._coordinator, say)
+        self._recovery = worker_recovery.install(self._coordinator, say)
         with strategy.scope():
             self.model = build_model(program, ctx, rehearsal.features)
             self.optimizer = optimizers.make(ctx.settings.optimizer)
@@ -109,12 +109,13 @@ class InGraphAsync:
         self._coordinator.schedule(self._steps, args=(self._batches, self._calls[steps]))
 
     def outstanding(self) -> int:
-        """Calls that are queued or under way; raises a call's error.
+        """Calls that are queued or under way; raises a call's error, or PeerLostError.
 
         The coordinator's public `done` says only whether there are none.
         """
         if self._coordinator.done():
             return 0
+        self._recovery.check()
         queue = self._coordinator._cluster.closure_queue
         return int(queue._queue.qsize() + queue.inflight_closure_count)
 

@@ -2,24 +2,28 @@
 
 TensorFlow's coordinator reconnects the whole cluster at once and waits in that for every worker
 that is away: when two are lost and one returns, that one stays idle until the other is back too.
-Here only the workers that listen are in the cluster that is reconnected.
+Here only the workers that answer are in the cluster that is reconnected.
 """
 
 from __future__ import annotations
 
-import socket
 import threading
+import time
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from typing import Any
 
 from tensorflow.python.distribute.coordinator import cluster_coordinator
 
+from tf_cluster_trainer.child.errors import PeerLostError
+from tf_cluster_trainer.strategies.answering import answers
+
 LOOK_SECONDS = 0.2
-CONNECT_SECONDS = 1.0
+# TensorFlow closes what it had at a worker that is away, which takes gRPC up to 20 s.
+STUCK_SECONDS = 45.0
 
 
-def install(coordinator: Any, say: Callable[[str], None]) -> None:
+def install(coordinator: Any, say: Callable[[str], None]) -> OneByOne:
     """Let the coordinator recover its workers this way. Call it before anything is scheduled.
 
     `say` is told in a sentence which worker is lost and which is back.
@@ -31,6 +35,7 @@ def install(coordinator: Any, say: Callable[[str], None]) -> None:
     cluster.failure_handler = recovery
     for worker in cluster.workers:
         worker.failure_handler = recovery
+    return recovery
 
 
 class OneByOne(cluster_coordinator.WorkerPreemptionHandler):  # type: ignore[misc]
@@ -46,20 +51,41 @@ class OneByOne(cluster_coordinator.WorkerPreemptionHandler):  # type: ignore[mis
         # when others are reconnected tries, fails and waits again; that is not worth a word.
         self._lost: set[int] = set()
         self._away: set[int] = set()
+        self._reconnecting_since: float | None = None
         self._noting = threading.Lock()
         super().__init__(server_def, cluster)
 
+    def check(self) -> None:
+        """Raises PeerLostError when a worker that is back can't be had without a new start.
+
+        TensorFlow reconnects without a deadline: a worker that dies in those milliseconds holds
+        up the others until it is back itself.
+        """
+        since = self._reconnecting_since
+        if since is None or time.monotonic() - since < STUCK_SECONDS:
+            return
+        with self._noting:
+            lost = sorted(self._lost)
+        serving = {index for index, address in self._workers() if answers(address)}
+        waiting = [index for index in lost if index in serving]
+        if waiting and len(serving) < len(list(self._workers())):
+            names = " and ".join(f"worker-{index}" for index in waiting)
+            raise PeerLostError(f"another worker went away while {names} was being reconnected")
+        self._reconnecting_since = time.monotonic()  # nobody is held up: look again later
+
     @property
     def _server_def(self) -> Any:
-        """The cluster with the workers that listen, as soon as a lost one is among them."""
+        """The cluster with the workers that answer, as soon as a lost one is among them."""
+        self._reconnecting_since = None
         while True:
-            there = {index for index, address in self._workers() if listens(address)}
+            there = {index for index, address in self._workers() if answers(address)}
             with self._noting:
                 back = self._lost & there
                 for index in sorted(back & self._away):
                     self._away.remove(index)
                     self._say(f"worker-{index} is back")
             if back:
+                self._reconnecting_since = time.monotonic()
                 return self._with_workers(there)
             threading.Event().wait(LOOK_SECONDS)
 
@@ -89,6 +115,7 @@ class OneByOne(cluster_coordinator.WorkerPreemptionHandler):  # type: ignore[mis
 
         def forget() -> None:
             # Called when the cluster was reconnected.
+            self._reconnecting_since = None
             with self._noting:
                 self._lost.discard(index)
             if on_recovery_fn:
@@ -112,13 +139,3 @@ class OneByOne(cluster_coordinator.WorkerPreemptionHandler):  # type: ignore[mis
                 for index in set(job.tasks) - set(there):
                     del job.tasks[index]
         return partial
-
-
-def listens(address: str) -> bool:
-    """Whether something accepts connections at host:port."""
-    host, _, port = address.rpartition(":")
-    try:
-        socket.create_connection((host, int(port)), timeout=CONNECT_SECONDS).close()
-    except OSError:
-        return False
-    return True

@@ -1,0 +1,37 @@
+"""Whether a TensorFlow server is there, asked in the two ways that differ when one is dying."""
+
+from __future__ import annotations
+
+import socket
+
+import grpc
+
+CONNECT_SECONDS = 1.0
+GET_STATUS = "/tensorflow.WorkerService/GetStatus"
+
+
+def listens(address: str) -> bool:
+    """Whether something accepts connections at host:port."""
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), timeout=CONNECT_SECONDS).close()
+    except OSError:
+        return False
+    return True
+
+
+def answers(address: str) -> bool:
+    """Whether the TensorFlow server at host:port answers.
+
+    The kernel accepts connections for a process that was killed until the last of its memory is
+    given back, and for one that is frozen. This asks what TensorFlow itself asks, without a
+    deadline, when it connects.
+    """
+    if not listens(address):  # far cheaper than a channel
+        return False
+    with grpc.insecure_channel(address, options=[("grpc.enable_http_proxy", 0)]) as channel:
+        try:
+            channel.unary_unary(GET_STATUS)(b"", timeout=CONNECT_SECONDS)
+        except grpc.RpcError:
+            return False
+    return True
