@@ -41,6 +41,9 @@ def run(environment: MutableMapping[str, str], stop: Stop) -> int:
 
 def _prepare(environment: MutableMapping[str, str]) -> None:
     environment.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    # tf.keras is then tf_keras, as programs need it, and Keras 3 with all that it imports (a
+    # second of every start) stays out.
+    environment.setdefault("TF_USE_LEGACY_KERAS", "1")
     if environment.setdefault("GRPC_FAIL_FAST", "use_caller") == "false":
         raise config.ConfigError(
             "GRPC_FAIL_FAST is false: the chief would wait for ever for a task that was killed; "
