@@ -30,8 +30,9 @@ def answers(address: str) -> bool:
     if not listens(address):  # far cheaper than a channel
         return False
     with grpc.insecure_channel(address, options=[("grpc.enable_http_proxy", 0)]) as channel:
+        get_status: grpc.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary(GET_STATUS)
         try:
-            channel.unary_unary(GET_STATUS)(b"", timeout=CONNECT_SECONDS)
+            get_status(b"", timeout=CONNECT_SECONDS)
         except grpc.RpcError:
             return False
     return True
