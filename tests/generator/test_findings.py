@@ -75,9 +75,10 @@ def test_a_five_line_file_is_enough() -> None:
             "between-graph and sync, and not built yet) [/strategy]",
         ),
         (
-            "update: sync",
-            "4:9: TFC302: parameter-server / in-graph / sync is valid but not built yet; only "
-            "parameter-server / in-graph / async is so far (leave out update) [/update]",
+            "replication: between-graph",
+            "4:14: TFC302: parameter-server / between-graph / async is valid but not built yet; so "
+            "far parameter-server / in-graph / async and parameter-server / in-graph / sync are "
+            "(leave out replication) [/replication]",
         ),
         (
             "data: {claim: here, size: 5Gi}",
@@ -315,7 +316,7 @@ def test_a_relative_program_path_is_for_local_runs_only() -> None:
 
 def test_everything_wrong_is_told_at_once_from_top_to_bottom() -> None:
     lines = found(
-        "nmae: digits\nworkers: many\nupdate: sync\ntrain:\n  stpes: 1\n"
+        "nmae: digits\nworkers: many\nreplication: between-graph\ntrain:\n  stpes: 1\n"
         "extraValues: {chef: {}}\nresources: {ps: {requests: {memory: 9Gi}}}\n"
     )
 

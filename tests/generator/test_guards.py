@@ -31,8 +31,12 @@ CASES = [
         "image: i\nextraValues: {program: {module: ''}}",
         "TFC310 /extraValues/program/module",
     ),
-    ("combination", "image: i\nupdate: sync", "TFC302 /update"),
-    ("combination", "image: i\nextraValues: {update: sync}", "TFC302 /extraValues/update"),
+    ("combination", "image: i\nreplication: between-graph", "TFC302 /replication"),
+    (
+        "combination",
+        "image: i\nextraValues: {replication: between-graph}",
+        "TFC302 /extraValues/replication",
+    ),
     ("combination", "image: i\nstrategy: all-reduce", "TFC303 /strategy"),
     (
         "combination",

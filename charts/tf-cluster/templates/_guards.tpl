@@ -69,21 +69,22 @@ of tf_cluster_trainer.Program that the image holds. To try the chart:
 
 {{- define "tf-cluster.guards.combination" -}}
 {{- $wanted := printf "strategy=%v replication=%v update=%v" .Values.strategy .Values.replication .Values.update -}}
-{{- $built := "strategy=parameter-server replication=in-graph update=async" -}}
-{{- $valid := list $built
-  "strategy=parameter-server replication=in-graph update=sync"
+{{- $built := list
+  "strategy=parameter-server replication=in-graph update=async"
+  "strategy=parameter-server replication=in-graph update=sync" -}}
+{{- $valid := concat $built (list
   "strategy=parameter-server replication=between-graph update=async"
   "strategy=parameter-server replication=between-graph update=sync"
-  "strategy=all-reduce replication=between-graph update=sync" -}}
+  "strategy=all-reduce replication=between-graph update=sync") -}}
 {{- if contains "<nil>" $wanted }}{{/* said by the first guard */}}
 {{- else if not (has $wanted $valid) }}
 {{ $wanted }} is no combination that TensorFlow has. These are:
 
     {{ join "\n    " $valid }}
-{{- else if ne $wanted $built }}
+{{- else if not (has $wanted $built) }}
 {{ $wanted }} is valid, not built yet. This version of the chart trains:
 
-    {{ $built }}
+    {{ join "\n    " $built }}
 {{- end }}
 {{- end -}}
 

@@ -25,7 +25,10 @@ _COMBINATIONS = {
     ("parameter-server", "between-graph", "sync"),
     ("all-reduce", "between-graph", "sync"),
 }
-_BUILT = ("parameter-server", "in-graph", "async")
+_BUILT = (
+    ("parameter-server", "in-graph", "async"),
+    ("parameter-server", "in-graph", "sync"),
+)
 _TAKES_NULL = {"resources", "podSecurityContext"}
 _METHOD = ("strategy", "replication", "update")
 
@@ -68,13 +71,16 @@ def cluster_rules(document: Document, values: Values) -> list[Finding]:
 
 def _method(document: Document, values: Values, effective: Mapping[str, Any]) -> Iterator[Finding]:
     chosen = tuple(effective.get(key) for key in _METHOD)
-    odd = [key for key, built in zip(_METHOD, _BUILT, strict=True) if effective.get(key) != built]
-    if not odd or None in chosen:  # null is told by another rule
+    if chosen in _BUILT or None in chosen:  # null is told by another rule
         return
+    odd = [
+        key for key, built in zip(_METHOD, _BUILT[0], strict=True) if effective.get(key) != built
+    ]
     places = [written(values, (key,)) for key in odd]
     said = " / ".join(map(str, chosen))
     if chosen in _COMBINATIONS:
-        message = f"{said} is valid but not built yet; only {' / '.join(_BUILT)} is so far"
+        built = " and ".join(" / ".join(one) for one in _BUILT)
+        message = f"{said} is valid but not built yet; so far {built} are"
         fix = f"leave out {either(map(dotted, places)).replace(' or ', ' and ')}"
         code = codes.NOT_BUILT_YET
     else:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 from tf_cluster_trainer import loop
 from tf_cluster_trainer.loop_cadence import Cadence
@@ -30,8 +32,11 @@ class Counter:
             self.lose_next = False
         return len(self.queue)
 
+    def still(self) -> AbstractContextManager[None]:
+        return contextlib.nullcontext()
+
     def tally(self) -> Tally:
-        return Tally({"0": self.made}, self.made, 0.0, {})
+        return Tally(self.made, self.made, {"0": self.made}, self.made, 0.0, {})
 
 
 def run(
@@ -48,7 +53,7 @@ def run(
         step=step,
         total=total,
         steps_per_call=10,
-        workers=2,
+        callees=2,
         report_seconds=1e9,
         save_seconds=1e9,
         save_steps=save_steps,

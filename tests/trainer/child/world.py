@@ -257,6 +257,7 @@ def training(
     keep: int = 3,
     report_seconds: float = 0.5,
     flags: Mapping[str, Any] | None = None,
+    update: str = "async",
 ) -> dict[str, Any]:
     """A training.json."""
     return {
@@ -265,7 +266,7 @@ def training(
         "program": {"module": module, **({"path": path} if path else {})},
         "strategy": "parameter-server",
         "replication": "in-graph",
-        "update": "async",
+        "update": update,
         "train": {
             "steps": steps,
             "batchSize": batch,

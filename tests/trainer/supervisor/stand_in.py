@@ -83,7 +83,14 @@ def train() -> int:
             save(step)
             return 42
         step += 1
-        tell("Progress", step=step, steps_per_second=50.0, loss=1.0 / step, workers={"0": step})
+        tell(
+            "Progress",
+            step=step,
+            examples=8 * step,
+            steps_per_second=50.0,
+            loss=1.0 / step,
+            workers={"0": step},
+        )
         time.sleep(0.02)
     save(total)
     tell("Result", step=total, metrics={"accuracy": 0.97}, export="/export/1")

@@ -30,7 +30,7 @@ from tf_cluster_trainer.supervisor.status_server import Board, Condition
 
 from .world import SCHEMAS
 
-DOCUMENT = Document(attempt="a1", start=1.0, total=2000, batch_size=64)
+DOCUMENT = Document(attempt="a1", start=1.0, total=2000, examples_per_step=64)
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,9 @@ def test_numbers_that_json_does_not_have_are_unknown() -> None:
 
 
 def test_metrics_have_the_documents_numbers_and_leave_out_unknown_ones() -> None:
-    document = replace(DOCUMENT, step=10, steps_per_second=2.0, workers={"0": 4, "1": 6})
+    document = replace(
+        DOCUMENT, step=10, examples=640, steps_per_second=2.0, workers={"0": 4, "1": 6}
+    )
     lines = text(document, serving=False).decode().splitlines()
     assert "tf_cluster_step 10.0" in lines
     assert "tf_cluster_examples 640.0" in lines

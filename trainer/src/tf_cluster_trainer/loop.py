@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -32,15 +33,21 @@ class Calls(Protocol):
     def tally(self) -> Tally:
         """What was done so far."""
 
+    def still(self) -> AbstractContextManager[None]:
+        """While in it the variables are as after a whole step, where a strategy has such."""
+
 
 @dataclass(frozen=True)
 class Plan:
-    """How far and in what pieces. `step` is where this start begins."""
+    """How far and in what pieces.
+
+    `step` is where this start begins; `callees` is how many calls can be under way at once.
+    """
 
     step: int
     total: int
     steps_per_call: int
-    workers: int
+    callees: int
     report_seconds: float
     save_seconds: float
     save_steps: int | None
@@ -62,7 +69,7 @@ def run(
     when they are due; the first report follows the first step.
     """
     scheduled = plan.step
-    window = FIRST_WINDOW * plan.workers
+    window = FIRST_WINDOW * plan.callees
     reporting = Cadence(seconds=plan.report_seconds, steps=1, step=plan.step, clock=clock)
     saving = Cadence(seconds=plan.save_seconds, steps=plan.save_steps, step=plan.step, clock=clock)
     first = True
@@ -73,8 +80,8 @@ def run(
             if step >= plan.total:
                 return True
             scheduled = step  # a restored ps may know of fewer steps than were sent
-        if waiting < plan.workers and scheduled > plan.step:
-            window = min(2 * window, LAST_WINDOW * plan.workers)
+        if waiting < plan.callees and scheduled > plan.step:
+            window = min(2 * window, LAST_WINDOW * plan.callees)
         while waiting < window and scheduled < plan.total:
             steps = min(plan.steps_per_call, plan.total - scheduled)
             calls.schedule(steps)
@@ -88,7 +95,8 @@ def run(
                 reporting = Cadence(seconds=plan.report_seconds, steps=None, step=step, clock=clock)
                 first = False
         if saving.due(step):
-            save(calls.tally())
+            with calls.still():
+                save(calls.tally())
             saving.reset(step)
         stop.wait(POLL_SECONDS)
     return False

@@ -44,11 +44,12 @@ class Phase:
 class Progress:
     """Chief's child: where training stands.
 
-    Rates are per second since the report before, None when unknown; `workers` is steps made by
-    each worker index since the run began.
+    Rates are per second since the report before, None when unknown; `examples` and `workers`, the
+    steps made by each worker index, are since the run began.
     """
 
     step: int
+    examples: int
     steps_per_second: float | None
     loss: float | None
     workers: Mapping[str, int]

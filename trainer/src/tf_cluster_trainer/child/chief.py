@@ -21,9 +21,13 @@ from tf_cluster_trainer.context import Context, Flags
 from tf_cluster_trainer.owner import owns
 from tf_cluster_trainer.program import Program
 from tf_cluster_trainer.protocol import Channel, Phase, Placement
-from tf_cluster_trainer.strategies import in_graph_async
-from tf_cluster_trainer.strategies.in_graph_async import CHIEF, NOT_FINITE, InGraphAsync
+from tf_cluster_trainer.strategies import parameter_servers
+from tf_cluster_trainer.strategies.gradients import NOT_FINITE
+from tf_cluster_trainer.strategies.in_graph_async import InGraphAsync
+from tf_cluster_trainer.strategies.in_graph_sync import InGraphSync
+from tf_cluster_trainer.strategies.parameter_servers import CHIEF, Making
 from tf_cluster_trainer.strategies.rehearsal import Rehearsal, rehearse
+from tf_cluster_trainer.strategies.tally import Origin
 
 
 @dataclass(frozen=True)
@@ -58,25 +62,29 @@ def train(told: Config, prepared: Prepared, channel: Channel, stop: Stop) -> int
     check_owner = _owner_check(told)
     check_owner()
     restored = restore.newest(settings.run_dir, rehearsal.variables)
-    start = restored.meta.step if restored else 0
+    origin = Origin()
+    if restored:
+        meta = restored.meta
+        origin = Origin(meta.step, meta.examples, meta.workers)
     connecting.check_peers(told.cluster)
     say(f"connecting to {told.cluster.size('worker')} workers and {told.cluster.size('ps')} ps")
     with connecting.killable():
-        strategy = in_graph_async.connect(told.cluster)
-    training = InGraphAsync(
+        strategy = parameter_servers.connect(told.cluster)
+    making = Making(
         strategy=strategy,
         program=prepared.program,
         ctx=prepared.ctx,
         rehearsal=rehearsal,
         workers=told.cluster.size("worker"),
-        steps_made=restored.meta.workers if restored else {},
+        origin=origin,
     )
+    training = InGraphSync(making) if settings.update == "sync" else InGraphAsync(making)
     model = checkpoint_variables.of_model(rehearsal.variables, training.model)
     slots = checkpoint_variables.of_optimizer(training.optimizer, model, training.model)
     if restored:
         restore.fill(restored, settings.optimizer.name, model, slots)
     channel.send(Placement(training.devices()))
-    sentence = f"training from step {start} to {settings.steps}"
+    sentence = f"training from step {origin.step} to {settings.steps}"
     say(sentence)
     channel.send(Phase("running", sentence))
 
@@ -84,24 +92,22 @@ def train(told: Config, prepared: Prepared, channel: Channel, stop: Stop) -> int
         directory=checkpoint.directory(settings.run_dir),
         keep=settings.checkpoint.keep,
         optimizer=settings.optimizer.name,
-        batch_size=settings.batch_size,
         copy=checkpoint_variables.Copy((*model, *slots), CHIEF),
         check_owner=check_owner,
         channel=channel,
-        saved_step=start if restored else None,
+        saved_step=origin.step if restored else None,
     )
     reports = Reports(
         events=settings.run_dir / "events",
-        batch_size=settings.batch_size,
         first=training.tally(),
         channel=channel,
         clock=time.monotonic,
     )
     plan = loop.Plan(
-        step=start,
+        step=origin.step,
         total=settings.steps,
         steps_per_call=settings.steps_per_call,
-        workers=told.cluster.size("worker"),
+        callees=1 if settings.update == "sync" else told.cluster.size("worker"),
         report_seconds=settings.report_seconds,
         save_seconds=settings.checkpoint.seconds,
         save_steps=settings.checkpoint.steps,
@@ -115,10 +121,11 @@ def train(told: Config, prepared: Prepared, channel: Channel, stop: Stop) -> int
         if NOT_FINITE in str(error):
             raise NotFiniteError(_not_finite(training)) from None
         raise
-    tally = training.tally()
-    reports.report(tally)
-    reports.close()
-    tensors = saves.last(tally)
+    with training.still():
+        tally = training.tally()
+        reports.report(tally)
+        reports.close()
+        tensors = saves.last(tally)
     if not finished:
         say(f"stopped at step {tally.step} of {settings.steps}; it is saved")
         return exit_codes.STOPPED
@@ -139,7 +146,7 @@ def _owner_check(told: Config) -> Callable[[], None]:
     return check
 
 
-def _not_finite(training: InGraphAsync) -> str:
+def _not_finite(training: InGraphAsync | InGraphSync) -> str:
     step = training.tally().step
     return (
         f"the loss became NaN or infinite about step {step}; no such update was applied after it. "

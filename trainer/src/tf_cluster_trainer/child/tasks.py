@@ -33,7 +33,7 @@ def run(environment: MutableMapping[str, str], stop: Stop) -> int:
         go.wait()
         return chief.train(told, prepared, channel, stop)
     except BaseException as error:
-        failure = failures.explain(error)
+        failure = failures.explain(error, told.cluster)
         if failure.details:
             say(failure.details)
         return _failed(channel, failure.code, failure.message)

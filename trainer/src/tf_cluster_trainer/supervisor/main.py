@@ -23,7 +23,7 @@ from .timing import Timing
 SAFE_PATH = ("-P",) if sys.version_info >= (3, 11) else ()
 CHILD_COMMAND = (sys.executable, *SAFE_PATH, "-m", "tf_cluster_trainer.child")
 REAL_TIMING = Timing()
-BUILT = ("parameter-server", "in-graph", "async")
+BUILT = (("parameter-server", "in-graph", "async"), ("parameter-server", "in-graph", "sync"))
 DIE_WITH_PARENT = "TF_CLUSTER_DIE_WITH_PARENT"
 
 
@@ -79,10 +79,10 @@ def _checked(config: Config) -> Config:
         raise ConfigError("TF_CLUSTER_JOB_UID is empty: the id of this task's Job is needed")
     settings = config.settings
     words = (settings.strategy, settings.replication, settings.update)
-    if words != BUILT:
+    if words not in BUILT:
         raise ConfigError(
             f"training.json: /strategy, /replication, /update: {'/'.join(words)} is not built yet; "
-            f"{'/'.join(BUILT)} is"
+            f"built are {' and '.join('/'.join(built) for built in BUILT)}"
         )
     optimizer = settings.optimizer
     if optimizer.momentum is not None and optimizer.name != "Momentum":

@@ -23,8 +23,14 @@ def first_document(config: Config) -> Document:
         start=now,
         now=now,
         total=config.settings.steps,
-        batch_size=config.settings.batch_size,
+        examples_per_step=_examples_per_step(config),
     )
+
+
+def _examples_per_step(config: Config) -> int:
+    settings = config.settings
+    towers = config.cluster.size("worker") if settings.update == "sync" else 1
+    return settings.batch_size * towers
 
 
 class Report:
@@ -75,6 +81,7 @@ class Report:
             rate = message.steps_per_second
             self.update(
                 step=message.step,
+                examples=message.examples,
                 loss=message.loss,
                 workers=message.workers,
                 steps_per_second=self._pace.steps_per_second() if rate is None else rate,
@@ -93,7 +100,7 @@ class Report:
         """The run is at its total already: tell again what its last writer told."""
         self.update(step=step, checkpoint_step=step, eta_seconds=0.0)
         if told.get("step") == step:
-            kept = ("loss", "workers", "placement", "metrics", "export")
+            kept = ("examples", "loss", "workers", "placement", "metrics", "export")
             self.update(**{name: told[name] for name in kept if told.get(name) is not None})
 
     def end(self, outcome: Outcome) -> None:
