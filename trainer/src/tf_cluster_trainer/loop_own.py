@@ -1,0 +1,47 @@
+"""The loop of a worker that trains by itself; the client also reports and saves in it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from tf_cluster_trainer.loop import Plan
+from tf_cluster_trainer.loop_cadence import Cadence
+from tf_cluster_trainer.strategies.tally import Tally
+from tf_cluster_trainer.strategies.trainee import Trainee
+
+
+def follow(steps_per_call: int, trainee: Trainee, stop: threading.Event) -> None:
+    """Make steps until nobody goes on."""
+    while trainee.steps(steps_per_call, stop=stop.is_set()):
+        pass
+
+
+def lead(
+    plan: Plan,
+    trainee: Trainee,
+    *,
+    stop: threading.Event,
+    report: Callable[[Tally], None],
+    save: Callable[[Tally], None],
+    clock: Callable[[], float] = time.monotonic,
+) -> bool:
+    """The same for the client, with reports and saves when they are due; True at the total."""
+    reporting = Cadence(seconds=plan.report_seconds, steps=1, step=plan.step, clock=clock)
+    saving = Cadence(seconds=plan.save_seconds, steps=plan.save_steps, step=plan.step, clock=clock)
+    first = True
+    going = True
+    while going:
+        going = trainee.steps(plan.steps_per_call, stop=stop.is_set())
+        step = trainee.tally().step
+        if reporting.due(step):
+            report(trainee.tally())
+            reporting.reset(step)
+            if first and step > plan.step:
+                reporting = Cadence(seconds=plan.report_seconds, steps=None, step=step, clock=clock)
+                first = False
+        if saving.due(step) and going:
+            save(trainee.tally())
+            saving.reset(step)
+    return trainee.tally().step >= plan.total
