@@ -13,6 +13,7 @@ from tests.chart.helm import Rendered, render, template
 ALWAYS = {
     ("ConfigMap", "digits-config-h"),
     ("Service", "digits-h"),
+    ("Service", "digits-chief-h"),
     ("Deployment", "digits-ps-0-h"),
     ("Job", "digits-worker-h"),
     ("Job", "digits-chief-h"),

@@ -25,7 +25,7 @@ def test_a_thousand_workers_and_200_ps_are_one_config_and_202_jobs_and_deploymen
     }
     assert len(rendered.all("Deployment")) == 200
     assert len(rendered.pods) == 203
-    assert len(rendered.all("Service")) == 1
+    assert len(rendered.all("Service")) == 2
 
 
 def test_the_config_map_stays_under_the_limit_of_an_object_with_the_longest_name() -> None:

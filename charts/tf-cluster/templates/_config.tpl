@@ -8,7 +8,10 @@ training.json: |
   {{- include "tf-cluster.config.training" . | nindent 2 }}
 {{- end -}}
 
-{{- /* cluster.json: who takes part, and where. */ -}}
+{{- /*
+cluster.json: who takes part, and where. The chief's status port is found by the name of its own Service
+(cluster-service.yaml says why).
+*/ -}}
 {{- define "tf-cluster.config.cluster" -}}
 {{- $root := .root -}}
 {{- $service := include "tf-cluster.service.name" . -}}
@@ -33,6 +36,7 @@ training.json: |
 {{- $_ := set $cluster $type $servers -}}
 {{- $_ := set $status $type $statuses -}}
 {{- end -}}
+{{- $_ := set $status "chief" (list (printf "%s:8080" $chief)) -}}
 {{- $hint := printf "kubectl --namespace %s get pods --selector tf-cluster.io/attempt=%s --output wide" $root.Release.Namespace .attempt -}}
 {{- dict "version" 1 "attempt" .attempt "cluster" $cluster "status" $status "hint" $hint | toPrettyJson -}}
 {{- end -}}

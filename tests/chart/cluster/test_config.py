@@ -36,8 +36,11 @@ def test_cluster_json_names_every_task_by_host_and_service() -> None:
         "ps": [f"digits-ps-0-{h}.digits-{h}:2222", f"digits-ps-1-{h}.digits-{h}:2222"],
     }
     assert config["status"] == {
-        task: [address.replace(":2222", ":8080") for address in addresses]
-        for task, addresses in config["cluster"].items()
+        "chief": [f"digits-chief-{h}:8080"],
+        **{
+            task: [address.replace(":2222", ":8080") for address in config["cluster"][task]]
+            for task in ("worker", "ps")
+        },
     }
 
 

@@ -202,3 +202,21 @@ def test_the_service_publishes_tasks_that_are_not_ready_and_leaves_cleanup_out()
         if spec["selector"].items() <= pod["metadata"]["labels"].items()
     ]
     assert selected == [name for name in rendered.pods if "cleanup" not in name]
+
+
+def test_the_chief_is_found_by_a_name_that_is_there_before_its_pod() -> None:
+    rendered = render(FEATURES["large"])
+    service = rendered.one("Service", "chief")
+    spec = service["spec"]
+    # A headless Service has no address of its own: its name is absent while it has no pod.
+    assert "clusterIP" not in spec
+    assert spec["publishNotReadyAddresses"] is True
+    assert [port["port"] for port in spec["ports"]] == [8080]
+    address = f"{service['metadata']['name']}:8080"
+    assert rendered.config("cluster.json")["status"]["chief"] == [address]
+    selected = [
+        name
+        for name, pod in rendered.pods.items()
+        if spec["selector"].items() <= pod["metadata"]["labels"].items()
+    ]
+    assert selected == [name for name in rendered.pods if "chief" in name]

@@ -68,3 +68,14 @@ def test_a_hook_that_failed_on_the_way_to_a_worker_is_named() -> None:
     explained = explain(ClosureInputError(HookError("dataset", ValueError("no such column"))))
     assert explained.code == exit_codes.CONFIG
     assert "failed in dataset: ValueError: no such column" in explained.message
+
+
+def test_of_several_errors_the_first_ones_own_words_are_told() -> None:
+    several = (
+        "<stack traces unavailable>\n<stack traces unavailable>\n2 root error(s) found.\n"
+        "  (0) OUT_OF_RANGE:  End of sequence\n\t [[{{node while/IteratorGetNext}}]]\n"
+        "  (1) CANCELLED:  EagerClusterFunctionLibraryRuntime::Run\n"
+        "0 successful operations.\n1 derived errors ignored."
+    )
+    explained = explain(error(tf.errors.OutOfRangeError, several + CARRIED))
+    assert explained.message.endswith("OutOfRangeError: End of sequence")

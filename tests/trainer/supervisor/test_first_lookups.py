@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
@@ -54,7 +55,18 @@ def test_a_peer_is_asked_when_it_has_announced_itself_and_not_before(listener: L
     watch.stop()
 
 
-def test_a_peer_that_does_not_announce_itself_is_asked_once_we_are_ready(
+def test_a_peer_that_is_later_than_we_are_is_not_asked_before_it_announces_itself(
+    listener: Listener,
+) -> None:
+    peer = Peer("ps-0", f"127.0.0.1:{listener.server_port}")
+    watch = Watch([peer], Inbox(), announced=lambda task: False)
+    watch.hurry()
+    time.sleep(3)  # a question would make the name servers remember that it is not there
+    assert listener.asked == 0
+    watch.stop()
+
+
+def test_a_peer_that_does_not_announce_itself_is_asked_at_last(
     listener: Listener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(peers, "UNANNOUNCED_SECONDS", 0.1)

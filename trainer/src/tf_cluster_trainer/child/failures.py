@@ -36,7 +36,10 @@ _OF_THE_WIRE = (
     tf.errors.FailedPreconditionError,
 )
 _WHERE_MADE = re.compile(r'Detected at node|  File "|    ')
+_UNAVAILABLE = re.compile(r"<stack traces unavailable>\s*")
 _COUNTED = re.compile(r"^\d+ root error\(s\) found\.\s+\(0\) [A-Z_]+:\s*")
+# After the first error's own words: the node, and the errors that came of it.
+_AFTERWARDS = re.compile(r"\s*\[\[\{\{node .*|\s+\(1\) [A-Z_]+: .*", re.DOTALL)
 _MADE_EARLY = "Client for target /job:localhost"
 _TARGET = re.compile(r"remote target /job:(\w+)/(?:replica:\d+/)?task:(\d+)")
 _TASK = re.compile(r"/job:(\w+)/(?:replica:\d+/)?task:(\d+)")
@@ -150,11 +153,15 @@ def _reason(error: BaseException) -> str:
     own = (
         text.partition(f"Additional {_CARRIED}")[0] if isinstance(error, tf.errors.OpError) else ""
     )
-    return _one_line(_COUNTED.sub("", own) or text)
+    counted = _COUNTED.search(own)
+    if counted:
+        own = _AFTERWARDS.sub("", own[counted.end() :])
+    return _one_line(own or text)
 
 
 def _without_frames(text: str) -> str:
     """Without the pages on where the graph's nodes were made, which precede the error itself."""
+    text = _UNAVAILABLE.sub("", text)
     if not text.startswith("Graph execution error"):
         return text
     kept = [line for line in text.splitlines()[1:] if not _WHERE_MADE.match(line)]

@@ -1,8 +1,9 @@
 """What other tasks say of themselves: their status ports asked, failures put into words.
 
 A name that is looked up before its pod has an address is remembered as absent by the cluster's
-name servers, for 30 s with CoreDNS' usual `cache 30`. So nobody is asked by name before he has
-asked us, or had the time to.
+name servers, for 30 s with CoreDNS' usual `cache 30`. So the chief asks nobody by name before he
+has asked the chief, whose status address is a Service's: that name is there before any pod. A pod
+can well be 10 s and more behind the others (a volume, or a kubelet that tries again).
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ from .events import Inbox, PeersChanged
 
 TIMEOUT_SECONDS = 2.0
 QUICK_SECONDS, QUICK_PERIOD, SLOW_PERIOD = 60.0, 0.2, 1.0
-# A peer that can't find us (it looked too early itself) is asked unannounced after so long.
-UNANNOUNCED_SECONDS = 2.0
+# A peer that may not be able to reach us is asked unannounced so long after we are ready: by then a
+# peer that was only late has come.
+UNANNOUNCED_SECONDS = 30.0
 # How long name servers remember that a name is not there.
 ABSENT_SECONDS = 30.0
 
@@ -140,7 +142,7 @@ class Watch:
         return dict(self._seen)
 
     def hurry(self) -> None:
-        """We are ready: ask those too, soon, that have not announced themselves."""
+        """We are ready: ask those too, in a while, that have not announced themselves."""
         if self._unannounced_at is None:
             self._unannounced_at = time.monotonic() + UNANNOUNCED_SECONDS
 
