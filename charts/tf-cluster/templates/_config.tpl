@@ -56,11 +56,11 @@ cluster.json: who takes part, and where. The chief's status port is found by the
 {{- $train := dict
   "steps" (int64 $values.train.steps)
   "batchSize" (int64 $values.train.batchSize)
-  "stepsPerCall" (int64 $values.train.stepsPerCall)
   "seed" (int64 $values.train.seed)
   "optimizer" $optimizer
   "checkpoint" $checkpoint
   "reportSeconds" $values.train.reportSeconds -}}
+{{- with $values.train.stepsPerCall -}}{{- $_ := set $train "stepsPerCall" (int64 .) -}}{{- end -}}
 {{- dict
   "version" 1
   "run" $run

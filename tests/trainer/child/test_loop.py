@@ -48,11 +48,12 @@ def run(
     save: Callable[[Tally], None] = lambda _: None,
     save_steps: int | None = None,
     stop: threading.Event | None = None,
+    per_call: int | None = 10,
 ) -> bool:
     plan = loop.Plan(
         step=step,
         total=total,
-        steps_per_call=10,
+        steps_per_call=per_call,
         callees=2,
         report_seconds=1e9,
         save_seconds=1e9,
@@ -128,3 +129,9 @@ def test_a_cadence_is_due_by_seconds_or_by_steps() -> None:
     assert not cadence.due(9)
     now[0] = 10.0
     assert cadence.due(5)
+
+
+def test_calls_whose_size_it_finds_reach_the_total_too() -> None:
+    calls = Counter()
+    assert run(calls, per_call=None)
+    assert (calls.made, sum(calls.calls)) == (95, 95)

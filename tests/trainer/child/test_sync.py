@@ -75,6 +75,7 @@ def test_the_digits_are_learnt_with_every_variable_on_a_ps(world: World) -> None
         module="tf_cluster_trainer.examples.digits:Digits",
         steps=300,
         batch=32,
+        per_call=None,
     )
     assert chief.exit_code() == exit_codes.DONE, chief.tail()
     (result,) = chief.of(Result)

@@ -250,7 +250,7 @@ def training(
     path: str | None = None,
     steps: int = 2000,
     batch: int = 32,
-    per_call: int = 10,
+    per_call: int | None = 10,
     optimizer: Mapping[str, Any] | None = None,
     save_seconds: float = 60,
     save_steps: int | None = None,

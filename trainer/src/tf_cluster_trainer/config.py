@@ -92,7 +92,7 @@ class Settings:
     update: str
     steps: int
     batch_size: int
-    steps_per_call: int
+    steps_per_call: int | None
     seed: int
     optimizer: Optimizer
     checkpoint: CheckpointCadence
@@ -193,7 +193,7 @@ def _settings(document: Any) -> Settings:
         update=document["update"],
         steps=train["steps"],
         batch_size=train["batchSize"],
-        steps_per_call=train["stepsPerCall"],
+        steps_per_call=train.get("stepsPerCall"),
         seed=train["seed"],
         optimizer=Optimizer(
             optimizer["name"], float(optimizer["learningRate"]), optimizer.get("momentum")

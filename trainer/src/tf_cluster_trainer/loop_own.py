@@ -6,16 +6,19 @@ import threading
 import time
 from collections.abc import Callable
 
-from tf_cluster_trainer.loop import Plan
+from tf_cluster_trainer.loop import Plan, pace_of
 from tf_cluster_trainer.loop_cadence import Cadence
 from tf_cluster_trainer.strategies.tally import Tally
 from tf_cluster_trainer.strategies.trainee import Trainee
 
 
-def follow(steps_per_call: int, trainee: Trainee, stop: threading.Event) -> None:
+def follow(
+    plan: Plan, trainee: Trainee, stop: threading.Event, clock: Callable[[], float] = time.monotonic
+) -> None:
     """Make steps until nobody goes on."""
-    while trainee.steps(steps_per_call, stop=stop.is_set()):
-        pass
+    pace = pace_of(plan, clock)
+    while trainee.steps(steps := pace.next(plan.total), stop=stop.is_set()):
+        pace.made(steps)
 
 
 def lead(
@@ -30,10 +33,14 @@ def lead(
     """The same for the client, with reports and saves when they are due; True at the total."""
     reporting = Cadence(seconds=plan.report_seconds, steps=1, step=plan.step, clock=clock)
     saving = Cadence(seconds=plan.save_seconds, steps=plan.save_steps, step=plan.step, clock=clock)
+    pace = pace_of(plan, clock)
+    step = plan.step
     first = True
     going = True
     while going:
-        going = trainee.steps(plan.steps_per_call, stop=stop.is_set())
+        steps = pace.next(max(1, plan.total - step))
+        going = trainee.steps(steps, stop=stop.is_set())
+        pace.made(steps)
         step = trainee.tally().step
         if reporting.due(step):
             report(trainee.tally())

@@ -19,7 +19,7 @@ from tf_cluster_trainer.child.reports import Reports
 from tf_cluster_trainer.child.saves import Saves
 from tf_cluster_trainer.child.say import say
 from tf_cluster_trainer.child.stop import Stop
-from tf_cluster_trainer.config import Config
+from tf_cluster_trainer.config import Config, Settings
 from tf_cluster_trainer.loop import Plan
 from tf_cluster_trainer.owner import owns
 from tf_cluster_trainer.protocol import Channel, Phase, Placement
@@ -90,15 +90,7 @@ def lead(
         channel=channel,
         clock=time.monotonic,
     )
-    plan = Plan(
-        step=origin.step,
-        total=settings.steps,
-        steps_per_call=settings.steps_per_call,
-        callees=led.callees,
-        report_seconds=settings.report_seconds,
-        save_seconds=settings.checkpoint.seconds,
-        save_steps=settings.checkpoint.steps,
-    )
+    plan = plan_of(settings, origin, led.callees)
     stop.save_first()
     try:
         finished = led.run(plan, reports.report, saves.begin)
@@ -121,6 +113,19 @@ def lead(
         )
     )
     return exit_codes.DONE
+
+
+def plan_of(settings: Settings, origin: Origin, callees: int) -> Plan:
+    """How far this start goes and in what pieces."""
+    return Plan(
+        step=origin.step,
+        total=settings.steps,
+        steps_per_call=settings.steps_per_call,
+        callees=callees,
+        report_seconds=settings.report_seconds,
+        save_seconds=settings.checkpoint.seconds,
+        save_steps=settings.checkpoint.steps,
+    )
 
 
 def owner_check(told: Config) -> Callable[[], None]:

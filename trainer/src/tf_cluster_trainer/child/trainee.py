@@ -6,13 +6,14 @@ import contextlib
 from collections.abc import Callable
 
 from tf_cluster_trainer import exit_codes, loop_own
-from tf_cluster_trainer.child.leading import Hears, Led, lead, newest_of_ours
+from tf_cluster_trainer.child.leading import Hears, Led, lead, newest_of_ours, plan_of
 from tf_cluster_trainer.child.preparing import Prepared
 from tf_cluster_trainer.child.say import say
 from tf_cluster_trainer.child.stop import Stop
 from tf_cluster_trainer.config import Config
 from tf_cluster_trainer.loop import Plan
 from tf_cluster_trainer.protocol import Channel
+from tf_cluster_trainer.strategies.tally import Origin
 from tf_cluster_trainer.strategies.trainee import Joining, Trainee
 
 Join = Callable[[Joining], Trainee]
@@ -43,7 +44,7 @@ def train(told: Config, prepared: Prepared, channel: Channel, stop: Stop, join: 
 
 def _follow(told: Config, trainee: Trainee, stop: Stop) -> int:
     stop.save_first()
-    loop_own.follow(told.settings.steps_per_call, trainee, stop.requested)
+    loop_own.follow(plan_of(told.settings, Origin(), 1), trainee, stop.requested)
     trainee.leave()
     if stop.requested.is_set():
         say("stopped; the run's state is with worker-0")
