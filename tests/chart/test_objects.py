@@ -31,11 +31,16 @@ TASKS_POLICY = {("NetworkPolicy", "digits-tasks-h")}
 CLEANUP_POLICY = {("NetworkPolicy", "digits-cleanup")}
 POLICIES = TASKS_POLICY | CLEANUP_POLICY
 LEAST = ALWAYS | CLEANUP | CLAIMS | POLICIES
+CHIEF = {("Job", "digits-chief-h")}
+PS = {("Deployment", "digits-ps-0-h")}
 
 EXACTLY = {
     "least": LEAST,
     "medium": LEAST,
     "large": LEAST | {("Deployment", "digits-ps-1-h")},
+    "between-graph": LEAST - CHIEF,
+    "between-graph-sync": (LEAST - CHIEF) | {("Deployment", "digits-ps-1-h")},
+    "all-reduce": LEAST - CHIEF - PS - CLEANUP - CLEANUP_POLICY,
     "no-cleanup": ALWAYS | CLAIMS | TASKS_POLICY,
     "keep-ps-after-failure": LEAST,
     "existing-claims": LEAST - CLAIMS,

@@ -14,12 +14,14 @@ training.json: |
 {{- $service := include "tf-cluster.service.name" . -}}
 {{- $chief := include "tf-cluster.attempt.name" (merge (dict "kind" "chief") .) -}}
 {{- $worker := include "tf-cluster.attempt.name" (merge (dict "kind" "worker") .) -}}
-{{- $hosts := dict "chief" (list $chief) "worker" list "ps" list -}}
+{{- /* A type without tasks has no key. */ -}}
+{{- $hosts := dict "worker" list -}}
+{{- if eq (include "tf-cluster.client" $root) "chief" -}}{{- $_ := set $hosts "chief" (list $chief) -}}{{- end -}}
 {{- range $index := until (int $root.Values.worker.replicas) -}}
 {{- $_ := set $hosts "worker" (append $hosts.worker (printf "%s-%d" $worker $index)) -}}
 {{- end -}}
-{{- range $index := until (int $root.Values.ps.replicas) -}}
-{{- $_ := set $hosts "ps" (append $hosts.ps (include "tf-cluster.ps.name" (merge (dict "index" $index) $))) -}}
+{{- range $index := until (include "tf-cluster.ps.count" $root | int) -}}
+{{- $_ := set $hosts "ps" (append ($hosts.ps | default list) (include "tf-cluster.ps.name" (merge (dict "index" $index) $))) -}}
 {{- end -}}
 {{- $cluster := dict -}}
 {{- $status := dict -}}
