@@ -213,6 +213,24 @@ def test_a_worker_that_was_through_makes_the_steps_that_were_lost(
     assert (chief.ends(), one.ends(), one.starts()) == (0, 0, 2)
 
 
+def test_all_reduce_one_worker_that_is_asked_to_end_stops_all_and_all_come_again(
+    make_world: MakeWorld,
+) -> None:
+    world = make_world(words=ALL_REDUCE, workers=3)
+    chief, (one, two), _ = start(world)
+    goes(one)
+    goes(two)
+    two.stop()
+    assert two.ends() == 42
+    one.do("exit 42")
+    one.until(message="stopped with another worker; waiting for worker-0 to start again")
+    assert one.starts() == 1
+    chief.do("exit 42")
+    world.start("worker", 2)
+    goes(one, 2)
+    chief.until(status="running", restarts=1)
+
+
 @every_way
 def test_sigterm_everywhere_saves_and_exits_42(
     make_world: MakeWorld, words: tuple[str, str, str]

@@ -20,17 +20,16 @@ class TraineeTask(Follower):
     starting = "starting the training process"
     process = "the training process"
 
-    # The present child and what is known of it.
+    # Of the present child: whether it waits for Go or had it, and the chief's epoch at its Go.
     _ready = False
-    _let_go = False
-    # The chief's epoch as last seen, and the one in which a child was through with its part.
-    _seen_epoch: str | None = None
-    _through_in: str | None = None
+    _let_go_in: str | None = None
+    # The epoch that a child was through with: another one needs a child again.
+    _through_with: str | None = None
     _saved_step = -1
 
     def _start_child(self) -> None:
-        self._ready = self._let_go = False
-        self._through_in = None
+        self._ready = False
+        self._let_go_in = self._through_with = None
         super()._start_child()
 
     def _on_message(self, message: protocol.Message) -> None:
@@ -46,9 +45,8 @@ class TraineeTask(Follower):
         # The file may be that of a pod that is gone: it lets nobody go.
         if from_file or not ours or not isinstance(epoch, str):
             return None
-        self._seen_epoch = epoch
         self._refill_when_saved(chief)
-        if self._through_in not in (None, epoch) and self._ending is None:
+        if self._through_with not in (None, epoch) and self._ending is None:
             self._log.say("the chief has started again: there may be steps left to make")
             self._start_child()
         self._keep_epoch(chief)
@@ -68,28 +66,37 @@ class TraineeTask(Follower):
     def _keep_epoch(self, chief: Mapping[str, Any]) -> None:
         if not self._in_lockstep:
             return
-        if not self._let_go and self._epoch not in (None, chief.get("epoch")):
+        if self._let_go_in is None and self._epoch not in (None, chief.get("epoch")):
             # A child that has not begun is as good for the next epoch.
             self._epoch = None
             self._show()
         super()._keep_epoch(chief)
 
     def _let_go_when_due(self, epoch: str, status: Any) -> None:
-        if self._child is None or not self._ready or self._let_go or self._ending is not None:
+        if self._child is None or not self._ready or self._ending is not None:
             return
-        if status not in epochs.WHILE_TRAINING or (self._in_lockstep and epoch != self._epoch):
+        training = status in epochs.WHILE_TRAINING
+        ours = not self._in_lockstep or epoch == self._epoch
+        if self._let_go_in is not None or not (training and ours):
             return
-        self._let_go = True
+        self._let_go_in = epoch
         self._log.say("worker-0 trains: beginning")
         self._show(status=RUNNING, message="training")
         self._child.go()
 
     def _is_through(self, returncode: int) -> bool:
-        if returncode != exit_codes.DONE or not self._let_go:
+        if self._let_go_in is None:
             return False
-        self._through_in = self._seen_epoch
-        self._log.say("this worker's part is done; waiting for the end of the attempt")
-        self._show(status=WAITING, message="done here; waiting for worker-0 to finish")
+        if returncode == exit_codes.DONE:
+            message = "done here; waiting for worker-0 to finish"
+        elif returncode == exit_codes.STOPPED and self._in_lockstep:
+            # Not asked by us: some worker was asked to end, so all of them ended at one step.
+            message = "stopped with another worker; waiting for worker-0 to start again"
+        else:
+            return False
+        self._through_with = self._let_go_in
+        self._log.say(message)
+        self._show(status=WAITING, message=message)
         return True
 
     def _stop_grace(self) -> float:
