@@ -69,22 +69,17 @@ of tf_cluster_trainer.Program that the image holds. To try the chart:
 
 {{- define "tf-cluster.guards.combination" -}}
 {{- $wanted := printf "strategy=%v replication=%v update=%v" .Values.strategy .Values.replication .Values.update -}}
-{{- $built := list
+{{- $valid := list
   "strategy=parameter-server replication=in-graph update=async"
-  "strategy=parameter-server replication=in-graph update=sync" -}}
-{{- $valid := concat $built (list
+  "strategy=parameter-server replication=in-graph update=sync"
   "strategy=parameter-server replication=between-graph update=async"
   "strategy=parameter-server replication=between-graph update=sync"
-  "strategy=all-reduce replication=between-graph update=sync") -}}
+  "strategy=all-reduce replication=between-graph update=sync" -}}
 {{- if contains "<nil>" $wanted }}{{/* said by the first guard */}}
 {{- else if not (has $wanted $valid) }}
 {{ $wanted }} is no combination that TensorFlow has. These are:
 
     {{ join "\n    " $valid }}
-{{- else if not (has $wanted $built) }}
-{{ $wanted }} is valid, not built yet. This version of the chart trains:
-
-    {{ join "\n    " $built }}
 {{- end }}
 {{- end -}}
 

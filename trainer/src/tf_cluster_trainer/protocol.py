@@ -24,12 +24,12 @@ class Go:
 
 @dataclass(frozen=True)
 class Serving:
-    """ps and worker child: the TensorFlow server accepts calls."""
+    """Child of a ps, or of a worker that a chief drives: the TensorFlow server accepts calls."""
 
 
 @dataclass(frozen=True)
 class Ready:
-    """Chief's child: TensorFlow and the program are imported; it waits for Go."""
+    """Child that trains: TensorFlow and the program are imported and tried; it waits for Go."""
 
 
 @dataclass(frozen=True)
