@@ -60,7 +60,7 @@ def test_a_deleted_workers_index_gets_a_new_pod_that_makes_steps(release: Releas
     eventually("a new pod of index 1", replaced, 120)
     before = _workers(release)["1"]
     eventually("steps of the new worker 1", lambda: _workers(release)["1"] > before, 90)
-    assert release.progress()["restarts"] == 0, "the chief restarted for a lost worker"
+    assert release.progress()["restarts"] == 0, release.story()
 
 
 def test_with_all_workers_stopped_the_step_count_stands_still(release: Release) -> None:

@@ -11,40 +11,65 @@ from tf_cluster_trainer.strategies import worker_recovery
 from tf_cluster_trainer.strategies.worker_recovery import OneByOne
 
 
-def held(monkeypatch: pytest.MonkeyPatch, *, lost: set[int], serving: set[int]) -> OneByOne:
-    """Three workers, and a reconnection that began longer ago than any takes."""
-    recovery = object.__new__(OneByOne)
-    workers = {index: f"host-{index}:1" for index in range(3)}
-    job = SimpleNamespace(name="worker", tasks=workers)
-    recovery._whole = SimpleNamespace(cluster=SimpleNamespace(job=[job]))
-    recovery._lost = lost
-    recovery._noting = threading.Lock()
-    recovery._reconnecting_since = -1e9
-    there = {workers[index] for index in serving}
-    monkeypatch.setattr(worker_recovery, "answers", lambda address: address in there)
-    return recovery
+class Held:
+    """Three workers that are reconnected; who is lost, and who answers, is up to the test."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *, lost: set[int]) -> None:
+        self.now = 0.0
+        self.serving: set[int] = set()
+        workers = {index: f"host-{index}:1" for index in range(3)}
+        job = SimpleNamespace(name="worker", tasks=workers)
+        monkeypatch.setattr(worker_recovery.time, "monotonic", lambda: self.now)
+        there = {address: index for index, address in workers.items()}
+        monkeypatch.setattr(
+            worker_recovery, "answers", lambda address: there[address] in self.serving
+        )
+        self.recovery = object.__new__(OneByOne)
+        self.recovery._whole = SimpleNamespace(cluster=SimpleNamespace(job=[job]))
+        self.recovery._lost = lost
+        self.recovery._noting = threading.Lock()
+        self.recovery._reconnect({0, 1, 2})
+
+    def look_for(self, seconds: int, serving: set[int]) -> None:
+        """The loop's looks of so many seconds, in which these workers answer."""
+        self.serving = serving
+        for _ in range(seconds):
+            self.now += 1
+            self.recovery.check()
 
 
 def test_a_worker_that_waits_for_a_dead_one_is_a_reason_to_start_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    recovery = held(monkeypatch, lost={0, 1}, serving={0, 2})
+    held = Held(monkeypatch, lost={0, 1})
+    held.look_for(44, {0, 2})
     with pytest.raises(PeerLostError, match="while worker-0 was being reconnected"):
-        recovery.check()
+        held.look_for(30, {0, 2})
 
 
 @pytest.mark.parametrize(
     ("lost", "serving"),
     [({0}, {1, 2}), ({0, 1}, {2}), ({0}, {0, 1, 2})],
-    ids=["the others train on", "none of the lost is back", "nobody is away"],
+    ids=["the others train on", "none of the lost is back", "all answer"],
 )
 def test_nothing_is_held_up(
     monkeypatch: pytest.MonkeyPatch, lost: set[int], serving: set[int]
 ) -> None:
-    held(monkeypatch, lost=lost, serving=serving).check()
+    Held(monkeypatch, lost=lost).look_for(300, serving)
 
 
-def test_a_reconnection_has_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    recovery = held(monkeypatch, lost={0, 1}, serving={0, 2})
-    monkeypatch.setattr(worker_recovery.time, "monotonic", lambda: -1e9 + 1)
-    recovery.check()
+def test_a_busy_worker_that_misses_a_look_now_and_then_is_not_taken_for_dead(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    held = Held(monkeypatch, lost={0})
+    for _ in range(10):
+        held.look_for(15, {0, 2})
+        held.look_for(5, {0, 1, 2})
+
+
+def test_a_reconnection_that_is_over_is_no_longer_looked_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    held = Held(monkeypatch, lost={0, 1})
+    held.recovery._reconnect(set())
+    held.look_for(300, {0, 2})

@@ -21,6 +21,8 @@ from tf_cluster_trainer.strategies.answering import answers
 LOOK_SECONDS = 0.2
 # TensorFlow closes what it had at a worker that is away, which takes gRPC up to 20 s.
 STUCK_SECONDS = 45.0
+LOOK_AGAIN_SECONDS = 5.0
+SILENT_LOOKS = 4
 
 
 def install(coordinator: Any, say: Callable[[str], None]) -> OneByOne:
@@ -51,7 +53,10 @@ class OneByOne(cluster_coordinator.WorkerPreemptionHandler):  # type: ignore[mis
         # when others are reconnected tries, fails and waits again; that is not worth a word.
         self._lost: set[int] = set()
         self._away: set[int] = set()
-        self._reconnecting_since: float | None = None
+        # The workers of the reconnection under way, and how often in a row each did not answer.
+        self._reconnecting: set[int] = set()
+        self._silent: dict[int, int] = {}
+        self._look_at: float | None = None
         self._noting = threading.Lock()
         super().__init__(server_def, cluster)
 
@@ -59,24 +64,33 @@ class OneByOne(cluster_coordinator.WorkerPreemptionHandler):  # type: ignore[mis
         """Raises PeerLostError when a worker that is back can't be had without a new start.
 
         TensorFlow reconnects without a deadline: a worker that dies in those milliseconds holds
-        up the others until it is back itself.
+        up the others until it is back itself. On a busy machine one that lives may be slow to
+        answer, so it has to be silent several times in a row.
         """
-        since = self._reconnecting_since
-        if since is None or time.monotonic() - since < STUCK_SECONDS:
+        if self._look_at is None or time.monotonic() < self._look_at:
             return
+        self._look_at = time.monotonic() + LOOK_AGAIN_SECONDS
         with self._noting:
-            lost = sorted(self._lost)
+            lost = set(self._lost)
         serving = {index for index, address in self._workers() if answers(address)}
-        waiting = [index for index in lost if index in serving]
-        if waiting and len(serving) < len(list(self._workers())):
+        self._silent = {
+            index: self._silent.get(index, 0) + 1 for index in self._reconnecting - serving
+        }
+        waiting = sorted(lost & serving)
+        if waiting and max(self._silent.values(), default=0) >= SILENT_LOOKS:
             names = " and ".join(f"worker-{index}" for index in waiting)
             raise PeerLostError(f"another worker went away while {names} was being reconnected")
-        self._reconnecting_since = time.monotonic()  # nobody is held up: look again later
+
+    def _reconnect(self, workers: set[int]) -> None:
+        """These are being reconnected from now on; none: it is over."""
+        self._reconnecting = workers
+        self._silent = {}
+        self._look_at = time.monotonic() + STUCK_SECONDS if workers else None
 
     @property
     def _server_def(self) -> Any:
         """The cluster with the workers that answer, as soon as a lost one is among them."""
-        self._reconnecting_since = None
+        self._reconnect(set())
         while True:
             there = {index for index, address in self._workers() if answers(address)}
             with self._noting:
@@ -85,7 +99,7 @@ class OneByOne(cluster_coordinator.WorkerPreemptionHandler):  # type: ignore[mis
                     self._away.remove(index)
                     self._say(f"worker-{index} is back")
             if back:
-                self._reconnecting_since = time.monotonic()
+                self._reconnect(there)
                 return self._with_workers(there)
             threading.Event().wait(LOOK_SECONDS)
 
@@ -115,7 +129,7 @@ class OneByOne(cluster_coordinator.WorkerPreemptionHandler):  # type: ignore[mis
 
         def forget() -> None:
             # Called when the cluster was reconnected.
-            self._reconnecting_since = None
+            self._reconnect(set())
             with self._noting:
                 self._lost.discard(index)
             if on_recovery_fn:
