@@ -147,6 +147,13 @@ def test_a_loss_that_one_worker_finds_infinite_ends_all_with_the_same_words(
     assert not workers.checkpoints("infinite")
 
 
+def test_moving_averages_are_those_of_all_workers(workers: World) -> None:
+    for steps in (7, 20):
+        all_done(started(workers, "moving", module=f"{PROGRAMS}own_part:Normalized", steps=steps))
+    means = test_sync.saved(workers, "moving", 20)["normalization/moving_mean"]
+    np.testing.assert_allclose(means, [1 - 0.9**20] * 4, rtol=1e-5)
+
+
 def test_the_input_context_and_the_shard_say_which_worker_this_is(workers: World) -> None:
     children = started(workers, "own-part", module=f"{PROGRAMS}own_part:SaysWhichPart", steps=7)
     all_done(children)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import tensorflow as tf
+import tf_keras
 from tf_cluster_trainer import Context
 
 from tests.trainer.child.programs.broken import Small
@@ -28,3 +29,17 @@ class SaysWhichPart(Small):
             flush=True,
         )
         return super().dataset(ctx, input_context)
+
+
+class Normalized(Small):
+    """The batches of worker i are all 2 i: the mean over two workers is 1."""
+
+    def build_model(self, ctx: Context) -> Any:
+        normalization = tf_keras.layers.BatchNormalization(momentum=0.9, name="normalization")
+        return tf_keras.Sequential(
+            [tf_keras.layers.Input((4,)), normalization, tf_keras.layers.Dense(1)]
+        )
+
+    def dataset(self, ctx: Context, input_context: Any) -> Any:
+        value = 2.0 * ctx.data_shard.index
+        return super().dataset(ctx, input_context).map(lambda x, y: (tf.ones_like(x) * value, y))

@@ -95,9 +95,8 @@ class AllReduce:
             self._optimizer._create_all_weights(self._model.trainable_variables)
         model = checkpoint_variables.of_model(joining.rehearsal.variables, self._model)
         slots = checkpoint_variables.of_optimizer(self._optimizer, model, self._model)
-        self.copy = checkpoint_variables.Copy(
-            [self._here(one) for one in (*model, *slots)], self._cpu
-        )
+        model, slots = (tuple(map(self._here, stored)) for stored in (model, slots))
+        self.copy = checkpoint_variables.Copy((*model, *slots), self._cpu)
         self._origin = self._restore(joining.restored, model, slots)
         self._made = 0
         self._sums = np.zeros([1 + len(self._metrics)])
@@ -158,7 +157,7 @@ class AllReduce:
         return self._told.settings.steps - self._origin.step - self._made
 
     def _here(self, stored: Stored) -> Stored:
-        """The same with this worker's own copies: reading others' takes all workers."""
+        """The same with this worker's first replica's: reading all takes all workers."""
         local = self._strategy.experimental_local_results
         return replace(stored, parts=tuple(local(part)[0] for part in stored.parts))
 
@@ -188,7 +187,7 @@ class AllReduce:
             return Origin()
         if restored:
             restore.fill(restored, self._told.settings.optimizer.name, model, slots)
-        self._spread([part for one in (*model, *slots) for part in one.parts])
+        self._spread([*self._model.variables, *self._optimizer.variables()])
         return Origin(**said)
 
     def _said_by_client(self, text: str) -> str:
@@ -201,7 +200,11 @@ class AllReduce:
         return bytes(sums(tf.constant(padded)).numpy().tolist()).decode()
 
     def _spread(self, variables: list[Any]) -> None:
-        """Give every copy of the variables the value of the client's first."""
+        """Give every copy of the variables the value of the client's first.
+
+        Each copy is assigned by itself: to assign a variable that every replica has a value of
+        takes collectives, which must be the same in all workers.
+        """
 
         def clients() -> list[Any]:
             replica = tf.distribute.get_replica_context()
@@ -219,9 +222,13 @@ class AllReduce:
             values = self._strategy.run(clients)
             for variable, value in zip(variables, values, strict=True):
                 local = self._strategy.experimental_local_results(value)[0]
-                variable.assign(tf.cast(local, variable.dtype))
+                self._assign(variable, tf.cast(local, variable.dtype))
 
         tf.function(assign, autograph=False)()
+
+    def _assign(self, variable: Any, value: Any) -> None:
+        for own in self._strategy.experimental_local_results(variable):
+            own.assign(value)
 
     def _summed(self, ours: Any) -> Any:
         """The sum of all workers' vectors."""
@@ -245,7 +252,7 @@ class AllReduce:
             sums += tf.cast(self._strategy.experimental_local_results(measures)[0], tf.float64)
         for variable in self._model.variables:
             if _of_each_replica(variable):
-                variable.assign(variable.read_value())
+                self._assign(variable, variable.read_value())
         return agreed, sums
 
     def _step(self, features: Any, labels: Any, made: Any) -> Any:
