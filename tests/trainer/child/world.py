@@ -148,20 +148,29 @@ class Child:
 
 @dataclass
 class World:
-    """One attempt's tasks: ps and workers once for several chiefs, as a worker pod has it."""
+    """One attempt's tasks: ps and workers once for several chiefs, as a worker pod has it.
+
+    Without a chief the workers train by themselves: `train` starts them, each time anew.
+    """
 
     directory: Path
     workers: int
     ps: int
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     where: Path | None = None  # the children's working directory, when not ours
+    has_chief: bool = True
 
     def __post_init__(self) -> None:
         self._count = itertools.count()
         self.children: list[Child] = []
         self.addresses = {
             kind: [f"127.0.0.1:{free_port()}" for _ in range(number)]
-            for kind, number in (("chief", 1), ("worker", self.workers), ("ps", self.ps))
+            for kind, number in (
+                ("chief", int(self.has_chief)),
+                ("worker", self.workers),
+                ("ps", self.ps),
+            )
+            if number
         }
 
     def __enter__(self) -> World:
@@ -221,6 +230,16 @@ class World:
         own(self.run_dir(settings.get("run_id", "1")))
         return self.start("chief", **settings)
 
+    def train(self, **settings: Any) -> list[Child]:
+        """Let the children of all workers train, where there is no chief; the client is first."""
+        own(self.run_dir(settings.get("run_id", "1")))
+        workers = [self.start("worker", index, **settings) for index in range(self.workers)]
+        for worker in workers:
+            worker.wait_for(protocol.Ready)
+        for worker in workers:
+            worker.go()
+        return workers
+
     def run_dir(self, run_id: str = "1") -> Path:
         return self.directory / "log" / "digits" / run_id
 
@@ -257,6 +276,8 @@ def training(
     keep: int = 3,
     report_seconds: float = 0.5,
     flags: Mapping[str, Any] | None = None,
+    strategy: str = "parameter-server",
+    replication: str = "in-graph",
     update: str = "async",
 ) -> dict[str, Any]:
     """A training.json."""
@@ -264,8 +285,8 @@ def training(
         "version": 1,
         "run": {"name": "digits", "id": run_id},
         "program": {"module": module, **({"path": path} if path else {})},
-        "strategy": "parameter-server",
-        "replication": "in-graph",
+        "strategy": strategy,
+        "replication": replication,
         "update": update,
         "train": {
             "steps": steps,

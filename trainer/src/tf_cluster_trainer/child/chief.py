@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tf_cluster_trainer import checkpoint_variables, loop
 from tf_cluster_trainer.child import connecting, restore
-from tf_cluster_trainer.child.leading import Hears, Led, lead, newest_of_ours, origin_of
+from tf_cluster_trainer.child.leading import Hears, Led, lead, newest_of_ours
 from tf_cluster_trainer.child.preparing import Prepared
 from tf_cluster_trainer.child.say import say
 from tf_cluster_trainer.child.stop import Stop
@@ -30,7 +30,7 @@ def train(told: Config, prepared: Prepared, channel: Channel, stop: Stop) -> int
         ctx=prepared.ctx,
         rehearsal=rehearsal,
         workers=cluster.size("worker"),
-        origin=origin_of(restored),
+        origin=restore.origin_of(restored),
     )
     sync = settings.update == "sync"
     training = InGraphSync(making) if sync else InGraphAsync(making)

@@ -52,13 +52,6 @@ def newest_of_ours(told: Config, prepared: Prepared) -> Checkpoint | None:
     return restore.newest(told.settings.run_dir, prepared.rehearsal.variables)
 
 
-def origin_of(restored: Checkpoint | None) -> Origin:
-    """Where a start from this checkpoint begins."""
-    if restored is None:
-        return Origin()
-    return Origin(restored.meta.step, restored.meta.examples, restored.meta.workers)
-
-
 def lead(
     told: Config,
     prepared: Prepared,
@@ -69,7 +62,7 @@ def lead(
 ) -> int:
     """Make the run's remaining steps and keep its records; the exit code."""
     settings = told.settings
-    origin = origin_of(restored)
+    origin = restore.origin_of(restored)
     check_owner = owner_check(told)
     channel.send(Placement(led.devices))
     sentence = f"training from step {origin.step} to {settings.steps}"
@@ -96,7 +89,7 @@ def lead(
         finished = led.run(plan, reports.report, saves.begin)
     except tf.errors.InvalidArgumentError as error:
         if NOT_FINITE in str(error):
-            raise NotFiniteError(_not_finite(led.tally().step)) from None
+            raise NotFiniteError(not_finite(led.tally().step)) from None
         raise
     with led.still():
         tally = led.tally()
@@ -140,7 +133,8 @@ def owner_check(told: Config) -> Callable[[], None]:
     return check
 
 
-def _not_finite(step: int) -> str:
+def not_finite(step: int) -> str:
+    """What to tell when the loss was not finite about this step."""
     return (
         f"the loss became NaN or infinite about step {step}; no such update was applied after it. "
         "A smaller train.optimizer.learningRate is the usual cure"

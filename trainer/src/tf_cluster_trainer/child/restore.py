@@ -9,6 +9,7 @@ from tf_cluster_trainer import checkpoint, checkpoint_read, checkpoint_variables
 from tf_cluster_trainer.checkpoint import Checkpoint, TensorSpec
 from tf_cluster_trainer.checkpoint_variables import Stored
 from tf_cluster_trainer.child.say import say
+from tf_cluster_trainer.strategies.tally import Origin
 
 
 def newest(run_dir: Path, model: Mapping[str, TensorSpec]) -> Checkpoint | None:
@@ -21,6 +22,13 @@ def newest(run_dir: Path, model: Mapping[str, TensorSpec]) -> Checkpoint | None:
         checkpoint_read.check_model(found.meta, model)
         say(f"going on from the checkpoint of step {found.meta.step}")
     return found
+
+
+def origin_of(restored: Checkpoint | None) -> Origin:
+    """Where a start from this checkpoint begins."""
+    if restored is None:
+        return Origin()
+    return Origin(restored.meta.step, restored.meta.examples, restored.meta.workers)
 
 
 def fill(

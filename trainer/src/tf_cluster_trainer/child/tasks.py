@@ -29,6 +29,8 @@ def run(environment: MutableMapping[str, str], stop: Stop) -> int:
     from tf_cluster_trainer.strategies import joins
 
     try:
+        if told.trains:
+            joins.announce(told)
         prepared = preparing.prepare(told)
         channel.send(Ready())
         go.wait()

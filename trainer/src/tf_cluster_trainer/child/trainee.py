@@ -5,14 +5,18 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 
+import tensorflow as tf
+
 from tf_cluster_trainer import exit_codes, loop_own
-from tf_cluster_trainer.child.leading import Hears, Led, lead, newest_of_ours, plan_of
+from tf_cluster_trainer.child.errors import NotFiniteError, PeerLostError
+from tf_cluster_trainer.child.leading import Hears, Led, lead, newest_of_ours, not_finite, plan_of
 from tf_cluster_trainer.child.preparing import Prepared
 from tf_cluster_trainer.child.say import say
 from tf_cluster_trainer.child.stop import Stop
 from tf_cluster_trainer.config import Config
 from tf_cluster_trainer.loop import Plan
 from tf_cluster_trainer.protocol import Channel
+from tf_cluster_trainer.strategies.gradients import NOT_FINITE
 from tf_cluster_trainer.strategies.tally import Origin
 from tf_cluster_trainer.strategies.trainee import Joining, Trainee
 
@@ -39,14 +43,28 @@ def train(told: Config, prepared: Prepared, channel: Channel, stop: Stop, join: 
         run=run,
         callees=1,
     )
-    return lead(told, prepared, channel, stop, restored, led)
+    code = lead(told, prepared, channel, stop, restored, led)
+    if code == exit_codes.STOPPED and not stop.requested.is_set():
+        raise PeerLostError(_ended_by(trainee))
+    return code
 
 
 def _follow(told: Config, trainee: Trainee, stop: Stop) -> int:
     stop.save_first()
-    loop_own.follow(plan_of(told.settings, Origin(), 1), trainee, stop.requested)
+    try:
+        loop_own.follow(plan_of(told.settings, Origin(), 1), trainee, stop.requested)
+    except tf.errors.InvalidArgumentError as error:
+        if NOT_FINITE in str(error):
+            raise NotFiniteError(not_finite(trainee.tally().step)) from None
+        raise
     trainee.leave()
     if stop.requested.is_set():
         say("stopped; the run's state is with worker-0")
         return exit_codes.STOPPED
+    if trainee.ended_by():
+        raise PeerLostError(_ended_by(trainee))
     return exit_codes.DONE
+
+
+def _ended_by(trainee: Trainee) -> str:
+    return f"{trainee.ended_by()} was stopped, and all workers with it; worker-0 saved the run"

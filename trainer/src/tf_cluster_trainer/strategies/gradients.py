@@ -28,9 +28,15 @@ class Gradients:
     def of(self, features: Any, labels: Any, made: Any) -> tuple[Any, Any]:
         """Gradients by trainable variable, and [loss, *metrics] as float64.
 
-        The loss is the mean over the batch plus the model's own (regularization). A loss that is
-        not finite raises InvalidArgumentError with NOT_FINITE in it, before any gradient is used.
-        `made` is the number of steps made before in the same call, for that message.
+        A loss that is not finite raises, see `when_finite`.
+        """
+        gradients, measures = self.unchecked(features, labels)
+        return when_finite(measures[0], made, gradients), measures
+
+    def unchecked(self, features: Any, labels: Any) -> tuple[Any, Any]:
+        """The same without a look at the loss.
+
+        The loss is the mean over the batch plus the model's own (regularization).
         """
         variables = self._model.trainable_variables
         with tf.GradientTape() as tape:
@@ -39,11 +45,19 @@ class Gradients:
             if self._model.losses:
                 loss += tf.cast(tf.add_n(self._model.losses), loss.dtype)
         gradients = tape.gradient(loss, variables)
-        finite = tf.debugging.Assert(
-            tf.math.is_finite(loss), [NOT_FINITE, loss, made], name="loss_is_finite"
-        )
-        with tf.control_dependencies([finite]):
-            gradients = tf.nest.map_structure(tf.identity, gradients, expand_composites=True)
         measured = self._program.metrics(labels, outputs)
         values = (loss, *(tf.reduce_mean(measured[name]) for name in self._metrics))
         return gradients, tf.stack([tf.cast(value, tf.float64) for value in values])
+
+
+def when_finite(loss: Any, made: Any, gradients: Any) -> Any:
+    """The gradients once the loss is known to be finite.
+
+    Otherwise InvalidArgumentError with NOT_FINITE in it is raised before any of them is used.
+    `made` is the number of steps made before in the same call, for that message.
+    """
+    finite = tf.debugging.Assert(
+        tf.math.is_finite(loss), [NOT_FINITE, loss, made], name="loss_is_finite"
+    )
+    with tf.control_dependencies([finite]):
+        return tf.nest.map_structure(tf.identity, gradients, expand_composites=True)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import tensorflow as tf
 
 from tf_cluster_trainer import server
-from tf_cluster_trainer.child.errors import HookError
 from tf_cluster_trainer.config import Cluster
 from tf_cluster_trainer.context import Context, DataShard
 from tf_cluster_trainer.program import Program
@@ -18,9 +17,6 @@ from tf_cluster_trainer.strategies.tally import Origin
 
 CHIEF = "/job:chief/replica:0/task:0/device:CPU:0"
 SHARD_BYTES = 256 << 10
-# Distance between the seeds of two workers, and of two starts: primes, so that they don't meet.
-WORKER_SEEDS = 1_000_003
-START_SEEDS = 7_919
 
 
 @dataclass(frozen=True)
@@ -65,24 +61,13 @@ def _strategy(cluster: Cluster, shards: int) -> Any:
 
 
 def batches(making: Making, index: Any, start: Any) -> Any:
-    """The endless batches of the worker of this index, as a tf.data.Dataset.
+    """The endless batches of the worker of this index; see `input.of_worker`.
 
-    `index` and `start`, the step that the run is at, are integers or scalar int64 tensors. Who
-    starts again goes on with other orders. Raises HookError.
+    TensorFlow has one input pipeline under parameter servers, whoever reads it.
     """
-    program, settings = making.program, making.ctx.settings
     shard = DataShard(index, making.workers)
-    try:
-        examples = program.dataset(
-            replace(making.ctx, data_shard=shard), tf.distribute.InputContext()
-        )
-    except Exception as error:
-        raise HookError("dataset", error) from error
-    return worker_input.batches(
-        examples,
-        batch_size=settings.batch_size,
-        seed=settings.seed + WORKER_SEEDS * (index + 1) + START_SEEDS * start,
-        buffer=worker_input.shuffle_buffer(program, examples.element_spec),
+    return worker_input.of_worker(
+        making.program, making.ctx, shard, start, tf.distribute.InputContext()
     )
 
 

@@ -46,3 +46,6 @@ class Trainee(Protocol):
 
     def leave(self) -> None:
         """This worker makes no more steps: let the others end without an error."""
+
+    def ended_by(self) -> str:
+        """Names of the tasks whose being asked to end ended the steps of all; "" for none."""
