@@ -13,7 +13,7 @@ import tensorflow as tf
 from tf_cluster_trainer import checkpoint, exit_codes
 from tf_cluster_trainer.checkpoint import Checkpoint
 from tf_cluster_trainer.child import finish, restore
-from tf_cluster_trainer.child.errors import NotFiniteError, NotOwnerError
+from tf_cluster_trainer.child.errors import NotFiniteError, NotNowError, NotOwnerError
 from tf_cluster_trainer.child.preparing import Prepared
 from tf_cluster_trainer.child.reports import Reports
 from tf_cluster_trainer.child.saves import Saves
@@ -104,13 +104,19 @@ def lead(
         finished = led.run(plan, reports.report, saves.begin)
     except tf.errors.InvalidArgumentError as error:
         if NOT_FINITE in str(error):
-            raise NotFiniteError(_not_finite(led.tally().step)) from None
+            raise NotFiniteError(not_finite(led.tally().step)) from None
         raise
     with led.still():
         tally = led.tally()
         reports.report(tally)
         reports.close()
-        tensors = saves.last(tally)
+        try:
+            tensors = saves.last(tally)
+        except NotNowError as error:
+            if finished:
+                raise
+            say(f"stopped at step {tally.step} of {settings.steps}; not saved: {error}")
+            return exit_codes.STOPPED
     if not finished:
         say(f"stopped at step {tally.step} of {settings.steps}; it is saved")
         return exit_codes.STOPPED
@@ -135,7 +141,8 @@ def owner_check(told: Config) -> Callable[[], None]:
     return check
 
 
-def _not_finite(step: int) -> str:
+def not_finite(step: int) -> str:
+    """What to tell when the loss was not finite about this step."""
     return (
         f"the loss became NaN or infinite about step {step}; no such update was applied after it. "
         "A smaller train.optimizer.learningRate is the usual cure"

@@ -5,14 +5,18 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 
+import tensorflow as tf
+
 from tf_cluster_trainer import exit_codes, loop_own
-from tf_cluster_trainer.child.leading import Hears, Led, lead, newest_of_ours
+from tf_cluster_trainer.child.errors import NotFiniteError
+from tf_cluster_trainer.child.leading import Hears, Led, lead, newest_of_ours, not_finite
 from tf_cluster_trainer.child.preparing import Prepared
 from tf_cluster_trainer.child.say import say
 from tf_cluster_trainer.child.stop import Stop
 from tf_cluster_trainer.config import Config
 from tf_cluster_trainer.loop import Plan
 from tf_cluster_trainer.protocol import Channel
+from tf_cluster_trainer.strategies.gradients import NOT_FINITE
 from tf_cluster_trainer.strategies.trainee import Joining, Trainee
 
 Join = Callable[[Joining], Trainee]
@@ -43,7 +47,12 @@ def train(told: Config, prepared: Prepared, channel: Channel, stop: Stop, join: 
 
 def _follow(told: Config, trainee: Trainee, stop: Stop) -> int:
     stop.save_first()
-    loop_own.follow(told.settings.steps_per_call, trainee, stop.requested)
+    try:
+        loop_own.follow(told.settings.steps_per_call, trainee, stop.requested)
+    except tf.errors.InvalidArgumentError as error:
+        if NOT_FINITE in str(error):
+            raise NotFiniteError(not_finite(trainee.tally().step)) from None
+        raise
     trainee.leave()
     if stop.requested.is_set():
         say("stopped; the run's state is with worker-0")
