@@ -13,4 +13,8 @@ def of(settings: Settings) -> Callable[[Joining], Trainee]:
 
     Imported when chosen: the strategies need parts of TensorFlow that the others can do without.
     """
+    if settings.strategy == "parameter-server" and settings.replication == "between-graph":
+        from tf_cluster_trainer.strategies import between_graph
+
+        return between_graph.join
     raise ConfigError(f"{settings.strategy}/{settings.replication}/{settings.update} has a chief")
