@@ -155,13 +155,19 @@ class World:
     ps: int
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     where: Path | None = None  # the children's working directory, when not ours
+    has_chief: bool = True
 
     def __post_init__(self) -> None:
         self._count = itertools.count()
         self.children: list[Child] = []
         self.addresses = {
             kind: [f"127.0.0.1:{free_port()}" for _ in range(number)]
-            for kind, number in (("chief", 1), ("worker", self.workers), ("ps", self.ps))
+            for kind, number in (
+                ("chief", int(self.has_chief)),
+                ("worker", self.workers),
+                ("ps", self.ps),
+            )
+            if number
         }
 
     def __enter__(self) -> World:
@@ -176,11 +182,12 @@ class World:
         for child in self.children:
             child.end()
 
-    def serve(self) -> dict[str, Child]:
-        """Start every worker and ps and wait until they serve."""
+    def serve(self, *kinds: str) -> dict[str, Child]:
+        """Start every worker and ps, or those of these kinds, and wait until they serve."""
         servers = {
             f"{kind}-{index}": self.start(kind, index)
             for kind, number in (("worker", self.workers), ("ps", self.ps))
+            if not kinds or kind in kinds
             for index in range(number)
         }
         for server in servers.values():
@@ -257,6 +264,7 @@ def training(
     keep: int = 3,
     report_seconds: float = 0.5,
     flags: Mapping[str, Any] | None = None,
+    replication: str = "in-graph",
     update: str = "async",
 ) -> dict[str, Any]:
     """A training.json."""
@@ -265,7 +273,7 @@ def training(
         "run": {"name": "digits", "id": run_id},
         "program": {"module": module, **({"path": path} if path else {})},
         "strategy": "parameter-server",
-        "replication": "in-graph",
+        "replication": replication,
         "update": update,
         "train": {
             "steps": steps,
