@@ -29,15 +29,15 @@ def trained(world: World, run_id: str, **settings: Any) -> Child:
     return chief
 
 
-def saved(world: World, run_id: str, step: int) -> dict[str, Any]:
-    """The model's tensors in a checkpoint, by variable."""
+def saved(world: World, run_id: str, step: int, kind: str = "model/") -> dict[str, Any]:
+    """The model's tensors in a checkpoint, by variable, or those of another kind."""
     reader = tf.train.load_checkpoint(
         str(world.run_dir(run_id) / "checkpoints" / f"ckpt-{step}" / "variables")
     )
     return {
-        name.removeprefix("model/"): reader.get_tensor(name)
+        name.removeprefix(kind): reader.get_tensor(name)
         for name in reader.get_variable_to_shape_map()
-        if name.startswith("model/")
+        if name.startswith(kind)
     }
 
 

@@ -185,11 +185,12 @@ class World:
         for child in self.children:
             child.end()
 
-    def serve(self) -> dict[str, Child]:
-        """Start every worker and ps and wait until they serve."""
+    def serve(self, *kinds: str) -> dict[str, Child]:
+        """Start every worker and ps, or those of these kinds, and wait until they serve."""
         servers = {
             f"{kind}-{index}": self.start(kind, index)
             for kind, number in (("worker", self.workers), ("ps", self.ps))
+            if not kinds or kind in kinds
             for index in range(number)
         }
         for server in servers.values():

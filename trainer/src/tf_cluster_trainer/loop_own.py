@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 
+from tf_cluster_trainer.child.errors import NotNowError
 from tf_cluster_trainer.loop import Plan, pace_of
 from tf_cluster_trainer.loop_cadence import Cadence
 from tf_cluster_trainer.strategies.tally import Tally
@@ -49,6 +50,9 @@ def lead(
                 reporting = Cadence(seconds=plan.report_seconds, steps=None, step=step, clock=clock)
                 first = False
         if saving.due(step) and going:
-            save(trainee.tally())
+            try:
+                save(trainee.tally())
+            except NotNowError:
+                continue  # between two steps, or when what was lost is back
             saving.reset(step)
     return trainee.tally().step >= plan.total

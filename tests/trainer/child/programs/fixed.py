@@ -44,3 +44,25 @@ class Fixed(Program):
         return whole.shard(shard.count, shard.index).map(
             lambda inputs, labels: ((inputs["numbers"], inputs["words"]), labels)
         )
+
+
+class Weights(tf_keras.layers.Layer):  # type: ignore[misc]
+    """Adds the sums of six weights to every example."""
+
+    def build(self, shape: Any) -> None:
+        self.parts = [self.add_weight(f"w{at}", (50,), initializer="zeros") for at in range(6)]
+
+    def call(self, inputs: Any) -> Any:
+        return inputs + tf.add_n([tf.reduce_sum(part) for part in self.parts])
+
+
+class Falling(Fixed):
+    """The gradient of every weight is always 1: with SGD each is -rate times the steps made."""
+
+    def build_model(self, ctx: Context) -> Any:
+        numbers = tf_keras.Input((4,), name="numbers")
+        words = tf_keras.Input((3,), dtype=tf.int64, name="words")
+        return tf_keras.Model([numbers, words], Weights()(numbers[:, :1]))
+
+    def loss(self, labels: Any, outputs: Any) -> Any:
+        return outputs[:, 0]

@@ -13,7 +13,7 @@ import tensorflow as tf
 from tf_cluster_trainer import checkpoint, exit_codes
 from tf_cluster_trainer.checkpoint import Checkpoint
 from tf_cluster_trainer.child import finish, restore
-from tf_cluster_trainer.child.errors import NotFiniteError, NotOwnerError
+from tf_cluster_trainer.child.errors import NotFiniteError, NotNowError, NotOwnerError
 from tf_cluster_trainer.child.preparing import Prepared
 from tf_cluster_trainer.child.reports import Reports
 from tf_cluster_trainer.child.saves import Saves
@@ -95,7 +95,13 @@ def lead(
         tally = led.tally()
         reports.report(tally)
         reports.close()
-        tensors = saves.last(tally)
+        try:
+            tensors = saves.last(tally)
+        except NotNowError as error:
+            if finished:
+                raise
+            say(f"stopped at step {tally.step} of {settings.steps}; not saved: {error}")
+            return exit_codes.STOPPED
     if not finished:
         say(f"stopped at step {tally.step} of {settings.steps}; it is saved")
         return exit_codes.STOPPED

@@ -42,6 +42,8 @@ class Reports:
         seconds, steps = now - self._time, tally.counted - self._last.counted
         rate = steps / seconds if seconds > 0 else None
         loss = (tally.loss_sum - self._last.loss_sum) / steps if steps else None
+        if tally.step < self._last.step:
+            self._went_back(tally)
         self._channel.send(Progress(tally.step, tally.examples, rate, loss, tally.workers))
         if steps and loss is not None:
             values = {"loss": loss}
@@ -49,7 +51,8 @@ class Reports:
                 values[f"training/{name}"] = (total - self._last.metric_sums[name]) / steps
             if rate is not None:
                 values["steps_per_second"] = rate
-                values["examples_per_second"] = (tally.examples - self._last.examples) / seconds
+                examples = max(0, tally.examples - self._last.examples)
+                values["examples_per_second"] = examples / seconds
             for name, made in tally.workers.items():
                 values[f"workers/{name}_steps"] = made
             with self._tolerating():
@@ -63,6 +66,13 @@ class Reports:
         with self._tolerating():
             if self._events:
                 self._events.close()
+
+    def _went_back(self, tally: Tally) -> None:
+        """The run goes on from a checkpoint: as a new start does, let TensorBoard forget."""
+        with self._tolerating():
+            if self._events:
+                self._events.close()
+            self._events = EventFile(self._directory, step=tally.step)
 
     @contextlib.contextmanager
     def _tolerating(self) -> Iterator[None]:

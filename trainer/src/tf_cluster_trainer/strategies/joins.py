@@ -25,4 +25,8 @@ def of(settings: Settings) -> Callable[[Joining], Trainee]:
         from tf_cluster_trainer.strategies import all_reduce
 
         return all_reduce.join
+    if settings.strategy == "parameter-server" and settings.replication == "between-graph":
+        from tf_cluster_trainer.strategies import between_graph
+
+        return between_graph.join
     raise ConfigError(f"{settings.strategy}/{settings.replication}/{settings.update} has a chief")
