@@ -32,12 +32,12 @@ class SaysWhichPart(Small):
 
 
 class Normalized(Small):
-    """The batches of worker i are all 2 i: the mean over two workers is 1."""
+    """The batches of worker i are all 2 i: the mean over two workers is 1. Of two types."""
 
     def build_model(self, ctx: Context) -> Any:
         normalization = tf_keras.layers.BatchNormalization(momentum=0.9, name="normalization")
         return tf_keras.Sequential(
-            [tf_keras.layers.Input((4,)), normalization, tf_keras.layers.Dense(1)]
+            [tf_keras.layers.Input((4,)), normalization, tf_keras.layers.Dense(1, dtype="float64")]
         )
 
     def dataset(self, ctx: Context, input_context: Any) -> Any:

@@ -273,9 +273,7 @@ class AllReduce:
         ]
         # In float32, as most gradients are: TensorFlow then sends it together with them.
         ours = [*(gradient for gradient, _ in found), tf.cast(measures, tf.float32)]
-        *means, mean_measures = replica.all_reduce(
-            tf.distribute.ReduceOp.SUM, [_scaled(one, of_all) for one in ours]
-        )
+        *means, mean_measures = _summed_together(replica, [_scaled(one, of_all) for one in ours])
         # Every worker looks at the mean of all: one whose loss is not finite ends all, likewise.
         means = when_finite(mean_measures[0], made, means)
         self._optimizer.apply_gradients(
@@ -324,6 +322,19 @@ def _of_each_replica(variable: Any) -> bool:
 def _number(replica: Any) -> int:
     """Which of all workers' replicas this is; in a graph TensorFlow gives it as a constant."""
     return int(tf.get_static_value(replica.replica_id_in_sync_group))
+
+
+def _summed_together(replica: Any, values: list[Any]) -> list[Any]:
+    """Each value's sum over all replicas. TensorFlow takes values of one type at once."""
+    sums = list(values)
+    for dtype in dict.fromkeys(value.dtype for value in values):
+        places = [place for place, value in enumerate(values) if value.dtype == dtype]
+        of_type = replica.all_reduce(
+            tf.distribute.ReduceOp.SUM, [values[place] for place in places]
+        )
+        for place, total in zip(places, of_type, strict=True):
+            sums[place] = total
+    return sums
 
 
 def _scaled(value: Any, by: float) -> Any:
