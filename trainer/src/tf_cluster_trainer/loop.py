@@ -47,6 +47,7 @@ class Plan:
     """How far and in what pieces.
 
     `step` is where this start begins; `callees` is how many calls can be under way at once;
+    `sharers` is how many loops like this one make the run's steps side by side;
     `steps_per_call` None: the loop finds how many are best.
     """
 
@@ -57,6 +58,7 @@ class Plan:
     report_seconds: float
     save_seconds: float
     save_steps: int | None
+    sharers: int = 1
 
 
 def run(

@@ -18,7 +18,7 @@ def follow(
 ) -> None:
     """Make steps until nobody goes on."""
     pace = pace_of(plan, clock)
-    while trainee.steps(steps := pace.next(plan.total), stop=stop.is_set()):
+    while trainee.steps(steps := pace.next(_share(plan, trainee)), stop=stop.is_set()):
         pace.made(steps)
 
 
@@ -35,11 +35,10 @@ def lead(
     reporting = Cadence(seconds=plan.report_seconds, steps=1, step=plan.step, clock=clock)
     saving = Cadence(seconds=plan.save_seconds, steps=plan.save_steps, step=plan.step, clock=clock)
     pace = pace_of(plan, clock)
-    step = plan.step
     first = True
     going = True
     while going:
-        steps = pace.next(max(1, plan.total - step))
+        steps = pace.next(_share(plan, trainee))
         going = trainee.steps(steps, stop=stop.is_set())
         pace.made(steps)
         step = trainee.tally().step
@@ -56,3 +55,8 @@ def lead(
                 continue  # between two steps, or when what was lost is back
             saving.reset(step)
     return trainee.tally().step >= plan.total
+
+
+def _share(plan: Plan, trainee: Trainee) -> int:
+    """This loop's part of the steps that are left: then the run ends about at its total."""
+    return max(1, (plan.total - trainee.tally().step) // plan.sharers)

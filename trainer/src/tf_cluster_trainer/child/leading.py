@@ -35,7 +35,7 @@ class Led:
 
     `run(plan, report, save)` makes the steps; True when the total is reached, False when stopped.
     `still` gives a context in which the tally and `copy`, the tensors of a checkpoint by key, are
-    of the same step. `callees` is the number of calls that can be under way at once.
+    of the same step. `callees` and `sharers` are as in Plan.
     """
 
     devices: Mapping[str, str]
@@ -44,6 +44,7 @@ class Led:
     still: Callable[[], AbstractContextManager[None]]
     run: Callable[[Plan, Hears, Hears], bool]
     callees: int
+    sharers: int = 1
 
 
 def newest_of_ours(told: Config, prepared: Prepared) -> Checkpoint | None:
@@ -83,7 +84,7 @@ def lead(
         channel=channel,
         clock=time.monotonic,
     )
-    plan = plan_of(settings, origin, led.callees)
+    plan = plan_of(settings, origin, led.callees, led.sharers)
     stop.save_first()
     try:
         finished = led.run(plan, reports.report, saves.begin)
@@ -114,7 +115,7 @@ def lead(
     return exit_codes.DONE
 
 
-def plan_of(settings: Settings, origin: Origin, callees: int) -> Plan:
+def plan_of(settings: Settings, origin: Origin, callees: int, sharers: int) -> Plan:
     """How far this start goes and in what pieces."""
     return Plan(
         step=origin.step,
@@ -124,6 +125,7 @@ def plan_of(settings: Settings, origin: Origin, callees: int) -> Plan:
         report_seconds=settings.report_seconds,
         save_seconds=settings.checkpoint.seconds,
         save_steps=settings.checkpoint.steps,
+        sharers=sharers,
     )
 
 

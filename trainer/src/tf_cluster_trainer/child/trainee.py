@@ -42,6 +42,7 @@ def train(told: Config, prepared: Prepared, channel: Channel, stop: Stop, join: 
         still=contextlib.nullcontext,
         run=run,
         callees=1,
+        sharers=_sharers(told),
     )
     code = lead(told, prepared, channel, stop, restored, led)
     if code == exit_codes.STOPPED and not stop.requested.is_set():
@@ -52,7 +53,9 @@ def train(told: Config, prepared: Prepared, channel: Channel, stop: Stop, join: 
 def _follow(told: Config, trainee: Trainee, stop: Stop) -> int:
     stop.save_first()
     try:
-        loop_own.follow(plan_of(told.settings, Origin(), 1), trainee, stop.requested)
+        loop_own.follow(
+            plan_of(told.settings, Origin(), 1, _sharers(told)), trainee, stop.requested
+        )
     except tf.errors.InvalidArgumentError as error:
         if NOT_FINITE in str(error):
             raise NotFiniteError(not_finite(trainee.tally().step)) from None
@@ -64,6 +67,10 @@ def _follow(told: Config, trainee: Trainee, stop: Stop) -> int:
     if trainee.ended_by():
         raise PeerLostError(_ended_by(trainee))
     return exit_codes.DONE
+
+
+def _sharers(told: Config) -> int:
+    return told.cluster.size("worker") if told.settings.update == "async" else 1
 
 
 def _ended_by(trainee: Trainee) -> str:
