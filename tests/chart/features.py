@@ -14,6 +14,14 @@ FEATURES: dict[str, dict[str, Any]] = {
         },
     },
     "large": {"worker": {"replicas": 3}, "ps": {"replicas": 2}},
+    "between-graph": {"replication": "between-graph", "worker": {"replicas": 3}},
+    "between-graph-sync": {
+        "replication": "between-graph",
+        "update": "sync",
+        "ps": {"replicas": 2},
+        "chief": {"terminationGracePeriodSeconds": 20},
+    },
+    "all-reduce": {"strategy": "all-reduce", "replication": "between-graph", "update": "sync"},
     "no-cleanup": {"cleanup": {"enabled": False}},
     "keep-ps-after-failure": {"cleanup": {"delaySeconds": {"failure": None}}},
     "existing-claims": {

@@ -68,8 +68,8 @@ class Rendered:
 
     @property
     def attempt(self) -> str:
-        """The attempt's hash, as the chief's Job has it."""
-        return str(self.one("Job", "chief")["metadata"]["labels"]["tf-cluster.io/attempt"])
+        """The attempt's hash, as the ConfigMap has it."""
+        return str(self.one("ConfigMap", "config")["metadata"]["labels"]["tf-cluster.io/attempt"])
 
     @property
     def pods(self) -> dict[str, Object]:

@@ -55,24 +55,6 @@ def test_a_tag_in_the_repository() -> None:
 
 
 @pytest.mark.parametrize(
-    ("strategy", "replication", "update"),
-    [
-        ("parameter-server", "in-graph", "sync"),
-        ("parameter-server", "between-graph", "async"),
-        ("parameter-server", "between-graph", "sync"),
-        ("all-reduce", "between-graph", "sync"),
-    ],
-)
-def test_a_combination_that_is_not_built_yet(strategy: str, replication: str, update: str) -> None:
-    values = {"strategy": strategy, "replication": replication, "update": update}
-    assert refusal(values) == textwrap.dedent(f"""\
-        strategy={strategy} replication={replication} update={update} is valid, not built yet. \
-This version of the chart trains:
-
-            strategy=parameter-server replication=in-graph update=async""")
-
-
-@pytest.mark.parametrize(
     ("replication", "update"),
     [("in-graph", "async"), ("in-graph", "sync"), ("between-graph", "async")],
 )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import shlex
 
+import pytest
+
 from tests.chart.helm import ROOT, notes, render
 from tests.chart.test_umbrella import umbrella_values
 
@@ -29,6 +31,28 @@ def test_the_next_commands_name_the_objects_of_this_attempt() -> None:
     assert wait[3:] == ["wait", "--for=condition=Ready", "pod/digits-files"]
     assert copy[3:] == ["cp", "digits-files:/log/digits/1/export", "export"]
     assert delete[3:] == ["delete", "pod", "digits-files"]
+
+
+@pytest.mark.parametrize("strategy", ["parameter-server", "all-reduce"])
+def test_without_a_chief_worker_0_is_followed(strategy: str) -> None:
+    values = {"strategy": strategy, "replication": "between-graph", "update": "sync"}
+    h = render(values).attempt
+    ready, follow = commands(notes(values))[:2]
+    worker_0 = (
+        f"batch.kubernetes.io/job-name=digits-worker-{h},batch.kubernetes.io/job-completion-index=0"
+    )
+    assert ready[6:] == ["pod", "--selector", worker_0]
+    assert follow[3:] == ["logs", "--follow", "--tail=-1", "--selector", worker_0]
+    assert "The workers share one node" in notes(values)
+
+
+def test_the_numbers_are_those_of_the_tasks_there_are() -> None:
+    assert "with 2 worker(s) and 1 ps." in notes()
+    values = {"strategy": "all-reduce", "replication": "between-graph", "update": "sync"}
+    text = notes({**values, "cleanup": {"enabled": False}})
+    assert "with 2 worker(s) and 0 ps." in text
+    assert "the ps are gone" not in text
+    assert "the parameter servers run until" not in text
 
 
 def test_the_pod_for_files_mounts_the_log_claim() -> None:
@@ -68,6 +92,10 @@ def test_the_address_of_the_status_is_told_to_who_may_use_it() -> None:
     url = f"http://digits-chief-{h}.digits-{h}.training.svc.cluster.local:8080/progress"
     assert url not in notes()
     assert url in notes({"security": {"networkPolicy": {"enabled": False}}})
+    values = {"replication": "between-graph", "security": {"networkPolicy": {"enabled": False}}}
+    h = render(values).attempt
+    host = f"digits-worker-{h}-0.digits-{h}.training.svc.cluster.local"
+    assert f"http://{host}:8080/progress" in notes(values)
 
 
 def test_no_cleanup_is_told() -> None:

@@ -32,11 +32,18 @@ TASKS_POLICY = {("NetworkPolicy", "digits-tasks-h")}
 CLEANUP_POLICY = {("NetworkPolicy", "digits-cleanup")}
 POLICIES = TASKS_POLICY | CLEANUP_POLICY
 LEAST = ALWAYS | CLEANUP | CLAIMS | POLICIES
+WITH_CHIEF = {("Job", "digits-chief-h"), ("Service", "digits-chief-h")}
+WITHOUT_CHIEF = {("Service", "digits-worker-h-0")}
+PS = {("Deployment", "digits-ps-0-h")}
+BETWEEN_GRAPH = (LEAST - WITH_CHIEF) | WITHOUT_CHIEF
 
 EXACTLY = {
     "least": LEAST,
     "medium": LEAST,
     "large": LEAST | {("Deployment", "digits-ps-1-h")},
+    "between-graph": BETWEEN_GRAPH,
+    "between-graph-sync": BETWEEN_GRAPH | {("Deployment", "digits-ps-1-h")},
+    "all-reduce": BETWEEN_GRAPH - PS - CLEANUP - CLEANUP_POLICY,
     "no-cleanup": ALWAYS | CLAIMS | TASKS_POLICY,
     "keep-ps-after-failure": LEAST,
     "existing-claims": LEAST - CLAIMS,
@@ -50,7 +57,7 @@ EXACTLY = {
 def without_hashes(rendered: Rendered) -> set[tuple[str, str]]:
     attempt = rendered.attempt
     return {
-        (kind, re.sub(rf"-{attempt}(-[0-9a-f]{{4}})?$", lambda m: "-h-s" if m[1] else "-h", name))
+        (kind, re.sub(r"-h-[0-9a-f]{4}$", "-h-s", name.replace(f"-{attempt}", "-h")))
         for kind, name in rendered.names
     }
 

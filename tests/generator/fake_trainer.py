@@ -28,6 +28,7 @@ TASK = f"{KIND}-{INDEX}"
 DATA = Path(TRAINING["dirs"]["data"])
 RUN = Path(TRAINING["dirs"]["log"]) / TRAINING["run"]["name"] / TRAINING["run"]["id"]
 TOTAL = TRAINING["train"]["steps"]
+CLIENT = "chief-0" if "chief" in CLUSTER["cluster"] else "worker-0"
 
 
 def status_address(kind: str, index: int) -> tuple[str, int]:
@@ -87,7 +88,7 @@ class Chief:
             def log_message(self, format: str, *args: Any) -> None:
                 pass
 
-        server = http.server.ThreadingHTTPServer(status_address("chief", 0), Handler)
+        server = http.server.ThreadingHTTPServer(status_address(KIND, INDEX), Handler)
         threading.Thread(target=server.serve_forever, daemon=True).start()
 
     def save(self) -> None:
@@ -113,7 +114,7 @@ class Chief:
 
 
 def worker(stop: threading.Event) -> int:
-    host, port = status_address("chief", 0)
+    host, port = status_address(CLIENT.removesuffix("-0"), 0)
     while not stop.wait(0.1):
         try:
             with urllib.request.urlopen(f"http://{host}:{port}/progress", timeout=1) as answer:
@@ -139,7 +140,7 @@ def main() -> int:
             time.sleep(0.2)
             print(f"{TASK}: the words before the end", flush=True)
             return int(what.removeprefix("exit="))
-    if KIND == "chief":
+    if TASK == CLIENT:
         return Chief().train(stop)
     if KIND == "worker":
         return worker(stop)

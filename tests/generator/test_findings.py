@@ -70,14 +70,34 @@ def test_a_five_line_file_is_enough() -> None:
             "train.optimizer.name: Momentum, or leave momentum out) [/train/optimizer/momentum]",
         ),
         (
-            "strategy: all-reduce",
-            "4:11: TFC303: all-reduce / in-graph / async do not go together (all-reduce is "
-            "between-graph and sync, and not built yet) [/strategy]",
+            "strategy: all-reduce\nupdate: async",
+            "5:9: TFC303: all-reduce / between-graph / async do not go together (leave out update: "
+            "all-reduce is between-graph and sync) [/update]",
         ),
         (
-            "update: sync",
-            "4:9: TFC302: parameter-server / in-graph / sync is valid but not built yet; only "
-            "parameter-server / in-graph / async is so far (leave out update) [/update]",
+            "strategy: all-reduce\nupdate: async\nreplication: in-graph",
+            "6:14: TFC303: all-reduce / in-graph / async do not go together (leave out replication "
+            "and update: all-reduce is between-graph and sync) [/replication]",
+        ),
+        (
+            "strategy: all-reduce\nps: 2",
+            "5:5: TFC318: ps is set, but strategy all-reduce has no parameter servers "
+            "(leave out ps) [/ps]",
+        ),
+        (
+            "strategy: all-reduce\nresources: {ps: {requests: {cpu: 1}, limits: {cpu: 2}}}",
+            "5:17: TFC318: resources.ps is set, but strategy all-reduce has no parameter servers "
+            "(leave out resources.ps) [/resources/ps]",
+        ),
+        (
+            "replication: between-graph\nresources: {chief: {requests: {cpu: 1}}}",
+            "5:20: TFC318: resources.chief is set, but replication between-graph has no chief: "
+            "worker 0 does its work (leave out resources.chief) [/resources/chief]",
+        ),
+        (
+            "strategy: all-reduce\nextraValues: {ps: {nodeSelector: {disk: ssd}}}",
+            "5:19: TFC318: extraValues.ps is set, but strategy all-reduce has no parameter servers "
+            "(leave out extraValues.ps) [/extraValues/ps]",
         ),
         (
             "data: {claim: here, size: 5Gi}",
@@ -315,13 +335,13 @@ def test_a_relative_program_path_is_for_local_runs_only() -> None:
 
 def test_everything_wrong_is_told_at_once_from_top_to_bottom() -> None:
     lines = found(
-        "nmae: digits\nworkers: many\nupdate: sync\ntrain:\n  stpes: 1\n"
+        "nmae: digits\nworkers: many\nstrategy: all-reduce\nupdate: async\ntrain:\n  stpes: 1\n"
         "extraValues: {chef: {}}\nresources: {ps: {requests: {memory: 9Gi}}}\n"
     )
 
     told = [line.split(": ")[1] for line in lines]
     assert sorted(told) == sorted(
-        "TFC201 TFC202 TFC202 TFC308 TFC203 TFC302 TFC201 TFC311 TFC305".split()  # noqa: SIM905
+        "TFC201 TFC202 TFC202 TFC308 TFC203 TFC303 TFC201 TFC311 TFC318 TFC305".split()  # noqa: SIM905
     )
     places = [tuple(map(int, line.split(":")[1:3])) for line in lines]
     assert places == sorted(places)

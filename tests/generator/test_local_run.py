@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 import yaml
 from jsonschema import Draft7Validator
+from tf_cluster.local.plan import seconds_to_save
 
 from tests.generator.conftest import ROOT, Command
 from tests.generator.local_run import LocalRunInTest, eventually, fake_trainer, has_ended
@@ -252,6 +253,110 @@ def test_a_chief_that_does_not_hear_is_killed_after_its_grace(start: Start) -> N
     assert run.processes() == []
 
 
+WAYS = [{"strategy": "all-reduce"}, {"replication": "between-graph"}]
+without_a_chief = pytest.mark.parametrize("way", WAYS, ids=["all-reduce", "between-graph"])
+
+
+@without_a_chief
+def test_a_run_without_a_chief_ends_with_worker_0s_result(
+    start: Start, way: dict[str, str]
+) -> None:
+    run = start(workers=3, **way)
+
+    assert run.wait() == 0, run.stderr
+    assert "accuracy  0.9712" in run.stdout.splitlines()
+    ps = int("strategy" not in way)
+    assert f"job: training here with 3 worker(s), {ps} ps; logs in" in run.stderr
+    cluster = json.loads((run.folder / "runs/job/config/cluster.json").read_text())
+    wanted = {"worker": 3, **({"ps": 1} if ps else {})}
+    for key in ("cluster", "status"):
+        assert {kind: len(hosts) for kind, hosts in cluster[key].items()} == wanted
+    training = json.loads((run.folder / "runs/job/config/training.json").read_text())
+    assert training["replication"] == "between-graph"
+    assert run.starts("chief-0") == []
+    assert run.processes() == []
+
+
+@without_a_chief
+@pytest.mark.parametrize("task", ["worker-0", "worker-1"])
+def test_a_worker_that_is_killed_is_started_again_without_a_chief(
+    start: Start, way: dict[str, str], task: str
+) -> None:
+    run = start(**forever(**way))
+    run.wait_until("running", running(run))
+
+    os.kill(run.starts(task)[0]["pid"], signal.SIGKILL)
+    run.wait_until("a second start", lambda: len(run.starts(task)) == 2)
+
+    assert f"{task} was killed by SIGKILL; it is started again (1 of at most 20)" in run.stderr
+    other = {"worker-0", "worker-1"} - {task}
+    assert len(run.starts(other.pop())) == 1
+
+
+@without_a_chief
+def test_ctrl_c_lets_worker_0_save(start: Start, way: dict[str, str]) -> None:
+    run = start(**forever(**way))
+    run.wait_until("running", running(run))
+
+    run.send(signal.SIGINT)
+
+    assert run.wait() == 130
+    assert int((run.folder / "runs/job/1/step").read_text()) > 0
+    assert "stopping: worker-0 saves first" in run.stderr
+    assert ": saved. The same command goes on from there." in run.stderr
+    assert run.processes() == []
+
+
+def test_worker_0_that_is_asked_to_stop_from_outside_ends_the_run_as_stopped(start: Start) -> None:
+    run = start(**forever(strategy="all-reduce"))
+    run.wait_until("running", running(run))
+
+    os.kill(run.starts("worker-0")[0]["pid"], signal.SIGTERM)
+
+    assert run.wait() == 143
+    assert "job: stopped at step" in run.stderr
+    assert len(run.starts("worker-0")) == 1
+
+
+def test_another_worker_that_was_asked_to_end_is_started_again(start: Start) -> None:
+    run = start(**forever("worker-1:1:exit=42", strategy="all-reduce"))
+
+    run.wait_until("a second start", lambda: len(run.starts("worker-1")) == 2)
+    run.wait_until("running", running(run))
+
+
+def test_exit_2_of_a_worker_lets_worker_0_say_why(start: Start) -> None:
+    run = start(**forever("worker-1:1:exit=2", "worker-0:1:exit=2", strategy="all-reduce"))
+
+    assert run.wait() == 2
+    assert "job: failed: worker-0 ended" in run.stderr
+
+
+def test_worker_0_that_does_not_hear_is_killed_after_its_grace(start: Start) -> None:
+    quick = {role: {"terminationGracePeriodSeconds": 1} for role in ("chief", "worker")}
+    run = start(**forever("worker-0:1:deaf", strategy="all-reduce", extraValues=quick))
+    run.wait_until("running", running(run))
+
+    run.send(signal.SIGINT)
+
+    assert run.wait(30) == 130
+    assert "worker-0 did not say that it saved" in run.stderr
+    assert run.processes() == []
+
+
+@pytest.mark.parametrize(
+    ("replication", "chief", "worker", "seconds"),
+    [("in-graph", 60, 90, 60), ("between-graph", 60, 90, 90), ("between-graph", 60, 30, 60)],
+)
+def test_worker_0_has_the_longer_of_the_two_times_to_save(
+    replication: str, chief: int, worker: int, seconds: int
+) -> None:
+    grace = {"chief": chief, "worker": worker}
+    values = {role: {"terminationGracePeriodSeconds": number} for role, number in grace.items()}
+
+    assert seconds_to_save({"replication": replication, **values}) == seconds
+
+
 def test_a_second_ctrl_c_ends_everything_at_once(start: Start) -> None:
     run = start(**forever("chief-0:1:deaf"))
     run.wait_until("running", running(run))
@@ -351,6 +456,13 @@ def test_an_option_that_can_not_be_used_exits_2(
     assert run.wait() == 2
     assert message in run.stderr
     assert "Traceback" not in run.stderr
+
+
+def test_ps_of_a_strategy_without_ps_are_refused(start: Start) -> None:
+    run = start("--ps", "2", strategy="all-reduce")
+
+    assert run.wait() == 2
+    assert "--ps 2: strategy all-reduce has no parameter servers" in run.stderr
 
 
 def test_a_file_with_findings_starts_nothing_and_exits_1(start: Start) -> None:

@@ -83,6 +83,51 @@ def test_a_preset_decides_tasks_and_access_modes(preset: str) -> None:
     assert values["storage"]["data"]["accessModes"] == [mode]
 
 
+@pytest.mark.parametrize("preset", list(PRESETS))
+@pytest.mark.parametrize("key", ["strategy", "extraValues"])
+def test_all_reduce_says_the_whole_method_and_nothing_of_roles_it_has_not(
+    preset: str, key: str
+) -> None:
+    word = "all-reduce" if key == "strategy" else "{strategy: all-reduce}"
+    values = values_of(GOOD + f"preset: {preset}\n{key}: {word}\n")
+
+    method = [values[name] for name in ("strategy", "replication", "update")]
+    assert method == ["all-reduce", "between-graph", "sync"]
+    assert values["worker"]["replicas"] == {"small": 2, "medium": 4, "large": 8}[preset]
+    assert not {"ps", "chief"} & values.keys()
+
+
+@pytest.mark.parametrize("preset", list(PRESETS))
+def test_between_graph_has_ps_but_no_chief(preset: str) -> None:
+    values = values_of(GOOD + f"preset: {preset}\nreplication: between-graph\n")
+
+    assert values["replication"] == "between-graph"
+    assert "update" not in values  # the chart's default, async
+    assert values["ps"]["replicas"] == (4 if preset == "large" else 1)
+    assert "chief" not in values
+
+
+@pytest.mark.parametrize("text", ["strategy: all-reduce", "replication: between-graph"])
+@pytest.mark.parametrize("preset", list(PRESETS))
+def test_the_chart_renders_trainings_without_a_chief(
+    preset: str, text: str, helm: str, tmp_path: Path
+) -> None:
+    checked = check("p", (GOOD + f"preset: {preset}\n{text}\n").encode())
+    (tmp_path / "values.yaml").write_text(values_text(checked.values, "p", preset))
+
+    ran = subprocess.run(
+        (helm, "template", "r", str(CHART), "-f", str(tmp_path / "values.yaml")),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert ran.returncode == 0, ran.stderr
+    kinds = [d["kind"] for d in yaml.safe_load_all(ran.stdout) if d]
+    ps = 0 if "all-reduce" in text else checked.values.effective["ps"]["replicas"]
+    assert (kinds.count("Deployment"), kinds.count("Job")) == (ps, 2 if ps else 1)
+
+
 def test_what_the_file_says_wins_over_its_preset_key_by_key() -> None:
     values = values_of(
         GOOD + "preset: large\nworkers: 3\nresources: {worker: {requests: {cpu: 1}}}\n"

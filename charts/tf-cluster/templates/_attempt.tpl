@@ -9,9 +9,11 @@ own on top), so that none of those restarts a training.
 {{- define "tf-cluster.attempt" -}}
 {{- $task := dict "root" . "attempt" "00000000" -}}
 {{- $parts := list (include "tf-cluster.config" $task) -}}
+{{- if eq (include "tf-cluster.client" .) "chief" -}}
 {{- $parts = append $parts (include "tf-cluster.chief.spec" (merge (dict "role" "chief") $task)) -}}
+{{- end -}}
 {{- $parts = append $parts (include "tf-cluster.worker.spec" (merge (dict "role" "worker") $task)) -}}
-{{- range $index := until (int .Values.ps.replicas) -}}
+{{- range $index := until (include "tf-cluster.ps.count" . | int) -}}
 {{- $parts = append $parts (include "tf-cluster.ps.spec" (merge (dict "role" "ps" "index" $index) $task)) -}}
 {{- end -}}
 {{- $parts = append $parts (.Values.run.attempt | int64 | toString) -}}

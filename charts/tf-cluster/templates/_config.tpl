@@ -9,7 +9,7 @@ training.json: |
 {{- end -}}
 
 {{- /*
-cluster.json: who takes part, and where. The chief's status port is found by the name of its own Service
+cluster.json: who takes part, and where. The client's status port is found by the name of its own Service
 (cluster-service.yaml says why).
 */ -}}
 {{- define "tf-cluster.config.cluster" -}}
@@ -17,12 +17,14 @@ cluster.json: who takes part, and where. The chief's status port is found by the
 {{- $service := include "tf-cluster.service.name" . -}}
 {{- $chief := include "tf-cluster.attempt.name" (merge (dict "kind" "chief") .) -}}
 {{- $worker := include "tf-cluster.attempt.name" (merge (dict "kind" "worker") .) -}}
-{{- $hosts := dict "chief" (list $chief) "worker" list "ps" list -}}
+{{- /* A type without tasks has no key. */ -}}
+{{- $hosts := dict "worker" list -}}
+{{- if eq (include "tf-cluster.client" $root) "chief" -}}{{- $_ := set $hosts "chief" (list $chief) -}}{{- end -}}
 {{- range $index := until (int $root.Values.worker.replicas) -}}
 {{- $_ := set $hosts "worker" (append $hosts.worker (printf "%s-%d" $worker $index)) -}}
 {{- end -}}
-{{- range $index := until (int $root.Values.ps.replicas) -}}
-{{- $_ := set $hosts "ps" (append $hosts.ps (include "tf-cluster.ps.name" (merge (dict "index" $index) $))) -}}
+{{- range $index := until (include "tf-cluster.ps.count" $root | int) -}}
+{{- $_ := set $hosts "ps" (append ($hosts.ps | default list) (include "tf-cluster.ps.name" (merge (dict "index" $index) $))) -}}
 {{- end -}}
 {{- $cluster := dict -}}
 {{- $status := dict -}}
@@ -36,7 +38,11 @@ cluster.json: who takes part, and where. The chief's status port is found by the
 {{- $_ := set $cluster $type $servers -}}
 {{- $_ := set $status $type $statuses -}}
 {{- end -}}
+{{- if eq (include "tf-cluster.client" $root) "chief" -}}
 {{- $_ := set $status "chief" (list (printf "%s:8080" $chief)) -}}
+{{- else -}}
+{{- $_ := set $status "worker" (prepend (rest $status.worker) (printf "%s-0:8080" $worker)) -}}
+{{- end -}}
 {{- $hint := printf "kubectl --namespace %s get pods --selector tf-cluster.io/attempt=%s --output wide" $root.Release.Namespace .attempt -}}
 {{- dict "version" 1 "attempt" .attempt "cluster" $cluster "status" $status "hint" $hint | toPrettyJson -}}
 {{- end -}}
@@ -56,11 +62,11 @@ cluster.json: who takes part, and where. The chief's status port is found by the
 {{- $train := dict
   "steps" (int64 $values.train.steps)
   "batchSize" (int64 $values.train.batchSize)
-  "stepsPerCall" (int64 $values.train.stepsPerCall)
   "seed" (int64 $values.train.seed)
   "optimizer" $optimizer
   "checkpoint" $checkpoint
   "reportSeconds" $values.train.reportSeconds -}}
+{{- with $values.train.stepsPerCall -}}{{- $_ := set $train "stepsPerCall" (int64 .) -}}{{- end -}}
 {{- dict
   "version" 1
   "run" $run

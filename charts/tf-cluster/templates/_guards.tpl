@@ -18,7 +18,7 @@ file that fails and says nothing about the order it takes them in.
 {{- range $path := list
   "clusterDomain" "image" "image.pullPolicy" "run.id" "run.attempt" "program"
   "strategy" "replication" "update"
-  "train.steps" "train.batchSize" "train.stepsPerCall" "train.seed" "train.optimizer.name"
+  "train.steps" "train.batchSize" "train.seed" "train.optimizer.name"
   "train.optimizer.learningRate" "train.checkpoint.seconds" "train.checkpoint.keep" "train.reportSeconds"
   "peers.deadlineSeconds" "failure.restarts" "failure.finalStateSeconds"
   "chief.backoffLimit" "chief.terminationGracePeriodSeconds"
@@ -69,8 +69,8 @@ of tf_cluster_trainer.Program that the image holds. To try the chart:
 
 {{- define "tf-cluster.guards.combination" -}}
 {{- $wanted := printf "strategy=%v replication=%v update=%v" .Values.strategy .Values.replication .Values.update -}}
-{{- $built := "strategy=parameter-server replication=in-graph update=async" -}}
-{{- $valid := list $built
+{{- $valid := list
+  "strategy=parameter-server replication=in-graph update=async"
   "strategy=parameter-server replication=in-graph update=sync"
   "strategy=parameter-server replication=between-graph update=async"
   "strategy=parameter-server replication=between-graph update=sync"
@@ -80,10 +80,6 @@ of tf_cluster_trainer.Program that the image holds. To try the chart:
 {{ $wanted }} is no combination that TensorFlow has. These are:
 
     {{ join "\n    " $valid }}
-{{- else if ne $wanted $built }}
-{{ $wanted }} is valid, not built yet. This version of the chart trains:
-
-    {{ $built }}
 {{- end }}
 {{- end -}}
 

@@ -35,6 +35,21 @@ includes them first.
 {{- .Values.fullnameOverride | default $name -}}
 {{- end -}}
 
+{{- /* The type of the task that drives the run: chief, or worker (0) where every worker trains by itself. */ -}}
+{{- define "tf-cluster.client" -}}
+{{- if eq .Values.replication "in-graph" }}chief{{ else }}worker{{ end -}}
+{{- end -}}
+
+{{- /* The number of parameter servers: all-reduce has none. */ -}}
+{{- define "tf-cluster.ps.count" -}}
+{{- if eq .Values.strategy "all-reduce" }}0{{ else }}{{ int .Values.ps.replicas }}{{ end -}}
+{{- end -}}
+
+{{- /* "true" when there is a cleanup: without parameter servers a finished training leaves nothing. */ -}}
+{{- define "tf-cluster.hasCleanup" -}}
+{{- if and .Values.cleanup.enabled (ne (include "tf-cluster.ps.count" .) "0") }}true{{ end -}}
+{{- end -}}
+
 {{- /* The trainer image, by digest or by tag. */ -}}
 {{- define "tf-cluster.image" -}}
 {{- if .Values.image.digest -}}

@@ -6,18 +6,24 @@ the notes of the chart that is installed, not those of its subcharts.
 {{- $attempt := include "tf-cluster.attempt" . -}}
 {{- $context := dict "root" . "attempt" $attempt -}}
 {{- $fullname := include "tf-cluster.fullname" . -}}
-{{- $chief := include "tf-cluster.attempt.name" (merge (dict "kind" "chief") $context) -}}
+{{- $hasChief := eq (include "tf-cluster.client" .) "chief" -}}
+{{- $client := include "tf-cluster.attempt.name" (merge (dict "kind" (include "tf-cluster.client" .)) $context) -}}
+{{- /* The client's pod, and its host name: of an Indexed Job the pod with index 0. */ -}}
+{{- $pod := printf "batch.kubernetes.io/job-name=%s%s" $client ($hasChief | ternary "" ",batch.kubernetes.io/job-completion-index=0") -}}
+{{- $host := printf "%s%s" $client ($hasChief | ternary "" "-0") -}}
+{{- $logs := $hasChief | ternary (printf "job/%s" $client) (printf "--tail=-1 --selector %s" $pod) -}}
+{{- $ps := include "tf-cluster.ps.count" . -}}
 {{- $kubectl := printf "kubectl --namespace %s" .Release.Namespace -}}
 {{- $run := printf "/log/%s/%s" $fullname .Values.run.id -}}
-{{ .Values.program.module }} trains to step {{ int64 .Values.train.steps }} with {{ int64 .Values.worker.replicas }} worker(s) and {{ int64 .Values.ps.replicas }} ps.
+{{ .Values.program.module }} trains to step {{ int64 .Values.train.steps }} with {{ int64 .Values.worker.replicas }} worker(s) and {{ $ps }} ps.
 Run {{ .Values.run.id }}, attempt {{ $attempt }}.
 
 1. Follow the training:
 
-    {{ $kubectl }} wait --for=condition=Ready --timeout=10m pod --selector batch.kubernetes.io/job-name={{ $chief }}
-    {{ $kubectl }} logs --follow job/{{ $chief }}
+    {{ $kubectl }} wait --for=condition=Ready --timeout=10m pod --selector {{ $pod }}
+    {{ $kubectl }} logs --follow {{ $logs }}
 
-2. See its tasks{{ if .Values.cleanup.enabled }} (the ps are gone {{ .Values.cleanup.delaySeconds.success }} s after the end){{ end }}:
+2. See its tasks{{ if include "tf-cluster.hasCleanup" . }} (the ps are gone {{ .Values.cleanup.delaySeconds.success }} s after the end){{ end }}:
 
     {{ $kubectl }} get jobs,deployments,pods --selector tf-cluster.io/attempt={{ $attempt }}
 
@@ -31,15 +37,15 @@ Run {{ .Values.run.id }}, attempt {{ $attempt }}.
 {{- if or .Values.security.networkPolicy.statusFrom (not .Values.security.networkPolicy.enabled) }}
 
 Progress as JSON, from inside the cluster:
-http://{{ $chief }}.{{ include "tf-cluster.service.name" $context }}.{{ .Release.Namespace }}.svc.{{ .Values.clusterDomain }}:8080/progress
+http://{{ $host }}.{{ include "tf-cluster.service.name" $context }}.{{ .Release.Namespace }}.svc.{{ .Values.clusterDomain }}:8080/progress
 {{- end }}
-{{- if not .Values.cleanup.enabled }}
+{{- if and (not .Values.cleanup.enabled) (ne $ps "0") }}
 
 cleanup.enabled is false: the parameter servers run until you scale them to 0 or uninstall.
 {{- end }}
 {{- if include "tf-cluster.colocate" . }}
 
-Chief and workers share one node, since a claim is ReadWriteOnce. For several nodes set, before the first
+{{ if $hasChief }}Chief and workers{{ else }}The workers{{ end }} share one node, since a claim is ReadWriteOnce. For several nodes set, before the first
 install (a claim's access mode and class can't change), storage.data.accessModes and
 storage.log.accessModes to [ReadWriteMany] and a storageClassName that can.
 {{- end }}
@@ -84,9 +90,10 @@ spec:
 {{- $names = append $names . -}}
 {{- end -}}
 {{- end -}}
+{{- $pods := eq (include "tf-cluster.client" .) "chief" | ternary "chief and workers" "the workers" -}}
 {{- with $names | uniq }}
 
-These claims are not made here. While one does not exist, chief and workers stay Pending:
+These claims are not made here. While one does not exist, {{ $pods }} stay Pending:
 
     kubectl --namespace {{ $.Release.Namespace }} get pvc {{ join " " . }}
 {{- end }}

@@ -4,6 +4,7 @@ _helpers.tpl and, where they apply:
 
     hostname        the pod's own host name (an Indexed Job gives its pods theirs)
     restartPolicy   where it is not Always
+    graceSeconds    between SIGTERM and SIGKILL, where it is not what the role's values say
     preStopSeconds  how long the container serves on before it gets SIGTERM
     serviceAccount  the account whose token is mounted; without it there is no token
     args            the container's arguments
@@ -41,7 +42,7 @@ spec:
   restartPolicy: {{ . }}
   {{- end }}
   {{- if $isTask }}
-  terminationGracePeriodSeconds: {{ int64 $values.terminationGracePeriodSeconds }}
+  terminationGracePeriodSeconds: {{ .graceSeconds | default (int64 $values.terminationGracePeriodSeconds) }}
   {{- end }}
   {{- with $values.priorityClassName }}
   priorityClassName: {{ . }}

@@ -19,7 +19,6 @@ WRONG_FORM = "TFC206"
 TWO_FORMS = "TFC207"
 
 NAME_TOO_LONG = "TFC301"
-NOT_BUILT_YET = "TFC302"
 NO_COMBINATION = "TFC303"
 MOMENTUM = "TFC304"
 REQUEST_OVER_LIMIT = "TFC305"
@@ -35,6 +34,7 @@ RESERVED_VARIABLE = "TFC314"
 VARIABLE_TWICE = "TFC315"
 RESERVED_LABEL = "TFC316"
 WAIT_TOO_LONG = "TFC317"
+ABSENT_ROLE = "TFC318"
 
 TITLES = {
     NOT_TEXT: "the file is not UTF-8 text",
@@ -54,7 +54,6 @@ TITLES = {
     WRONG_FORM: "a text that has not the form needed",
     TWO_FORMS: "two forms of which only one can be used",
     NAME_TOO_LONG: "the names made from this name would be too long",
-    NOT_BUILT_YET: "valid words, but not built yet",
     NO_COMBINATION: "strategy, replication and update do not go together",
     MOMENTUM: "momentum goes with the optimizer Momentum only",
     REQUEST_OVER_LIMIT: "a resource request is over its limit",
@@ -70,4 +69,5 @@ TITLES = {
     VARIABLE_TWICE: "an environment variable stands twice",
     RESERVED_LABEL: "a label that is the chart's own",
     WAIT_TOO_LONG: "a ps waits longer than its grace period",
+    ABSENT_ROLE: "settings of a role that this way of training does not have",
 }

@@ -9,6 +9,7 @@ from tf_cluster.image import parse_image
 from tf_cluster.merge import merged
 from tf_cluster.pointer import Pointer, value_at
 from tf_cluster.preset import DEFAULT_PRESET, PRESETS
+from tf_cluster.roles import ALL_REDUCE, absent_roles
 from tf_cluster.schema_files import chart_values
 
 _ROLES = ("chief", "worker", "ps")
@@ -89,7 +90,36 @@ def expand(params: Mapping[str, Any]) -> Values:
         for known in [p for p in origins if p[: len(path)] == path or path[: len(p)] == p]:
             del origins[known]
         origins[path] = ("extraValues", *path)
+    _complete_method(data, origins)
+    _leave_out_absent_roles(data, origins)
     return Values(in_chart_order(data, chart_values()), origins)
+
+
+def _complete_method(data: dict[str, Any], origins: dict[Pointer, Pointer]) -> None:
+    """All-reduce says the rest of the method, too, where the file does not."""
+    if data.get("strategy") != "all-reduce":
+        return
+    for key, only in ALL_REDUCE.items():
+        if key not in data:
+            data[key] = only
+            origins[key,] = origins["strategy",]
+
+
+def _leave_out_absent_roles(data: dict[str, Any], origins: dict[Pointer, Pointer]) -> None:
+    """What the preset decided for a role without tasks is decided for nobody."""
+    for role in absent_roles({**chart_values(), **data}):
+        for path in [p for p, o in origins.items() if p[0] == role and o == ("preset",)]:
+            del origins[path]
+            _remove(data, path)
+
+
+def _remove(data: dict[str, Any], path: Pointer) -> None:
+    """Take out what stands at `path`, and mappings that are empty then."""
+    key = str(path[0])
+    if len(path) > 1:
+        _remove(data[key], path[1:])
+    if len(path) == 1 or not data[key]:
+        del data[key]
 
 
 def preset_name(params: Mapping[str, Any]) -> str:

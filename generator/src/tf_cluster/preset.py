@@ -1,6 +1,7 @@
 """The presets: what `small`, `medium` and `large` decide where the params file does not.
 
-Values as the chart reads them; what no preset decides is the chart's own default.
+Values as the chart reads them; what no preset decides is the chart's own default. Of roles that the
+training does not have, nothing is used (expand.py).
 """
 
 from typing import Any
@@ -18,7 +19,7 @@ def _shared_claims() -> dict[str, Any]:
 DEFAULT_PRESET = "small"
 
 PRESETS: dict[str, dict[str, Any]] = {
-    # chief, ps and workers share one CPU node, so the default class of any cluster will do
+    # all tasks share one CPU node, so the default class of any cluster will do
     "small": {
         "worker": {"replicas": 2},
         "ps": {"replicas": 1},

@@ -8,26 +8,21 @@ from tf_cluster import codes
 from tf_cluster.expand import Values, expand, leaves
 from tf_cluster.finding import Finding
 from tf_cluster.guards import guards
-from tf_cluster.phrases import either, excerpt
+from tf_cluster.phrases import excerpt
 from tf_cluster.placing import finding_at, written
 from tf_cluster.pointer import Pointer, dotted, value_at
 from tf_cluster.quantity import quantity
+from tf_cluster.roles import ALL_REDUCE, COMBINATIONS, absent_roles
 from tf_cluster.schema_files import chart_values
 from tf_cluster.yaml_in import Document
 
 RUN_FOLDERS = ("config", "data", "lock", "logs")
 """What `tf-cluster run` keeps in runs/<name>/ beside the directories of the runs."""
 
-_COMBINATIONS = {
-    ("parameter-server", "in-graph", "async"),
-    ("parameter-server", "in-graph", "sync"),
-    ("parameter-server", "between-graph", "async"),
-    ("parameter-server", "between-graph", "sync"),
-    ("all-reduce", "between-graph", "sync"),
-}
-_BUILT = ("parameter-server", "in-graph", "async")
 _TAKES_NULL = {"resources", "podSecurityContext"}
 _METHOD = ("strategy", "replication", "update")
+# Without a chief this is the time that worker 0 has to save in, at least.
+_OF_THE_CLIENT: Pointer = ("chief", "terminationGracePeriodSeconds")
 
 
 def rules(document: Document, params: Mapping[str, Any], values: Values) -> list[Finding]:
@@ -35,6 +30,7 @@ def rules(document: Document, params: Mapping[str, Any], values: Values) -> list
     effective = values.effective
     return [
         *_method(document, values, effective),
+        *_roles(document, values, effective),
         *_optimizer(document, values, effective),
         *_resources(document, values, effective),
         *_sizes(document, values, effective),
@@ -68,23 +64,30 @@ def cluster_rules(document: Document, values: Values) -> list[Finding]:
 
 def _method(document: Document, values: Values, effective: Mapping[str, Any]) -> Iterator[Finding]:
     chosen = tuple(effective.get(key) for key in _METHOD)
-    odd = [key for key, built in zip(_METHOD, _BUILT, strict=True) if effective.get(key) != built]
-    if not odd or None in chosen:  # null is told by another rule
+    if chosen in COMBINATIONS or None in chosen:  # null is told by another rule
         return
+    # Only all-reduce leaves no choice.
+    odd = [key for key, only in ALL_REDUCE.items() if effective.get(key) != only]
     places = [written(values, (key,)) for key in odd]
-    said = " / ".join(map(str, chosen))
-    if chosen in _COMBINATIONS:
-        message = f"{said} is valid but not built yet; only {' / '.join(_BUILT)} is so far"
-        fix = f"leave out {either(map(dotted, places)).replace(' or ', ' and ')}"
-        code = codes.NOT_BUILT_YET
-    else:
-        message = f"{said} do not go together"
-        if chosen[0] == "all-reduce":
-            fix = "all-reduce is between-graph and sync, and not built yet"
-        else:
-            fix = ""
-        code = codes.NO_COMBINATION
-    yield finding_at(document, places[0], code, message, effective[odd[0]], fix)
+    message = f"{' / '.join(map(str, chosen))} do not go together"
+    fix = f"leave out {' and '.join(map(dotted, places))}: all-reduce is between-graph and sync"
+    yield finding_at(document, places[0], codes.NO_COMBINATION, message, effective[odd[0]], fix)
+
+
+def _roles(document: Document, values: Values, effective: Mapping[str, Any]) -> Iterator[Finding]:
+    if None in (effective.get(key) for key in _METHOD):
+        return
+    for role, why in absent_roles(effective).items():
+        said = {
+            origin[: 2 if origin[0] in ("resources", "extraValues") else 1]
+            for path, origin in values.origins.items()
+            if path[0] == role and origin != ("preset",) and path != _OF_THE_CLIENT
+        }
+        for place in sorted(said):
+            message = f"{dotted(place)} is set, but {why}"
+            fix = f"leave out {dotted(place)}"
+            value = value_at(document.data, place)
+            yield finding_at(document, place, codes.ABSENT_ROLE, message, value, fix)
 
 
 def _optimizer(
@@ -184,7 +187,11 @@ def _said_twice(document: Document, params: Mapping[str, Any]) -> Iterator[Findi
     plain = {key: value for key, value in params.items() if key != "extraValues"}
     if "extraValues" not in params or plain == params:
         return
-    said = {p: o for p, o in expand(plain).origins.items() if o != ("preset",)}
+    said = {
+        path: origin
+        for path, origin in expand(plain).origins.items()
+        if origin != ("preset",) and (origin != ("strategy",) or path == origin)
+    }
     for path, value in leaves(params["extraValues"]):
         for other, origin in said.items():
             if path[: len(other)] == other or other[: len(path)] == path:

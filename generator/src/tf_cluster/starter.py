@@ -29,6 +29,7 @@ train:
   # optimizer: {{name: Adam, learningRate: 0.001}}
   # checkpoint: {{seconds: 60, keep: 3}}
 
+# strategy: all-reduce          # no ps, no chief; or replication: between-graph, or update: sync
 # workers: 2                    # instead of the preset's number
 # ps: 1
 # resources:                    # of one task, by role: chief, worker, ps

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 from tf_cluster_cleanup.plan import parse_plan
 
+from tests.chart.features import FEATURES
 from tests.chart.helm import render
 
 
@@ -27,6 +29,25 @@ def test_the_plan_is_one_that_the_program_reads() -> None:
     assert plan.jobs == (f"digits-worker-{h}",)
     assert plan.deployments == (f"digits-ps-0-{h}", f"digits-ps-1-{h}")
     assert (plan.delay_success, plan.delay_failure, plan.workers_timeout) == (5, None, 7.5)
+
+
+@pytest.mark.parametrize("feature", ["between-graph", "between-graph-sync"])
+def test_without_a_chief_the_workers_job_is_the_clients(feature: str) -> None:
+    rendered = render(FEATURES[feature])
+    h = rendered.attempt
+    (container,) = rendered.one("Job", "cleanup")["spec"]["template"]["spec"]["containers"]
+    plan = parse_plan(container["args"][1])
+    assert (plan.client, plan.jobs) == (f"digits-worker-{h}", ())
+    assert plan.deployments[0] == f"digits-ps-0-{h}"
+    jobs, _ = rendered.one("Role", "cleanup")["rules"]
+    assert jobs["resourceNames"] == [f"digits-worker-{h}"]
+
+
+def test_without_ps_there_is_nothing_to_clean_up() -> None:
+    # A rule without resourceNames would be one for every Deployment.
+    rendered = render(FEATURES["all-reduce"])
+    kinds = {kind for kind, name in rendered.names if "cleanup" in name}
+    assert kinds == set()
 
 
 def test_it_may_read_and_end_its_jobs_and_scale_its_ps_and_nothing_else() -> None:

@@ -44,6 +44,17 @@ def test_cluster_json_names_every_task_by_host_and_service() -> None:
     }
 
 
+def test_a_type_without_tasks_has_no_key() -> None:
+    between_graph = render(FEATURES["between-graph"]).config("cluster.json")
+    all_reduce = render(FEATURES["all-reduce"]).config("cluster.json")
+    for key in ("cluster", "status"):
+        assert {kind: len(hosts) for kind, hosts in between_graph[key].items()} == {
+            "worker": 3,
+            "ps": 1,
+        }
+        assert {kind: len(hosts) for kind, hosts in all_reduce[key].items()} == {"worker": 2}
+
+
 def test_addresses_are_the_hostnames_of_the_pods() -> None:
     rendered = render({"worker": {"replicas": 2}, "ps": {"replicas": 2}})
     config = rendered.config("cluster.json")["cluster"]

@@ -173,6 +173,45 @@ def test_workers_are_one_indexed_job() -> None:
     assert job["completions"] == job["parallelism"] == 5
 
 
+@pytest.mark.parametrize(
+    ("replication", "worker", "chief", "seconds"),
+    [
+        ("in-graph", 30, 60, 30),
+        ("between-graph", 30, 60, 60),
+        ("between-graph", 90, 60, 90),
+        ("between-graph", 0, 0, 0),
+    ],
+)
+def test_workers_have_the_time_to_save_of_a_chief_where_one_of_them_is_it(
+    replication: str, worker: int, chief: int, seconds: int
+) -> None:
+    grace = {
+        role: {"terminationGracePeriodSeconds": number}
+        for role, number in (("worker", worker), ("chief", chief))
+    }
+    pod = pod_of(render({"replication": replication, **grace}), "worker")
+    assert pod["spec"]["terminationGracePeriodSeconds"] == seconds
+
+
+@pytest.mark.parametrize("feature", ["between-graph", "between-graph-sync", "all-reduce"])
+def test_without_a_chief_workers_differ_in_nothing_but_that_time(feature: str) -> None:
+    rendered, in_graph = render(FEATURES[feature]), render()
+    job, other = (one.one("Job", "worker")["spec"] for one in (rendered, in_graph))
+    assert job["podFailurePolicy"] == other["podFailurePolicy"]
+    assert env_of(rendered, "worker") == ENV["worker"]
+    assert (
+        container_of(rendered, "worker")["volumeMounts"]
+        == (container_of(in_graph, "worker")["volumeMounts"])
+    )
+
+
+def test_values_of_roles_that_are_not_there_change_no_pod() -> None:
+    all_reduce = FEATURES["all-reduce"]
+    changed = {**all_reduce, "ps": {"replicas": 9, "nodeSelector": {"disk": "ssd"}}}
+    changed["chief"] = {"nodeSelector": {"disk": "ssd"}, "backoffLimit": 1}
+    assert render(changed).text == render(all_reduce).text
+
+
 def test_a_ps_is_replaced_before_its_name_is_taken_again() -> None:
     deployment = render().one("Deployment", "ps")["spec"]
     assert deployment["strategy"] == {"type": "Recreate"}

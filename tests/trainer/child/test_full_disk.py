@@ -28,7 +28,6 @@ class Heard:
 def reports(events: Path, channel: Any) -> Reports:
     return Reports(
         events=events,
-        batch_size=8,
         first=at(0),
         channel=channel,
         clock=map(float, itertools.count()).__next__,
@@ -36,7 +35,7 @@ def reports(events: Path, channel: Any) -> Reports:
 
 
 def at(step: int) -> Tally:
-    return Tally({"0": step}, step, 1.0 * step, {})
+    return Tally(step, 8 * step, {"0": step}, step, 1.0 * step, {})
 
 
 def steps(events: Path) -> list[int]:

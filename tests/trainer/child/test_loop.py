@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 from tf_cluster_trainer import loop
 from tf_cluster_trainer.loop_cadence import Cadence
@@ -30,8 +32,11 @@ class Counter:
             self.lose_next = False
         return len(self.queue)
 
+    def still(self) -> AbstractContextManager[None]:
+        return contextlib.nullcontext()
+
     def tally(self) -> Tally:
-        return Tally({"0": self.made}, self.made, 0.0, {})
+        return Tally(self.made, self.made, {"0": self.made}, self.made, 0.0, {})
 
 
 def run(
@@ -43,12 +48,13 @@ def run(
     save: Callable[[Tally], None] = lambda _: None,
     save_steps: int | None = None,
     stop: threading.Event | None = None,
+    per_call: int | None = 10,
 ) -> bool:
     plan = loop.Plan(
         step=step,
         total=total,
-        steps_per_call=10,
-        workers=2,
+        steps_per_call=per_call,
+        callees=2,
         report_seconds=1e9,
         save_seconds=1e9,
         save_steps=save_steps,
@@ -123,3 +129,9 @@ def test_a_cadence_is_due_by_seconds_or_by_steps() -> None:
     assert not cadence.due(9)
     now[0] = 10.0
     assert cadence.due(5)
+
+
+def test_calls_whose_size_it_finds_reach_the_total_too() -> None:
+    calls = Counter()
+    assert run(calls, per_call=None)
+    assert (calls.made, sum(calls.calls)) == (95, 95)

@@ -31,7 +31,6 @@ def saves(
         directory=directory,
         keep=keep,
         optimizer="SGD",
-        batch_size=8,
         copy=lambda: {"model/w": np.zeros(2, np.float32)},
         check_owner=check_owner,
         channel=channel,
@@ -40,7 +39,7 @@ def saves(
 
 
 def at(step: int) -> Tally:
-    return Tally({"0": step}, step, 0.0, {})
+    return Tally(step, 8 * step, {"0": step}, step, 0.0, {})
 
 
 def test_a_step_is_saved_once(tmp_path: Path) -> None:

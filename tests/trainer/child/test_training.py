@@ -25,7 +25,7 @@ STEPS = 1200
 @pytest.fixture(scope="module")
 def finished(world: World) -> Child:
     """A chief that trained the digits from nothing to the end."""
-    chief = world.chief(steps=STEPS, save_seconds=2)
+    chief = world.chief(steps=STEPS, save_seconds=2, per_call=None)
     chief.wait_for(Ready)
     chief.go()
     assert chief.exit_code() == exit_codes.DONE, chief.tail()

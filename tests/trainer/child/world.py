@@ -148,20 +148,29 @@ class Child:
 
 @dataclass
 class World:
-    """One attempt's tasks: ps and workers once for several chiefs, as a worker pod has it."""
+    """One attempt's tasks: ps and workers once for several chiefs, as a worker pod has it.
+
+    Without a chief the workers train by themselves: `train` starts them, each time anew.
+    """
 
     directory: Path
     workers: int
     ps: int
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     where: Path | None = None  # the children's working directory, when not ours
+    has_chief: bool = True
 
     def __post_init__(self) -> None:
         self._count = itertools.count()
         self.children: list[Child] = []
         self.addresses = {
             kind: [f"127.0.0.1:{free_port()}" for _ in range(number)]
-            for kind, number in (("chief", 1), ("worker", self.workers), ("ps", self.ps))
+            for kind, number in (
+                ("chief", int(self.has_chief)),
+                ("worker", self.workers),
+                ("ps", self.ps),
+            )
+            if number
         }
 
     def __enter__(self) -> World:
@@ -176,11 +185,12 @@ class World:
         for child in self.children:
             child.end()
 
-    def serve(self) -> dict[str, Child]:
-        """Start every worker and ps and wait until they serve."""
+    def serve(self, *kinds: str) -> dict[str, Child]:
+        """Start every worker and ps, or those of these kinds, and wait until they serve."""
         servers = {
             f"{kind}-{index}": self.start(kind, index)
             for kind, number in (("worker", self.workers), ("ps", self.ps))
+            if not kinds or kind in kinds
             for index in range(number)
         }
         for server in servers.values():
@@ -221,6 +231,16 @@ class World:
         own(self.run_dir(settings.get("run_id", "1")))
         return self.start("chief", **settings)
 
+    def train(self, **settings: Any) -> list[Child]:
+        """Let the children of all workers train, where there is no chief; the client is first."""
+        own(self.run_dir(settings.get("run_id", "1")))
+        workers = [self.start("worker", index, **settings) for index in range(self.workers)]
+        for worker in workers:
+            worker.wait_for(protocol.Ready)
+        for worker in workers:
+            worker.go()
+        return workers
+
     def run_dir(self, run_id: str = "1") -> Path:
         return self.directory / "log" / "digits" / run_id
 
@@ -250,22 +270,25 @@ def training(
     path: str | None = None,
     steps: int = 2000,
     batch: int = 32,
-    per_call: int = 10,
+    per_call: int | None = 10,
     optimizer: Mapping[str, Any] | None = None,
     save_seconds: float = 60,
     save_steps: int | None = None,
     keep: int = 3,
     report_seconds: float = 0.5,
     flags: Mapping[str, Any] | None = None,
+    strategy: str = "parameter-server",
+    replication: str = "in-graph",
+    update: str = "async",
 ) -> dict[str, Any]:
     """A training.json."""
     return {
         "version": 1,
         "run": {"name": "digits", "id": run_id},
         "program": {"module": module, **({"path": path} if path else {})},
-        "strategy": "parameter-server",
-        "replication": "in-graph",
-        "update": "async",
+        "strategy": strategy,
+        "replication": replication,
+        "update": update,
         "train": {
             "steps": steps,
             "batchSize": batch,

@@ -2,8 +2,9 @@
 
     python stand_in.py <directory>
 
-It leaves <directory>/<task>.<n>.started (its pid) for its n-th start, and does what it finds:
-<task>.do holds one of `exit <code> <words>`, `save <step>`, `finish`, `deaf`. It imports nothing of
+It leaves <directory>/<task>.<n>.started (its pid) for its n-th start, and <task>.<n>.gone for its
+n-th Go. It does what it finds: <task>.do holds one of `exit <code> <words>`, `save <step>`,
+`finish`, `deaf`. A worker that trains beside worker 0 says nothing but Ready. It imports nothing of
 ours: it starts in no time, and it holds the supervisor to the protocol as it is written.
 """
 
@@ -18,7 +19,10 @@ from pathlib import Path
 
 directory = Path(sys.argv[1])
 task = f"{os.environ['TF_CLUSTER_TASK_TYPE']}-{os.environ['TF_CLUSTER_TASK_INDEX']}"
-training = json.loads((Path(os.environ["TF_CLUSTER_CONFIG"]) / "training.json").read_text())
+config = Path(os.environ["TF_CLUSTER_CONFIG"])
+training = json.loads((config / "training.json").read_text())
+hosts = json.loads((config / "cluster.json").read_text())["cluster"]
+client = "chief-0" if "chief" in hosts else "worker-0"
 control, answers = (int(number) for number in os.environ["TF_CLUSTER_CONTROL"].split(","))
 stopping: list[int] = []
 
@@ -27,13 +31,13 @@ def tell(kind: str, **fields: object) -> None:
     os.write(answers, (json.dumps({"kind": kind, **fields}) + "\n").encode())
 
 
-def note_start() -> None:
+def note(what: str) -> None:
     number = 1
-    while (directory / f"{task}.{number}.started").exists():
+    while (directory / f"{task}.{number}.{what}").exists():
         number += 1
-    note = directory / f"{task}.{number}.started"
-    note.with_suffix(".tmp").write_text(str(os.getpid()))
-    note.with_suffix(".tmp").rename(note)
+    path = directory / f"{task}.{number}.{what}"
+    path.with_suffix(".tmp").write_text(str(os.getpid()))
+    path.with_suffix(".tmp").rename(path)
 
 
 def order(known: tuple[str, ...] = ("exit", "deaf")) -> list[str]:
@@ -63,12 +67,27 @@ def save(step: int) -> None:
 
 
 def train() -> int:
+    while (directory / f"{task}.hold").exists():
+        time.sleep(0.02)
     tell("Ready")
     while not select.select([control], [], [], 0.02)[0]:
         order()
         if stopping:
             return 42
     assert json.loads(os.read(control, 1000)) == {"kind": "Go"}
+    note("gone")
+    return lead() if task == client else follow()
+
+
+def follow() -> int:
+    while not stopping:
+        if order(("exit", "deaf", "finish")) == ["finish"]:
+            return 0
+        time.sleep(0.02)
+    return 42
+
+
+def lead() -> int:
     step, total = 0, training["train"]["steps"]
     tell("Placement", devices={"weights": "/job:ps/replica:0/task:0"})
     tell("Phase", status="running", message="training")
@@ -83,7 +102,14 @@ def train() -> int:
             save(step)
             return 42
         step += 1
-        tell("Progress", step=step, steps_per_second=50.0, loss=1.0 / step, workers={"0": step})
+        tell(
+            "Progress",
+            step=step,
+            examples=8 * step,
+            steps_per_second=50.0,
+            loss=1.0 / step,
+            workers={"0": step},
+        )
         time.sleep(0.02)
     save(total)
     tell("Result", step=total, metrics={"accuracy": 0.97}, export="/export/1")
@@ -101,5 +127,6 @@ def serve() -> int:
 
 
 signal.signal(signal.SIGTERM, lambda number, frame: stopping.append(number))
-note_start()
-sys.exit(train() if task.startswith("chief") else serve())
+note("started")
+trains = task == client or (task.startswith("worker") and client == "worker-0")
+sys.exit(train() if trains else serve())

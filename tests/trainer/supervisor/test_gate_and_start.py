@@ -165,16 +165,39 @@ def test_a_task_without_a_job_uid_is_exit_2(make_world: MakeWorld) -> None:
     "words",
     [
         ("all-reduce", "in-graph", "async"),
-        ("parameter-server", "between-graph", "async"),
-        ("parameter-server", "in-graph", "sync"),
+        ("all-reduce", "in-graph", "sync"),
+        ("all-reduce", "between-graph", "async"),
     ],
 )
-def test_a_combination_that_is_not_built_is_exit_2(
+def test_words_that_do_not_go_together_are_exit_2(
     make_world: MakeWorld, words: tuple[str, str, str]
 ) -> None:
-    task = make_world(words=words).start("ps")
+    task = make_world(words=words).start("worker")
     assert task.ends() == 2
-    assert f"{'/'.join(words)} is not built yet; parameter-server/in-graph/async is" in task.said()
+    assert f"{'/'.join(words)} do not go together; these do: parameter-server/" in task.said()
+
+
+IN_GRAPH = ("parameter-server", "in-graph", "async")
+BETWEEN_GRAPH = ("parameter-server", "between-graph", "async")
+ALL_REDUCE = ("all-reduce", "between-graph", "sync")
+
+
+@pytest.mark.parametrize(
+    ("words", "counts", "complaint"),
+    [
+        (IN_GRAPH, {"worker": 1, "ps": 1}, "in-graph needs exactly one chief, not 0"),
+        (BETWEEN_GRAPH, {"chief": 1, "worker": 1, "ps": 1}, "between-graph has no chief"),
+        (BETWEEN_GRAPH, {"worker": 1}, "parameter-server needs at least one ps"),
+        (ALL_REDUCE, {"worker": 1, "ps": 1}, "all-reduce has no ps"),
+        (ALL_REDUCE, {"chief": 1, "worker": 1}, "between-graph has no chief"),
+    ],
+)
+def test_tasks_that_do_not_go_with_the_way_of_training_are_exit_2(
+    make_world: MakeWorld, words: tuple[str, str, str], counts: dict[str, int], complaint: str
+) -> None:
+    task = make_world(words=words, counts=counts).start("worker")
+    assert task.ends() == 2
+    assert complaint in task.said()
 
 
 def test_momentum_of_another_optimizer_is_exit_2(make_world: MakeWorld) -> None:

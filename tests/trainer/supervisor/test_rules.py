@@ -30,7 +30,7 @@ from tf_cluster_trainer.supervisor.status_server import Board, Condition
 
 from .world import SCHEMAS
 
-DOCUMENT = Document(attempt="a1", start=1.0, total=2000, batch_size=64)
+DOCUMENT = Document(attempt="a1", start=1.0, total=2000, examples_per_step=64)
 
 
 @pytest.mark.parametrize(
@@ -74,6 +74,11 @@ def test_the_latest_workers_job_is_the_attempts_until_training_begins(
     assert board.visited("worker-0", "old").worker_uid == uid
 
 
+def test_worker_0_knows_the_workers_job_for_itself() -> None:
+    board = Board("worker-0", replace(DOCUMENT, worker_uid="ours"))
+    assert board.visited("worker-1", "another").worker_uid == "ours"
+
+
 def test_a_worker_that_is_first_heard_of_at_the_end_is_known() -> None:
     board = Board("chief-0", replace(DOCUMENT, status=DONE))
     assert board.visited("worker-0", "first").worker_uid == "first"
@@ -84,13 +89,22 @@ SERVING_PS = Health(True, "pod/2", "a1", "ps-0")
 SERVING_WORKER = Health(True, None, "a1", "worker-0")
 
 
-def absent(ps: Health, worker: Health) -> dict[str, str]:
+def absent(ps: Health, worker: Health, bound: str = "ps") -> dict[str, str]:
     seen = {"ps-0": ps, "worker-0": worker}
-    return {one.peer.task: one.reason for one in gate.missing((PS, WORKER), seen, "a1", "pod/2")}
+    missing = gate.missing((PS, WORKER), seen, "a1", "pod/2", bound)
+    return {one.peer.task: one.reason for one in missing}
 
 
 def test_the_gate_opens_when_all_serve_and_every_ps_has_the_chiefs_epoch() -> None:
     assert absent(SERVING_PS, SERVING_WORKER) == {}
+
+
+def test_with_all_reduce_every_worker_needs_the_chiefs_epoch() -> None:
+    late = replace(SERVING_WORKER, epoch="pod/1")
+    assert absent(SERVING_PS, late, bound="worker") == {
+        "worker-0": "about to start afresh for this chief"
+    }
+    assert absent(SERVING_PS, replace(late, epoch="pod/2"), bound="worker") == {}
 
 
 def test_the_gate_says_why_it_is_shut() -> None:
@@ -169,7 +183,9 @@ def test_numbers_that_json_does_not_have_are_unknown() -> None:
 
 
 def test_metrics_have_the_documents_numbers_and_leave_out_unknown_ones() -> None:
-    document = replace(DOCUMENT, step=10, steps_per_second=2.0, workers={"0": 4, "1": 6})
+    document = replace(
+        DOCUMENT, step=10, examples=640, steps_per_second=2.0, workers={"0": 4, "1": 6}
+    )
     lines = text(document, serving=False).decode().splitlines()
     assert "tf_cluster_step 10.0" in lines
     assert "tf_cluster_examples 640.0" in lines

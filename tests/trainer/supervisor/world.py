@@ -27,7 +27,7 @@ import os, sys
 from tf_cluster_trainer.supervisor import peers
 from tf_cluster_trainer.supervisor.main import supervise
 from tf_cluster_trainer.supervisor.timing import Timing
-fast = Timing(renewal=0.3, grace=1, worker_poll=0.1, ps_poll=0.1, backoff=0.1, tick=0.1,
+fast = Timing(renewal=0.3, grace=1, worker_poll=0.1, quick_poll=0.1, backoff=0.1, tick=0.1,
               save=float(os.environ.get("SAVE_SECONDS", "600")),
               ps_guard=float(os.environ.get("PS_GUARD_SECONDS", "600")))
 peers.UNANNOUNCED_SECONDS = 1.0
@@ -145,6 +145,7 @@ class World:
     final_seconds: float = 5.0
     attempt: str = "a1"
     words: tuple[str, str, str] = ("parameter-server", "in-graph", "async")
+    counts: dict[str, int] = field(default_factory=dict)
     optimizer: dict[str, Any] = field(default_factory=lambda: {"name": "SGD", "learningRate": 0.1})
     jobs: dict[str, str] = field(default_factory=lambda: {"chief": "cj", "worker": "wj", "ps": ""})
     tasks: list[Task] = field(default_factory=list)
@@ -153,10 +154,13 @@ class World:
     def __post_init__(self) -> None:
         for name in ("log", "data"):
             (self.directory / name).mkdir(exist_ok=True)
-        counts = {"chief": 1, "worker": self.workers, "ps": 1}
+        chiefs = int(self.words[1] == "in-graph")
+        ps = int(self.words[0] == "parameter-server")
+        counts = self.counts or {"chief": chiefs, "worker": self.workers, "ps": ps}
         self.addresses = {
             kind: [f"127.0.0.1:{free_port()}" for _ in range(count)]
             for kind, count in counts.items()
+            if count
         }
 
     @property

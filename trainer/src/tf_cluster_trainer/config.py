@@ -55,6 +55,11 @@ class Cluster:
         """Number of tasks of a type, 0 when there is none."""
         return len(self.cluster.get(task_type, ()))
 
+    @property
+    def client(self) -> TaskType:
+        """The type of the task that drives the run: the chief, else worker 0."""
+        return "chief" if self.size("chief") else "worker"
+
 
 @dataclass(frozen=True)
 class Optimizer:
@@ -87,7 +92,7 @@ class Settings:
     update: str
     steps: int
     batch_size: int
-    steps_per_call: int
+    steps_per_call: int | None
     seed: int
     optimizer: Optimizer
     checkpoint: CheckpointCadence
@@ -112,6 +117,16 @@ class Config:
     cluster: Cluster
     settings: Settings
     flags: Mapping[str, Any]
+
+    @property
+    def is_client(self) -> bool:
+        """Whether this task drives the run: saves, reports, exports, says how it ended."""
+        return self.task.index == 0 and self.task.type == self.cluster.client
+
+    @property
+    def trains(self) -> bool:
+        """Whether this task's child makes steps itself: every worker where there is no chief."""
+        return self.task.type == "worker" and self.cluster.client == "worker"
 
 
 def load(environment: Mapping[str, str]) -> Config:
@@ -178,7 +193,7 @@ def _settings(document: Any) -> Settings:
         update=document["update"],
         steps=train["steps"],
         batch_size=train["batchSize"],
-        steps_per_call=train["stepsPerCall"],
+        steps_per_call=train.get("stepsPerCall"),
         seed=train["seed"],
         optimizer=Optimizer(
             optimizer["name"], float(optimizer["learningRate"]), optimizer.get("momentum")

@@ -22,10 +22,9 @@ class Served(tf.Module):  # type: ignore[misc]
         super().__init__()
         self._variables = model.variables
         inputs = named_inputs(model, features)
-        nested = isinstance(features, Mapping)
 
         def predict(**tensors: Any) -> dict[str, Any]:
-            value = tensors if nested else next(iter(tensors.values()))
+            value = tf.nest.pack_sequence_as(features, [tensors[name] for name in inputs])
             return _named_outputs(model(value, training=False))
 
         self.predict = tf.function(predict).get_concrete_function(
@@ -34,14 +33,17 @@ class Served(tf.Module):  # type: ignore[misc]
 
 
 def named_inputs(model: Any, features: Any) -> dict[str, tf.TensorSpec]:
-    """The signature's inputs: the features' own keys, or the name of the model's one input."""
-    if isinstance(features, Mapping):
-        return dict(features)
+    """The signature's inputs, in the order in which the features are flattened.
+
+    Named by the features' own keys, else as the model's inputs are, else `features`, `features_1`.
+    """
     flat = tf.nest.flatten(features)
+    if isinstance(features, Mapping) and len(features) == len(flat):
+        return dict(zip(sorted(features), flat, strict=True))
     names = list(getattr(model, "input_names", None) or [])
-    if len(flat) != 1:
-        raise ValueError("features must be one tensor or a mapping of names to tensors")
-    return {names[0] if len(names) == 1 else "features": flat[0]}
+    if len(names) != len(flat):
+        names = ["features", *(f"features_{index}" for index in range(1, len(flat)))]
+    return dict(zip(names, flat, strict=True))
 
 
 def export(model: Any, features: Any, directory: Path, *, check_owner: Callable[[], None]) -> Path:

@@ -7,17 +7,23 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
 from tf_cluster_trainer.loop_cadence import Cadence
+from tf_cluster_trainer.loop_pace import Pace
 from tf_cluster_trainer.strategies.tally import Tally
 
 POLL_SECONDS = 0.01
-# Calls to have queued or under way for each worker: enough that none waits for the next look.
+# With calls of a fixed size: how many to have queued or under way for each callee, so that none
+# waits for the next look.
 FIRST_WINDOW = 2
 LAST_WINDOW = 256
+# Reports and checkpoints by steps come when they are due, give or take this part.
+CALLS_A_REPORT = 4
 
 
 class Calls(Protocol):
@@ -32,18 +38,27 @@ class Calls(Protocol):
     def tally(self) -> Tally:
         """What was done so far."""
 
+    def still(self) -> AbstractContextManager[None]:
+        """While in it the variables are as after a whole step, where a strategy has such."""
+
 
 @dataclass(frozen=True)
 class Plan:
-    """How far and in what pieces. `step` is where this start begins."""
+    """How far and in what pieces.
+
+    `step` is where this start begins; `callees` is how many calls can be under way at once;
+    `sharers` is how many loops like this one make the run's steps side by side;
+    `steps_per_call` None: the loop finds how many are best.
+    """
 
     step: int
     total: int
-    steps_per_call: int
-    workers: int
+    steps_per_call: int | None
+    callees: int
     report_seconds: float
     save_seconds: float
     save_steps: int | None
+    sharers: int = 1
 
 
 def run(
@@ -62,25 +77,30 @@ def run(
     when they are due; the first report follows the first step.
     """
     scheduled = plan.step
-    window = FIRST_WINDOW * plan.workers
+    sizes: deque[int] = deque()  # of the calls that are queued or under way, in order
+    pace = pace_of(plan, clock)
+    window = FIRST_WINDOW * plan.callees
     reporting = Cadence(seconds=plan.report_seconds, steps=1, step=plan.step, clock=clock)
     saving = Cadence(seconds=plan.save_seconds, steps=plan.save_steps, step=plan.step, clock=clock)
     first = True
     while not stop.is_set():
         waiting = calls.outstanding()
+        pace.made(sum(sizes.popleft() for _ in range(len(sizes) - waiting)))
         if scheduled >= plan.total and waiting == 0:
             step = calls.tally().step
             if step >= plan.total:
                 return True
             scheduled = step  # a restored ps may know of fewer steps than were sent
-        if waiting < plan.workers and scheduled > plan.step:
-            window = min(2 * window, LAST_WINDOW * plan.workers)
-        while waiting < window and scheduled < plan.total:
-            steps = min(plan.steps_per_call, plan.total - scheduled)
+        if plan.steps_per_call is None:
+            window = pace.waiting()
+        elif waiting < plan.callees and scheduled > plan.step:
+            window = min(2 * window, LAST_WINDOW * plan.callees)
+        while len(sizes) < window and scheduled < plan.total:
+            steps = pace.next(plan.total - scheduled)
             calls.schedule(steps)
             scheduled += steps
-            waiting += 1
-        step = max(plan.step, scheduled - waiting * plan.steps_per_call)  # without asking a ps
+            sizes.append(steps)
+        step = scheduled - sum(sizes)  # without asking a ps
         if reporting.due(step):
             report(calls.tally())
             reporting.reset(step)
@@ -88,7 +108,19 @@ def run(
                 reporting = Cadence(seconds=plan.report_seconds, steps=None, step=step, clock=clock)
                 first = False
         if saving.due(step):
-            save(calls.tally())
+            with calls.still():
+                save(calls.tally())
             saving.reset(step)
         stop.wait(POLL_SECONDS)
     return False
+
+
+def pace_of(plan: Plan, clock: Callable[[], float]) -> Pace:
+    """How many steps the calls of this plan make."""
+    return Pace(
+        fixed=plan.steps_per_call,
+        callees=plan.callees,
+        target=plan.report_seconds / CALLS_A_REPORT,
+        most=None if plan.save_steps is None else max(1, plan.save_steps // plan.callees),
+        clock=clock,
+    )

@@ -24,12 +24,12 @@ class Go:
 
 @dataclass(frozen=True)
 class Serving:
-    """ps and worker child: the TensorFlow server accepts calls."""
+    """Child of a ps, or of a worker that a chief drives: the TensorFlow server accepts calls."""
 
 
 @dataclass(frozen=True)
 class Ready:
-    """Chief's child: TensorFlow and the program are imported; it waits for Go."""
+    """Child that trains: TensorFlow and the program are imported and tried; it waits for Go."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +44,12 @@ class Phase:
 class Progress:
     """Chief's child: where training stands.
 
-    Rates are per second since the report before, None when unknown; `workers` is steps made by
-    each worker index since the run began.
+    Rates are per second since the report before, None when unknown; `examples` and `workers`, the
+    steps made by each worker index, are since the run began.
     """
 
     step: int
+    examples: int
     steps_per_second: float | None
     loss: float | None
     workers: Mapping[str, int]

@@ -12,7 +12,15 @@ template:
   {{- include "tf-cluster.pod" (merge (dict "hostname" $name "restartPolicy" "Never") .) | nindent 2 }}
 {{- end -}}
 
+{{- /*
+The pods of an Indexed Job are alike, so where worker 0 is the client every worker gets the time that a
+client has to save.
+*/ -}}
 {{- define "tf-cluster.worker.spec" -}}
+{{- $grace := int64 .root.Values.worker.terminationGracePeriodSeconds -}}
+{{- if eq (include "tf-cluster.client" .root) "worker" -}}
+{{- $grace = max $grace (int64 .root.Values.chief.terminationGracePeriodSeconds) -}}
+{{- end -}}
 completionMode: Indexed
 completions: {{ int64 .root.Values.worker.replicas }}
 parallelism: {{ int64 .root.Values.worker.replicas }}
@@ -20,7 +28,7 @@ backoffLimit: {{ int64 .root.Values.worker.backoffLimit }}
 podFailurePolicy:
   {{- include "tf-cluster.podFailurePolicy" . | nindent 2 }}
 template:
-  {{- include "tf-cluster.pod" (merge (dict "restartPolicy" "Never") .) | nindent 2 }}
+  {{- include "tf-cluster.pod" (merge (dict "restartPolicy" "Never" "graceSeconds" $grace) .) | nindent 2 }}
 {{- end -}}
 
 {{- define "tf-cluster.ps.spec" -}}
@@ -45,12 +53,17 @@ template:
 {{- define "tf-cluster.cleanup.plan" -}}
 {{- $values := .root.Values.cleanup -}}
 {{- $deployments := list -}}
-{{- range $index := until (int .root.Values.ps.replicas) -}}
+{{- range $index := until (include "tf-cluster.ps.count" .root | int) -}}
 {{- $deployments = append $deployments (include "tf-cluster.ps.name" (merge (dict "index" $index) $)) -}}
 {{- end -}}
+{{- $client := include "tf-cluster.client" .root -}}
+{{- $jobs := list -}}
+{{- if eq $client "chief" -}}
+{{- $jobs = list (include "tf-cluster.attempt.name" (merge (dict "kind" "worker") .)) -}}
+{{- end -}}
 {{- dict
-  "client" (include "tf-cluster.attempt.name" (merge (dict "kind" "chief") .))
-  "jobs" (list (include "tf-cluster.attempt.name" (merge (dict "kind" "worker") .)))
+  "client" (include "tf-cluster.attempt.name" (merge (dict "kind" $client) .))
+  "jobs" $jobs
   "deployments" $deployments
   "workersTimeoutSeconds" $values.workersTimeoutSeconds
   "delaySeconds" (dict "success" $values.delaySeconds.success "failure" $values.delaySeconds.failure)

@@ -6,6 +6,7 @@ from typing import Any
 
 from tf_cluster.exits import RefusedError
 from tf_cluster.pointer import Pointer
+from tf_cluster.roles import absent_roles
 from tf_cluster.rules import RUN_FOLDERS
 from tf_cluster.schema_files import values_schema
 from tf_cluster.shape import misfits
@@ -36,6 +37,8 @@ def overridden(
     wrong = [misfit.message for misfit in misfits(changed, values_schema())]
     if run_id in RUN_FOLDERS:
         wrong.append(f"the run id '{run_id}' names a folder of `tf-cluster run`: choose another")
+    if ps is not None and "ps" in absent_roles(changed):
+        wrong.append(f"--ps {ps}: {absent_roles(changed)['ps']}")
     if wrong:
         raise RefusedError("; ".join(wrong))
     return changed

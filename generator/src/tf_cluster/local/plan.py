@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from tf_cluster.roles import has_chief, has_ps
+
 TaskType = Literal["chief", "worker", "ps"]
 
 PEERS_DEADLINE_SECONDS = 300
@@ -120,10 +122,23 @@ def training_document(
 
 def _roles(values: Mapping[str, Any]) -> list[tuple[TaskType, int]]:
     return [
-        ("ps", values["ps"]["replicas"]),
+        ("ps", values["ps"]["replicas"] if has_ps(values) else 0),
         ("worker", values["worker"]["replicas"]),
-        ("chief", 1),
+        ("chief", 1 if has_chief(values) else 0),
     ]
+
+
+def client_name(tasks: Sequence[Task]) -> str:
+    """The task that keeps the run: saves, tells progress, says how it ended."""
+    names = [task.name for task in tasks]
+    return "chief-0" if "chief-0" in names else "worker-0"
+
+
+def seconds_to_save(values: Mapping[str, Any]) -> float:
+    """How long that task may take to end: a chief's time; worker 0 has its own if it is longer."""
+    chief = float(values["chief"]["terminationGracePeriodSeconds"])
+    worker = float(values["worker"]["terminationGracePeriodSeconds"])
+    return chief if has_chief(values) else max(chief, worker)
 
 
 def _program_path(path: str, folders: Folders, params_folder: Path) -> Path:

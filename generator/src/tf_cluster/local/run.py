@@ -22,6 +22,7 @@ from tf_cluster.local.plan import (
     cluster_document,
     plan_tasks,
     ports_needed,
+    seconds_to_save,
     training_document,
 )
 from tf_cluster.local.ports import PortRange, Reservation, default_range
@@ -136,9 +137,10 @@ def _train(
     stop = StopRequest()
     stop.install()
     display = display_for(folders.name, sys.stderr, time.monotonic)
-    counts = {kind: sum(p.task.type == kind for p in processes) for kind in ("worker", "ps")}
+    kinds = [process.task.type for process in processes]
+    chief = "1 chief, " if "chief" in kinds else ""
     display.say(
-        f"training here with 1 chief, {counts['worker']} worker(s), {counts['ps']} ps; "
+        f"training here with {chief}{kinds.count('worker')} worker(s), {kinds.count('ps')} ps; "
         f"logs in {os.path.relpath(folders.logs)}/"
     )
     limits: dict[TaskType, int] = {
@@ -151,7 +153,7 @@ def _train(
         attempt=attempt,
         limits=Limits(
             limits,
-            chief_seconds=values["chief"]["terminationGracePeriodSeconds"],
+            client_seconds=seconds_to_save(values),
             workers_seconds=values["cleanup"]["workersTimeoutSeconds"],
         ),
         display=display,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tf_cluster.local.display import Display
-from tf_cluster.local.plan import TaskType
+from tf_cluster.local.plan import TaskType, client_name
 from tf_cluster.local.ports import is_free
 from tf_cluster.local.process import TaskProcess
 from tf_cluster.local.progress import Progress, fetch_progress
@@ -18,7 +18,7 @@ from tf_cluster.local.verdict import Verdict, how_it_ended, restart_delay, verdi
 
 TICK = 0.1
 POLL_EVERY = 0.5
-CHIEF_ANSWERS_WITHIN = 2.0
+CLIENT_ANSWERS_WITHIN = 2.0
 PORT_PATIENCE = 30.0
 
 
@@ -27,7 +27,7 @@ class Limits:
     """How often tasks are started again after a fault, and how long their ends may take (s)."""
 
     restarts: Mapping[TaskType, int]
-    chief_seconds: float
+    client_seconds: float
     workers_seconds: float
     others_seconds: float = 10.0
 
@@ -48,7 +48,8 @@ class Ending:
 
 
 class LocalRun:
-    """The processes of one attempt. `supervise` returns when the chief's part is over; call
+    """The processes of one attempt. `supervise` returns when the client's part (the
+    chief's, or worker 0's where there is none) is over; call
     `end_all` whatever happened."""
 
     def __init__(
@@ -61,7 +62,8 @@ class LocalRun:
         stop: StopRequest,
     ) -> None:
         self._processes = list(processes)
-        self._chief = next(p for p in self._processes if p.task.type == "chief")
+        client = client_name([process.task for process in self._processes])
+        self._client = next(p for p in self._processes if p.task.name == client)
         self._attempt = attempt
         self._limits = limits
         self._display = display
@@ -80,12 +82,12 @@ class LocalRun:
                 return ending
             self._look_at_progress()
             self._stop.wait(TICK)
-        return self._stop_chief()
+        return self._stop_client()
 
     def end_all(self) -> None:
         """End what still runs: workers get their time after a good end, then all are asked, then
         killed. Nothing of this run is left afterwards."""
-        if self._chief.exit_code == 0:
+        if self._client.exit_code == 0:
             workers = [p for p in self._processes if p.task.type == "worker"]
             self._wait_for(workers, self._limits.workers_seconds, unless_asked=True)
         for process in self._processes:
@@ -96,8 +98,8 @@ class LocalRun:
 
     def _look_at_processes(self) -> Ending | None:
         ended = [p for p in self._processes if p.alive and p.poll() is not None]
-        # The chief's word weighs most: a program that can't run fails in every task.
-        for process in sorted(ended, key=lambda p: p is not self._chief):
+        # The client's word weighs most: a program that can't run fails in every task.
+        for process in sorted(ended, key=lambda p: p is not self._client):
             ending = self._judge(process)
             if ending:
                 return ending
@@ -112,7 +114,7 @@ class LocalRun:
         task, code = process.task, process.exit_code
         assert code is not None
         limit = self._limits.restarts[task.type]
-        judged = verdict(task.type, code, process.restarts, limit)
+        judged = verdict(task, code, process.restarts, limit, is_client=process is self._client)
         if judged is Verdict.FINISHED:
             self._look_at_progress(now=True)
             return Ending("done", "done", self._progress, process)
@@ -131,11 +133,11 @@ class LocalRun:
         return None
 
     def _failed(self, process: TaskProcess, how: str) -> Ending:
-        """The chief often knows why another task failed: it gets a moment to say so."""
-        if process is not self._chief and self._chief.alive:
-            self._wait_for([self._chief], CHIEF_ANSWERS_WITHIN)
-            if self._chief.exit_code == 2:
-                process, how = self._chief, how_it_ended(2)
+        """The client often knows why another task failed: it gets a moment to say so."""
+        if process is not self._client and self._client.alive:
+            self._wait_for([self._client], CLIENT_ANSWERS_WITHIN)
+            if self._client.exit_code == 2:
+                process, how = self._client, how_it_ended(2)
         return Ending("failed", f"{process.task.name} {how}", self._progress, process)
 
     def _start_again(self, process: TaskProcess) -> Ending | None:
@@ -150,25 +152,26 @@ class LocalRun:
     def _look_at_progress(self, *, now: bool = False) -> None:
         if not now and time.monotonic() < self._next_poll:
             return
-        seen = fetch_progress(self._chief.task.status_port, self._attempt)
+        seen = fetch_progress(self._client.task.status_port, self._attempt)
         self._next_poll = time.monotonic() + POLL_EVERY
         if seen is not None:
             self._progress = seen
             self._display.show(seen)
 
-    def _stop_chief(self) -> Ending:
-        """SIGTERM to the chief first: it saves while the others still serve."""
-        self._display.say("stopping: the chief saves first (again: end at once)")
-        self._chief.ask_to_end()
-        deadline = time.monotonic() + self._limits.chief_seconds
-        while self._chief.poll() is None and time.monotonic() < deadline and not self._stop.hard:
+    def _stop_client(self) -> Ending:
+        """SIGTERM to the client first: it saves while the others still serve."""
+        client = "the chief" if self._client.task.type == "chief" else self._client.task.name
+        self._display.say(f"stopping: {client} saves first (again: end at once)")
+        self._client.ask_to_end()
+        deadline = time.monotonic() + self._limits.client_seconds
+        while self._client.poll() is None and time.monotonic() < deadline and not self._stop.hard:
             self._look_at_progress()
             self._stop.wait(TICK)
-        if self._chief.exit_code == 0:
-            return Ending("done", "done", self._progress, self._chief)
-        saved = self._chief.exit_code == 42
-        words = "saved" if saved else "the chief did not say that it saved"
-        return Ending("stopped", words, self._progress, self._chief)
+        if self._client.exit_code == 0:
+            return Ending("done", "done", self._progress, self._client)
+        saved = self._client.exit_code == 42
+        words = "saved" if saved else f"{client} did not say that it saved"
+        return Ending("stopped", words, self._progress, self._client)
 
     def _wait_for(
         self, processes: Sequence[TaskProcess], seconds: float, *, unless_asked: bool = False

@@ -2,7 +2,7 @@
 
 from enum import Enum
 
-from tf_cluster.local.plan import TaskType
+from tf_cluster.local.plan import Task
 
 DONE, CONFIG, STOPPED = 0, 2, 42  # exit codes of tf-trainer (docs/formats.md)
 
@@ -10,21 +10,21 @@ DONE, CONFIG, STOPPED = 0, 2, 42  # exit codes of tf-trainer (docs/formats.md)
 class Verdict(Enum):
     """What to do about a task that has ended."""
 
-    FINISHED = "the chief is done: the run is over"
-    STOPPED = "the chief was asked to stop and saved: the run is over for now"
+    FINISHED = "the client is done: the run is over"
+    STOPPED = "the client was asked to stop and saved: the run is over for now"
     FAILED = "no restart can help: the run has failed"
     RESTART = "start it again, counted"
     RESTART_FREE = "start it again, not counted: it was asked to end"
     LEAVE = "it has seen the end of the run"
 
 
-def verdict(kind: TaskType, code: int, restarts: int, limit: int) -> Verdict:
+def verdict(task: Task, code: int, restarts: int, limit: int, *, is_client: bool) -> Verdict:
     """Judge an exit code (negative: the signal that ended it) after so many counted restarts."""
     if code == CONFIG:
         return Verdict.FAILED
-    if kind == "chief" and code in (DONE, STOPPED):
+    if is_client and code in (DONE, STOPPED):
         return Verdict.FINISHED if code == DONE else Verdict.STOPPED
-    if kind == "worker" and code == DONE:
+    if task.type == "worker" and code == DONE:
         return Verdict.LEAVE
     if code == STOPPED:
         return Verdict.RESTART_FREE

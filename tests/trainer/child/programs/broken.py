@@ -77,3 +77,21 @@ class LabelOutOfRange(Small):
     def dataset(self, ctx: Context, input_context: Any) -> Any:
         numbers = super().dataset(ctx, input_context)
         return numbers.enumerate().map(lambda index, pair: (pair[0], index % 4))
+
+
+class WithTable(Small):
+    """No fault but under between-graph replication."""
+
+    def build_model(self, ctx: Context) -> Any:
+        layers = tf_keras.layers
+        looked_up = layers.IntegerLookup(vocabulary=[0, 1], output_mode="int")
+        return tf_keras.Sequential(
+            [
+                layers.Input((4,)),
+                layers.Discretization([0.5]),
+                looked_up,
+                layers.Embedding(4, 2),
+                layers.Flatten(),
+                layers.Dense(1),
+            ]
+        )

@@ -15,8 +15,9 @@ class PlanError(Exception):
 class Plan:
     """The objects of one attempt, and how long each wait is, in seconds.
 
-    `client` is the Job whose end is the training's end; `jobs` are the other training Jobs;
-    `deployments` are the parameter servers. `delay_failure` None: after a failure they are kept.
+    `client` is the Job whose end is the training's end: the chief's, or the workers' where worker 0
+    is the chief. `jobs` are the other training Jobs; `deployments` are the parameter servers.
+    `delay_failure` None: after a failure they are kept.
     """
 
     client: str

@@ -26,3 +26,7 @@ class NotOwnerError(Exception):
 
 class PeerLostError(Exception):
     """A task that this one needs is gone; a new start may find it again."""
+
+
+class NotNowError(PeerLostError):
+    """The run's state can't be copied now; it can again when more steps were made."""

@@ -11,7 +11,8 @@ import tensorflow as tf
 
 from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.child.errors import HookError, NotOwnerError, PeerLostError, ProgramError
-from tf_cluster_trainer.config import ConfigError
+from tf_cluster_trainer.config import Cluster, ConfigError
+from tf_cluster_trainer.strategies.answering import answers
 
 # Words of TensorFlow's runtime when a task went away, or came back without what it held.
 _LOST = re.compile(
@@ -53,8 +54,8 @@ class Explained:
     details: str = ""
 
 
-def explain(error: BaseException) -> Explained:
-    """What ended the chief's child."""
+def explain(error: BaseException, cluster: Cluster | None = None) -> Explained:
+    """What ended the chief's child; with `cluster`, its tasks are asked who is gone."""
     error = _original(error)
     if isinstance(error, NotOwnerError):
         return Explained(exit_codes.NOT_OWNER, str(error))
@@ -74,7 +75,7 @@ def explain(error: BaseException) -> Explained:
     if is_peer_lost(error):
         return Explained(
             exit_codes.PEER_LOST,
-            f"{_who(str(error))} is lost ({type(error).__name__})",
+            f"{_gone(cluster) or _who(str(error))} is lost ({type(error).__name__})",
             _one_line(_without_frames(str(error))),
         )
     if isinstance(error, tf.errors.OpError) or _frames_of_user(error):
@@ -104,6 +105,18 @@ def _original(error: BaseException) -> BaseException:
     """What the coordinator wrapped, when making a worker's data failed."""
     original = getattr(error, "original_exception", None)
     return original if isinstance(original, BaseException) else error
+
+
+def _gone(cluster: Cluster | None) -> str:
+    """Who does not answer now: what TensorFlow says names whoever noticed it, too."""
+    if cluster is None:
+        return ""
+    return " and ".join(
+        f"{kind}-{index}"
+        for kind in ("ps", "worker")
+        for index, address in enumerate(cluster.cluster.get(kind, ()))
+        if not answers(address)
+    )
 
 
 def _who(text: str) -> str:

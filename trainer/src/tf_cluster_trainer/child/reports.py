@@ -21,12 +21,10 @@ class Reports:
         self,
         *,
         events: Path,
-        batch_size: int,
         first: Tally,
         channel: Channel,
         clock: Callable[[], float],
     ) -> None:
-        self._batch_size = batch_size
         self._channel = channel
         self._clock = clock
         self._last = first
@@ -36,7 +34,7 @@ class Reports:
         with self._tolerating():
             self._events = EventFile(events, step=first.step + 1)
         self._time = clock()
-        channel.send(Progress(first.step, None, None, first.workers))
+        channel.send(Progress(first.step, first.examples, None, None, first.workers))
 
     def report(self, tally: Tally) -> None:
         """Send and write where training stands; nothing is written when no step was made."""
@@ -44,14 +42,17 @@ class Reports:
         seconds, steps = now - self._time, tally.counted - self._last.counted
         rate = steps / seconds if seconds > 0 else None
         loss = (tally.loss_sum - self._last.loss_sum) / steps if steps else None
-        self._channel.send(Progress(tally.step, rate, loss, tally.workers))
+        if tally.step < self._last.step:
+            self._went_back(tally)
+        self._channel.send(Progress(tally.step, tally.examples, rate, loss, tally.workers))
         if steps and loss is not None:
             values = {"loss": loss}
             for name, total in tally.metric_sums.items():
                 values[f"training/{name}"] = (total - self._last.metric_sums[name]) / steps
             if rate is not None:
                 values["steps_per_second"] = rate
-                values["examples_per_second"] = rate * self._batch_size
+                examples = max(0, tally.examples - self._last.examples)
+                values["examples_per_second"] = examples / seconds
             for name, made in tally.workers.items():
                 values[f"workers/{name}_steps"] = made
             with self._tolerating():
@@ -65,6 +66,13 @@ class Reports:
         with self._tolerating():
             if self._events:
                 self._events.close()
+
+    def _went_back(self, tally: Tally) -> None:
+        """The run goes on from a checkpoint: as a new start does, let TensorBoard forget."""
+        with self._tolerating():
+            if self._events:
+                self._events.close()
+            self._events = EventFile(self._directory, step=tally.step)
 
     @contextlib.contextmanager
     def _tolerating(self) -> Iterator[None]:

@@ -27,7 +27,6 @@ class Saves:
         directory: Path,
         keep: int,
         optimizer: str,
-        batch_size: int,
         copy: Callable[[], Mapping[str, Any]],
         check_owner: Callable[[], None],
         channel: Channel,
@@ -36,7 +35,6 @@ class Saves:
         self._directory = directory
         self._keep = keep
         self._optimizer = optimizer
-        self._batch_size = batch_size
         self._copy = copy
         self._check_owner = check_owner
         self._channel = channel
@@ -76,7 +74,7 @@ class Saves:
     def _checkpoint(self, tally: Tally, tensors: Mapping[str, Any]) -> Checkpoint:
         meta = Meta(
             step=tally.step,
-            examples=tally.step * self._batch_size,
+            examples=tally.examples,
             workers=tally.workers,
             optimizer=self._optimizer,
             tensors={

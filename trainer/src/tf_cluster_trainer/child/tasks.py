@@ -19,21 +19,26 @@ def run(environment: MutableMapping[str, str], stop: Stop) -> int:
     try:
         _prepare(environment)
         told = config.load(environment)
-        if told.task.type != "chief":
+        if not (told.is_client or told.trains):
             return _serve(told, channel)
     except config.ConfigError as error:
         return _failed(channel, exit_codes.CONFIG, str(error))
 
     # TensorFlow is imported from here on.
-    from tf_cluster_trainer.child import chief, failures
+    from tf_cluster_trainer.child import chief, failures, preparing, trainee
+    from tf_cluster_trainer.strategies import joins
 
     try:
-        prepared = chief.prepare(told)
+        if told.trains:
+            joins.announce(told)
+        prepared = preparing.prepare(told)
         channel.send(Ready())
         go.wait()
+        if told.trains:
+            return trainee.train(told, prepared, channel, stop, joins.of(told.settings))
         return chief.train(told, prepared, channel, stop)
     except BaseException as error:
-        failure = failures.explain(error)
+        failure = failures.explain(error, told.cluster)
         if failure.details:
             say(failure.details)
         return _failed(channel, failure.code, failure.message)

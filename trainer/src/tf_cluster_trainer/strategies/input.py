@@ -2,15 +2,46 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import tensorflow as tf
 
+from tf_cluster_trainer.child.errors import HookError
+from tf_cluster_trainer.context import Context, DataShard
 from tf_cluster_trainer.program import Program
 
 SHUFFLE_BYTES = 64 << 20
 SHUFFLE_EXAMPLES = 10_000
 UNKNOWN_SIZE = 1024
+# Distance between the seeds of two workers, and of two starts: primes, so that they don't meet.
+WORKER_SEEDS = 1_000_003
+START_SEEDS = 7_919
+
+
+def of_worker(
+    program: Program, ctx: Context, shard: DataShard, start: Any, input_context: Any
+) -> Any:
+    """The endless batches of one worker, as a tf.data.Dataset.
+
+    The shard's index and `start`, the step that the run is at, are integers or scalar int64
+    tensors. Who starts again goes on with other orders. Raises HookError.
+    """
+    try:
+        examples = program.dataset(replace(ctx, data_shard=shard), input_context)
+    except Exception as error:
+        raise HookError("dataset", error) from error
+    return batches(
+        examples,
+        batch_size=ctx.settings.batch_size,
+        seed=seed(ctx, shard.index, start),
+        buffer=shuffle_buffer(program, examples.element_spec),
+    )
+
+
+def seed(ctx: Context, index: Any, start: Any) -> Any:
+    """A seed for the worker of this index in a start from this step."""
+    return ctx.settings.seed + WORKER_SEEDS * (index + 1) + START_SEEDS * start
 
 
 def batches(examples: Any, *, batch_size: int, seed: Any, buffer: int) -> Any:

@@ -3,22 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a start goes on from: the checkpoint's step, examples and steps of each worker."""
+
+    step: int = 0
+    examples: int = 0
+    workers: Mapping[str, int] = field(default_factory=dict)
+
+    def plus(self, made: Mapping[str, int]) -> dict[str, int]:
+        """Each worker's steps with those made since; workers that are no more keep theirs."""
+        return {
+            name: self.workers.get(name, 0) + made.get(name, 0)
+            for name in sorted({*self.workers, *made}, key=int)
+        }
 
 
 @dataclass(frozen=True)
 class Tally:
-    """Steps made by each worker since the run began, sums of loss and metrics since this start.
+    """Steps (applied updates) and examples of the run, steps made by each worker since it began.
 
-    `counted` is the number of steps in the sums.
+    The sums of loss and metrics are over the `counted` steps since this start.
     """
 
+    step: int
+    examples: int
     workers: Mapping[str, int]
     counted: int
     loss_sum: float
     metric_sums: Mapping[str, float]
-
-    @property
-    def step(self) -> int:
-        """Steps of the run, all workers together."""
-        return sum(self.workers.values())

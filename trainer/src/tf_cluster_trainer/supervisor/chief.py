@@ -1,7 +1,8 @@
 """The chief's supervisor: probe, gate, ownership, one child, the attempt's final state.
 
-One thread, one inbox: everything that happens is an event, and the rules are applied in order.
-docs/formats.md has the order and the exit codes.
+The chief is whichever task drives the run: worker 0 where none is of that type. One thread, one
+inbox: everything that happens is an event, and the rules are applied in order. docs/formats.md has
+the order and the exit codes.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from urllib.parse import urlencode
 from .. import exit_codes, protocol
 from ..config import Config
 from ..owner import Owner
-from . import gate, probe
+from . import epochs, gate, probe
 from .budget import Budget
 from .child_process import ChildProcess, how_it_ended, reap_orphans
 from .contest import Candidate, Contest, Lost, Owning, Standing, Superseded
@@ -39,6 +40,8 @@ from .saved_step import CHECKPOINTS, saved_step
 from .status_server import StatusServer
 from .timing import Timing
 
+# Of a child that is started again: a peer was lost to it, or it was asked to end by somebody else.
+_LOST = (exit_codes.PEER_LOST, exit_codes.PEERS_LOST, exit_codes.STOPPED)
 _LOADING = "every task is there; the training process is loading the program"
 
 
@@ -63,7 +66,8 @@ class Chief:
         self._log = log
         self._report = Report(config, log.say)
         self._budget = Budget(config.settings.restarts)
-        self._peers = peers_of(config.cluster)
+        self._peers = peers_of(config)
+        self._bound = epochs.bound_to_the_client(config.settings)
         self._gate_log = GateLog(log.say)
         self._contest: ContestThread | None = None
         self._standing: Standing | None = None
@@ -138,7 +142,7 @@ class Chief:
         self._started = time.monotonic()
         self._gate_log = GateLog(self._log.say)
         epoch = f"{self._config.task.pod_uid}/{self._number}"
-        # The epoch is shown before the child starts: every ps needs as long to make room for it.
+        # The epoch is shown before the child starts: who serves it needs as long to make room.
         self._report.update(epoch=epoch, status=STARTING, restarts=self._number - 1)
         self._report.new_child()
         self._child = ChildProcess(
@@ -261,7 +265,7 @@ class Chief:
             return Outcome(exit_codes.CONFIG, FAILED, words)
         if returncode == exit_codes.NOT_OWNER:
             return self._after_not_owner()
-        if returncode in (exit_codes.PEER_LOST, exit_codes.STOPPED) or returncode < 0:
+        if returncode in _LOST or returncode < 0:
             return self._start_again(self._failure or f"the training process {how}")
         if returncode == exit_codes.DONE:
             words = "the training process ended without a result: does the program call exit()?"
@@ -303,7 +307,7 @@ class Chief:
             return
         seen = self._watch.seen()
         epoch = self._report.document.epoch or ""
-        absent = gate.missing(self._peers, seen, self._config.cluster.attempt, epoch)
+        absent = gate.missing(self._peers, seen, self._config.cluster.attempt, epoch, self._bound)
         if absent:
             self._wait_for(absent)
         elif not self._ready:
@@ -361,13 +365,15 @@ class Chief:
         self._begun = self._began_once = True
         seconds = time.monotonic() - self._started
         self._log.say(f"every task is there after {seconds:.1f} s: training")
-        # Shown before it is so: a ps adopts this epoch only while the chief has not begun.
+        # Shown before it is so: an epoch is adopted only while the chief has not begun.
         self._report.begin()
         self._report.update(status=RUNNING, message="training")
         self._child.go()
         self._guard = self._guard_ps()
 
-    def _guard_ps(self) -> PsGuard:
+    def _guard_ps(self) -> PsGuard | None:
+        if epochs.survives_a_ps(self._settings):
+            return None
         return PsGuard(
             [peer for peer in self._peers if peer.task.startswith("ps-")],
             self._inbox,
@@ -397,7 +403,7 @@ class Chief:
 
     def _serve_the_end(self) -> None:
         until = time.monotonic() + self._settings.final_state_seconds
-        workers = self._config.cluster.size("worker")
+        workers = [peer.task for peer in self._peers if peer.task.startswith("worker-")]
         while not self._report.board.end_seen_by(workers):
             if time.monotonic() >= until:
                 self._log.say("not every worker has fetched the final state; ending all the same")

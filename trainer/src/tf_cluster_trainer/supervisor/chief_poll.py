@@ -1,4 +1,4 @@
-"""A worker or ps looks at the chief, again and again, from a thread of its own."""
+"""A task looks at the chief (or worker 0 in its place), again and again, from a thread."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ class ChiefPoll:
         task = config.task
         self._config = config
         self._inbox = inbox
-        self._period = timing.ps_poll if task.type == "ps" else timing.worker_poll
-        self._address = config.cluster.status["chief"][0]
+        waited_for = task.type == "ps" or config.trains
+        self._period = timing.quick_poll if waited_for else timing.worker_poll
+        self._address = config.cluster.status[config.cluster.client][0]
         names = {"task": task.name, "job": task.job_uid, "pod": task.pod_uid}
         self._path = f"/progress?{urlencode(names)}"
         self._begun = False

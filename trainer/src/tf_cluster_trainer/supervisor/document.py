@@ -20,7 +20,7 @@ class Document:
     attempt: str
     start: float
     total: int
-    batch_size: int
+    examples_per_step: int
     chief_uid: str | None = None
     worker_uid: str | None = None
     epoch: str | None = None
@@ -30,6 +30,7 @@ class Document:
     message: str = "starting"
     now: float = 0.0
     step: int | None = None
+    examples: int | None = None
     steps_per_second: float | None = None
     eta_seconds: float | None = None
     loss: float | None = None
@@ -49,10 +50,10 @@ class Document:
 
     @property
     def examples_per_second(self) -> float | None:
-        """Steps are applied updates of one batch each (in-graph async)."""
+        """A step is one applied update: of one batch, or of one batch a worker when sync."""
         if self.steps_per_second is None:
             return None
-        return self.steps_per_second * self.batch_size
+        return self.steps_per_second * self.examples_per_step
 
     def as_json(self) -> dict[str, Any]:
         """The document's own shape."""
@@ -71,6 +72,7 @@ class Document:
             "total": self.total,
             "percent": self.percent,
             "stepsPerSecond": _number(self.steps_per_second),
+            "examples": self.examples,
             "examplesPerSecond": _number(self.examples_per_second),
             "etaSeconds": _number(self.eta_seconds),
             "loss": _number(self.loss),

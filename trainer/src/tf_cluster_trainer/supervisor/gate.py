@@ -19,21 +19,21 @@ class Missing:
 
 
 def missing(
-    peers: Iterable[Peer], seen: Mapping[str, Health], attempt: str, epoch: str
+    peers: Iterable[Peer], seen: Mapping[str, Health], attempt: str, epoch: str, bound: str
 ) -> tuple[Missing, ...]:
     """The tasks to wait for; none when the gate is open.
 
-    A worker has to serve. A ps has to serve this epoch: one that still holds the variables of
-    a chief that is gone would keep them for good.
+    Every task has to serve, and a task of the type `bound` (epochs.py) this epoch: a ps that still
+    holds the variables of a chief that is gone would keep them for good.
     """
     return tuple(
         Missing(peer, reason)
         for peer in peers
-        if (reason := _reason(peer, seen[peer.task], attempt, epoch)) is not None
+        if (reason := _reason(peer, seen[peer.task], attempt, epoch, bound)) is not None
     )
 
 
-def _reason(peer: Peer, health: Health, attempt: str, epoch: str) -> str | None:
+def _reason(peer: Peer, health: Health, attempt: str, epoch: str, bound: str) -> str | None:
     if health.reason is not None:
         return health.reason
     if health.attempt != attempt:
@@ -42,7 +42,7 @@ def _reason(peer: Peer, health: Health, attempt: str, epoch: str) -> str | None:
         return f"{health.task or 'another program'} answers in its place"
     if not health.serving:
         return "not serving yet (TensorFlow is starting)"
-    if peer.task.startswith("ps-") and health.epoch != epoch:
+    if peer.task.startswith(f"{bound}-") and health.epoch != epoch:
         return "about to start afresh for this chief"
     return None
 

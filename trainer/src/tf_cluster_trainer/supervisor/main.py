@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from .. import exit_codes
-from ..config import Config, ConfigError, load
+from ..config import Cluster, Config, ConfigError, Settings, load
 from .chief import Chief
 from .document import FAILED, Outcome
 from .events import Inbox, StopAsked
@@ -17,13 +17,20 @@ from .server_task import ServerTask
 from .status_server import PortTakenError
 from .tied import tie
 from .timing import Timing
+from .trainee_task import TraineeTask
 
 # -P keeps the caller's directory off the import path from the first import on; before Python 3.11
 # the child does it itself, after the few imports of its package.
 SAFE_PATH = ("-P",) if sys.version_info >= (3, 11) else ()
 CHILD_COMMAND = (sys.executable, *SAFE_PATH, "-m", "tf_cluster_trainer.child")
 REAL_TIMING = Timing()
-BUILT = ("parameter-server", "in-graph", "async")
+COMBINATIONS = (
+    ("parameter-server", "in-graph", "async"),
+    ("parameter-server", "in-graph", "sync"),
+    ("parameter-server", "between-graph", "async"),
+    ("parameter-server", "between-graph", "sync"),
+    ("all-reduce", "between-graph", "sync"),
+)
 DIE_WITH_PARENT = "TF_CLUSTER_DIE_WITH_PARENT"
 
 
@@ -49,13 +56,18 @@ def supervise(
         return exit_codes.STOPPED
     try:
         config = _checked(load(environment))
-        if config.task.type == "chief":
-            return Chief(config, command, environment, inbox, log, timing).run()
-        return ServerTask(config, command, environment, inbox, log, timing).run()
+        supervisor = _supervisor_of(config)
+        return supervisor(config, command, environment, inbox, log, timing).run()
     except (ConfigError, PortTakenError) as error:
         outcome = Outcome(exit_codes.CONFIG, FAILED, str(error))
         log.say(f"{error}\n{outcome.last_line}")
         return outcome.exit_code
+
+
+def _supervisor_of(config: Config) -> type[Chief | TraineeTask | ServerTask]:
+    if config.is_client:
+        return Chief
+    return TraineeTask if config.trains else ServerTask
 
 
 def _tied(parent: str) -> bool:
@@ -71,23 +83,40 @@ def _tied(parent: str) -> bool:
 def _checked(config: Config) -> Config:
     """What the schema can't say."""
     task = config.task
-    if config.cluster.size("chief") != 1:
-        raise ConfigError("cluster.json: /cluster/chief: exactly one chief is needed")
     if not task.pod_uid:
         raise ConfigError("TF_CLUSTER_POD_UID is empty: an id that no other process has is needed")
     if not task.job_uid and task.type != "ps":
         raise ConfigError("TF_CLUSTER_JOB_UID is empty: the id of this task's Job is needed")
-    settings = config.settings
-    words = (settings.strategy, settings.replication, settings.update)
-    if words != BUILT:
-        raise ConfigError(
-            f"training.json: /strategy, /replication, /update: {'/'.join(words)} is not built yet; "
-            f"{'/'.join(BUILT)} is"
-        )
-    optimizer = settings.optimizer
+    _check_shape(config.cluster, config.settings)
+    optimizer = config.settings.optimizer
     if optimizer.momentum is not None and optimizer.name != "Momentum":
         raise ConfigError(
             f"training.json: /train/optimizer/momentum is {optimizer.momentum}, but the optimizer "
             f"is {optimizer.name}: only Momentum has it"
         )
     return config
+
+
+def _check_shape(cluster: Cluster, settings: Settings) -> None:
+    """Which tasks there are has to go with the way of training."""
+    words = (settings.strategy, settings.replication, settings.update)
+    if words not in COMBINATIONS:
+        raise ConfigError(
+            f"training.json: /strategy, /replication, /update: {'/'.join(words)} do not go "
+            f"together; these do: {', '.join('/'.join(valid) for valid in COMBINATIONS)}"
+        )
+    chiefs, workers, ps = (cluster.size(kind) for kind in ("chief", "worker", "ps"))
+    if settings.replication == "in-graph" and chiefs != 1:
+        raise ConfigError(
+            f"cluster.json: /cluster/chief: in-graph needs exactly one chief, not {chiefs}"
+        )
+    if settings.replication == "between-graph" and chiefs:
+        raise ConfigError(
+            "cluster.json: /cluster/chief: between-graph has no chief, worker 0 is the client"
+        )
+    if not workers:
+        raise ConfigError("cluster.json: /cluster/worker: at least one worker is needed")
+    if settings.strategy == "all-reduce" and ps:
+        raise ConfigError("cluster.json: /cluster/ps: all-reduce has no ps")
+    if settings.strategy == "parameter-server" and not ps:
+        raise ConfigError("cluster.json: /cluster/ps: parameter-server needs at least one ps")

@@ -20,11 +20,10 @@ class _Snapshot(Collector):
 
     def collect(self) -> Iterator[Metric]:
         now = self._document
-        examples = None if now.step is None else float(now.step * now.batch_size)
         gauges = {
             "step": (now.step, "Applied updates of the run so far."),
             "step_target": (now.total, "Applied updates the run shall have."),
-            "examples": (examples, "Examples trained on so far."),
+            "examples": (now.examples, "Examples trained on so far."),
             "steps_per_second": (now.steps_per_second, "Applied updates per second, lately."),
             "examples_per_second": (now.examples_per_second, "Examples per second, lately."),
             "eta_seconds": (now.eta_seconds, "Estimated seconds until the total is reached."),

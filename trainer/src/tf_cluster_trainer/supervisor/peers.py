@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from ..config import Cluster
+from ..config import Config
 from .events import Inbox, PeersChanged
 
 TIMEOUT_SECONDS = 2.0
@@ -105,13 +105,14 @@ def health_of(document: Mapping[str, Any]) -> Health:
     )
 
 
-def peers_of(cluster: Cluster) -> tuple[Peer, ...]:
-    """Everyone the chief waits for: every ps and every worker."""
-    return tuple(
+def peers_of(config: Config) -> tuple[Peer, ...]:
+    """Everyone the chief waits for: every ps and every worker that is not the chief itself."""
+    everyone = (
         Peer(f"{kind}-{index}", address)
         for kind in ("ps", "worker")
-        for index, address in enumerate(cluster.status.get(kind, ()))
+        for index, address in enumerate(config.cluster.status.get(kind, ()))
     )
+    return tuple(peer for peer in everyone if peer.task != config.task.name)
 
 
 class Watch:

@@ -16,15 +16,24 @@ from .status_server import Board, Condition
 
 
 def first_document(config: Config) -> Document:
-    """The document of a task that has just started."""
+    """The document of a task that has just started. It names the task's own Job."""
     now = time.time()
+    task = config.task
     return Document(
         attempt=config.cluster.attempt,
         start=now,
         now=now,
         total=config.settings.steps,
-        batch_size=config.settings.batch_size,
+        examples_per_step=_examples_per_step(config),
+        chief_uid=task.job_uid if task.type == "chief" else None,
+        worker_uid=(task.job_uid or None) if task.type == "worker" else None,
     )
+
+
+def _examples_per_step(config: Config) -> int:
+    settings = config.settings
+    batches = config.cluster.size("worker") if settings.update == "sync" else 1
+    return settings.batch_size * batches
 
 
 class Report:
@@ -32,7 +41,7 @@ class Report:
 
     def __init__(self, config: Config, say: Callable[[str], None]) -> None:
         task, settings = config.task, config.settings
-        self._document = replace(first_document(config), chief_uid=task.job_uid)
+        self._document = first_document(config)
         self._file = ProgressFile(settings.run_dir, task.job_uid, task.pod_uid, say=say)
         self._on_disk = False
         self._pace = Pace(settings.steps)
@@ -75,6 +84,7 @@ class Report:
             rate = message.steps_per_second
             self.update(
                 step=message.step,
+                examples=message.examples,
                 loss=message.loss,
                 workers=message.workers,
                 steps_per_second=self._pace.steps_per_second() if rate is None else rate,
@@ -93,7 +103,7 @@ class Report:
         """The run is at its total already: tell again what its last writer told."""
         self.update(step=step, checkpoint_step=step, eta_seconds=0.0)
         if told.get("step") == step:
-            kept = ("loss", "workers", "placement", "metrics", "export")
+            kept = ("examples", "loss", "workers", "placement", "metrics", "export")
             self.update(**{name: told[name] for name in kept if told.get(name) is not None})
 
     def end(self, outcome: Outcome) -> None:

@@ -6,7 +6,7 @@ import contextlib
 import json
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler
 from socketserver import ThreadingTCPServer
@@ -48,7 +48,7 @@ class Board:
         self._saw_the_end: set[str] = set()
 
     def show(self, document: Document, condition: Condition) -> None:
-        """Put up a new document; the worker's Job UID that visitors left is kept."""
+        """Put up a new document; the workers' Job UID that visitors left is kept."""
         with self._lock:
             worker_uid = self._document.worker_uid or document.worker_uid
             self._document = replace(document, worker_uid=worker_uid)
@@ -86,12 +86,13 @@ class Board:
         """What a visitor gets. A worker's Job UID becomes the attempt's.
 
         The latest, until training has begun: workers of an uninstalled release of the same hash
-        may still be ending, and ask first.
+        may still be ending, and ask first. A worker knows the Job for itself.
         """
         with self._lock:
             self._visitors.add(task)
             known = self._document.worker_uid and self._document.status not in (STARTING, WAITING)
-            if task.startswith("worker-") and job_uid and not known:
+            learns = not self._task.startswith("worker-") and not known
+            if task.startswith("worker-") and job_uid and learns:
                 self._document = replace(self._document, worker_uid=job_uid)
             return self._document
 
@@ -111,10 +112,10 @@ class Board:
             with self._lock:
                 self._saw_the_end.add(task)
 
-    def end_seen_by(self, workers: int) -> bool:
-        """Whether every worker index has fetched a final state."""
+    def end_seen_by(self, tasks: Iterable[str]) -> bool:
+        """Whether each of these tasks has fetched a final state."""
         with self._lock:
-            return all(f"worker-{index}" in self._saw_the_end for index in range(workers))
+            return self._saw_the_end.issuperset(tasks)
 
 
 class StatusServer(ThreadingTCPServer):

@@ -12,8 +12,8 @@ class Timing:
     renewal: float = 3.0  # between two renewals of owner.json
     grace: float = 10.0  # from SIGTERM to SIGKILL, where nothing is being saved
     save: float = 600.0  # the same where the child saves: it may take long, not for ever
-    worker_poll: float = 1.0  # between two looks of a worker at the chief
-    ps_poll: float = 0.5  # the same of a ps: every start of the chief waits for it
+    worker_poll: float = 1.0  # between two looks of a worker's server at the chief
+    quick_poll: float = 0.5  # the same of a ps or a worker that trains: starts wait for those
     ps_guard: float = 5.0  # between two looks of a chief that trains at a ps
     steady: float = 30.0  # a server that served so long has all its restarts again
     backoff: float = 1.0  # before the second restart in a row of a server; doubles, at most 8 times

@@ -1,0 +1,45 @@
+"""Programs whose workers differ."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+import tf_keras
+from tf_cluster_trainer import Context
+
+from tests.trainer.child.programs.broken import Small
+
+
+class OneLossIsInfinite(Small):
+    """The labels of the second worker are too large for a squared error."""
+
+    def dataset(self, ctx: Context, input_context: Any) -> Any:
+        factor = 1e30 if ctx.data_shard.index == 1 else 1.0
+        return super().dataset(ctx, input_context).map(lambda x, y: (x, y * factor))
+
+
+class SaysWhichPart(Small):
+    def dataset(self, ctx: Context, input_context: tf.distribute.InputContext) -> Any:
+        shard, pipeline = ctx.data_shard, input_context
+        print(
+            f"part {shard.index} of {shard.count}, "
+            f"pipeline {pipeline.input_pipeline_id} of {pipeline.num_input_pipelines}, "
+            f"{pipeline.num_replicas_in_sync} replicas",
+            flush=True,
+        )
+        return super().dataset(ctx, input_context)
+
+
+class Normalized(Small):
+    """The batches of worker i are all 2 i: the mean over two workers is 1. Of two types."""
+
+    def build_model(self, ctx: Context) -> Any:
+        normalization = tf_keras.layers.BatchNormalization(momentum=0.9, name="normalization")
+        return tf_keras.Sequential(
+            [tf_keras.layers.Input((4,)), normalization, tf_keras.layers.Dense(1, dtype="float64")]
+        )
+
+    def dataset(self, ctx: Context, input_context: Any) -> Any:
+        value = 2.0 * ctx.data_shard.index
+        return super().dataset(ctx, input_context).map(lambda x, y: (tf.ones_like(x) * value, y))

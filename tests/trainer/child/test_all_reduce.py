@@ -1,0 +1,179 @@
+"""all-reduce: workers move in lockstep, and each has the mean gradient of all."""
+
+from __future__ import annotations
+
+import signal
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tf_cluster_trainer import exit_codes
+from tf_cluster_trainer.protocol import Failure, Placement, Progress, Result
+
+from tests.trainer.child import reference, test_sync
+from tests.trainer.child.test_sync import BATCH, FIXED, HERE, RATE, STEPS
+from tests.trainer.child.world import DIGITS, Child, World
+
+PROGRAMS = "tests.trainer.child.programs."
+ALL_REDUCE = {"strategy": "all-reduce", "replication": "between-graph", "update": "sync"}
+
+
+@pytest.fixture(scope="module")
+def workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """Two workers and nobody else."""
+    with World(tmp_path_factory.mktemp("world"), workers=2, ps=0, has_chief=False) as world:
+        yield world
+
+
+def started(world: World, run_id: str, **settings: Any) -> list[Child]:
+    told = {"module": FIXED, "path": HERE, "batch": BATCH, "per_call": 7, **ALL_REDUCE}
+    return world.train(run_id=run_id, **{**told, **settings})
+
+
+def ended(children: list[Child], *, deadline: float = 60) -> list[int]:
+    return [child.exit_code(deadline=deadline) for child in children]
+
+
+def all_done(children: list[Child]) -> Result:
+    """The client's result."""
+    assert ended(children) == [exit_codes.DONE] * len(children), children[0].tail()
+    (result,) = children[0].of(Result)
+    return result
+
+
+def assert_as_in_one_process(world: World, run_id: str, optimizer: str, tmp_path: Path) -> None:
+    """That STEPS steps gave what the same training gives without any strategy."""
+    expected = reference.train(
+        test_sync.context(tmp_path),
+        workers=2,
+        batch=BATCH,
+        steps=STEPS,
+        optimizer=optimizer,
+        rate=RATE,
+    )
+    found = test_sync.saved(world, run_id, STEPS)
+    assert found.keys() == expected.keys()
+    for name, value in expected.items():
+        np.testing.assert_allclose(found[name], value, rtol=2e-4, atol=2e-5, err_msg=name)
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "program"),
+    [
+        ("SGD", FIXED),
+        ("Momentum", FIXED),
+        ("Adagrad", FIXED),
+        ("Adam", FIXED),
+        ("Adam", f"{PROGRAMS}two_devices:OnTwoDevices"),
+    ],
+)
+def test_a_step_is_one_update_with_the_workers_mean_gradient(
+    workers: World, tmp_path: Path, optimizer: str, program: str
+) -> None:
+    run_id = f"{optimizer}-{program.rpartition(':')[2]}"
+    applied = {"name": optimizer, "learningRate": RATE}
+    children = started(workers, run_id, steps=STEPS, optimizer=applied, module=program)
+    assert all_done(children).step == STEPS
+    assert_as_in_one_process(workers, run_id, optimizer, tmp_path)
+
+
+def test_the_digits_are_learnt(workers: World) -> None:
+    children = started(workers, "digits", module=DIGITS, steps=300, batch=32)
+    assert all_done(children).metrics["accuracy"] >= 0.95
+    (placement,) = children[0].of(Placement)
+    assert set(placement.devices.values()) == {"/job:worker/replica:0/task:0/device:CPU:0"}
+    last = children[0].of(Progress)[-1]
+    assert (last.step, last.examples, last.workers) == (300, 300 * 32 * 2, {"0": 300, "1": 300})
+    assert not children[1].of(Progress)
+
+
+def test_one_worker_asked_to_end_ends_all_after_the_same_step_and_they_go_on(
+    workers: World,
+) -> None:
+    children = started(workers, "stopped", steps=1_000_000, report_seconds=0.1)
+    children[0].wait_for(Progress, lambda progress: progress.step > 0)
+    children[1].signal(signal.SIGTERM)
+    assert ended(children, deadline=20) == [exit_codes.PEER_LOST, exit_codes.STOPPED]
+    assert children[0].of(Failure)[-1].message == (
+        "worker-1 was stopped, and all workers with it; worker-0 saved the run"
+    )
+    (step,) = workers.checkpoints("stopped")
+    assert step % 7 == 0
+    again = started(workers, "stopped", steps=step + 20)
+    assert all_done(again).step == step + 20
+    first, last = again[0].of(Progress)[0], again[0].of(Progress)[-1]
+    assert (first.step, first.workers) == (step, {"0": step, "1": step})
+    assert last.examples == (step + 20) * BATCH * 2
+
+
+def test_a_killed_worker_ends_the_others_and_a_new_start_goes_on(workers: World) -> None:
+    children = started(workers, "lost", steps=1_000_000, report_seconds=0.1, save_steps=50)
+    children[0].wait_for(Progress, lambda progress: progress.step > 100)
+    children[1].signal(signal.SIGKILL)
+    assert children[0].exit_code(deadline=20) == exit_codes.PEER_LOST, children[0].tail()
+    assert "worker-1 is lost" in children[0].of(Failure)[-1].message
+    step = workers.checkpoints("lost")[-1]
+    again = started(workers, "lost", steps=step + 20)
+    assert all_done(again).step == step + 20
+    assert again[0].of(Progress)[0].step == step
+
+
+def test_a_run_goes_on_from_parameter_servers_and_back(
+    workers: World, world: World, tmp_path: Path
+) -> None:
+    """Slots too. The numbers of steps are whole epochs, so that each start takes the next rows."""
+    told = {"optimizer": {"name": "Adam", "learningRate": RATE}}
+    workers.run_dir("moved").parent.mkdir(parents=True, exist_ok=True)
+    world.run_dir("moved").mkdir(parents=True)
+    workers.run_dir("moved").symlink_to(world.run_dir("moved"))
+    chief = test_sync.trained(world, "moved", steps=24, **told)
+    assert chief.exit_code() == exit_codes.DONE, chief.tail()
+    assert all_done(started(workers, "moved", steps=36, **told)).step == 36
+    chief = test_sync.trained(world, "moved", steps=STEPS, **told)
+    assert chief.exit_code() == exit_codes.DONE, chief.tail()
+    assert_as_in_one_process(world, "moved", "Adam", tmp_path)
+
+
+def test_a_loss_that_one_worker_finds_infinite_ends_all_with_the_same_words(
+    workers: World,
+) -> None:
+    children = started(workers, "infinite", module=f"{PROGRAMS}own_part:OneLossIsInfinite")
+    assert ended(children) == [exit_codes.CONFIG] * 2, children[0].tail()
+    for child in children:
+        assert "the loss became NaN or infinite" in child.of(Failure)[-1].message
+    assert not workers.checkpoints("infinite")
+
+
+def test_moving_averages_are_those_of_all_workers(workers: World) -> None:
+    for steps in (7, 20):
+        all_done(started(workers, "moving", module=f"{PROGRAMS}own_part:Normalized", steps=steps))
+    means = test_sync.saved(workers, "moving", 20)["normalization/moving_mean"]
+    np.testing.assert_allclose(means, [1 - 0.9**20] * 4, rtol=1e-5)
+
+
+def test_the_input_context_and_the_shard_say_which_worker_this_is(workers: World) -> None:
+    children = started(workers, "own-part", module=f"{PROGRAMS}own_part:SaysWhichPart", steps=7)
+    all_done(children)
+    for index, child in enumerate(children):
+        assert f"part {index} of 2, pipeline {index} of 2, 2 replicas" in child.text()
+
+
+def test_a_broken_program_is_not_tried_again(workers: World) -> None:
+    child = workers.start(
+        "worker", 1, module=f"{PROGRAMS}broken:ScalarLoss", path=HERE, **ALL_REDUCE
+    )
+    assert child.exit_code() == exit_codes.CONFIG, child.tail()
+    assert "loss must give one value for each example" in child.of(Failure)[-1].message
+
+
+def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
+    with World(tmp_path, workers=1, ps=0, has_chief=False) as world, socket.socket() as other:
+        host, _, port = world.addresses["worker"][0].rpartition(":")
+        other.bind((host, int(port)))
+        other.listen()
+        (child,) = started(world, "taken")
+        assert child.exit_code() == exit_codes.CONFIG, child.tail()
+        assert f"worker-0 can't listen on port {port}" in child.of(Failure)[-1].message

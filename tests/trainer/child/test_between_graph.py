@@ -1,0 +1,347 @@
+"""between-graph: every worker makes its own steps, and the loss of a task restarts nobody else."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tf_cluster_trainer import exit_codes
+from tf_cluster_trainer.checkpoint import TensorSpec
+from tf_cluster_trainer.child.errors import ProgramError
+from tf_cluster_trainer.protocol import Failure, Placement, Progress, Ready, Result, Saved, Serving
+from tf_cluster_trainer.strategies import on_ps, traced
+from tf_cluster_trainer.strategies.rehearsal import rehearse
+
+from tests.trainer.child import reference
+from tests.trainer.child.programs.broken import WithTable
+from tests.trainer.child.test_sync import context, saved
+from tests.trainer.child.world import DIGITS, Child, World, own
+
+HERE = str(Path(__file__).parents[3])
+FIXED = "tests.trainer.child.programs.fixed:Fixed"
+BROKEN = "tests.trainer.child.programs.broken:"
+BATCH, STEPS, RATE = 8, 40, 0.05
+FOREVER = 10_000_000
+
+
+def make(directory: Path, workers: int) -> World:
+    return World(directory, workers=workers, ps=2, has_chief=False)
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """Two ps for pairs of workers, one after the other."""
+    with make(tmp_path_factory.mktemp("pair"), 2) as world:
+        world.serve("ps")
+        yield world
+
+
+@pytest.fixture(scope="module")
+def single(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """Two ps for one worker at a time."""
+    with make(tmp_path_factory.mktemp("single"), 1) as world:
+        world.serve("ps")
+        yield world
+
+
+@pytest.fixture(autouse=True)
+def _no_worker_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
+    yield
+    for name in ("pair", "single"):
+        if name in request.fixturenames:
+            for child in request.getfixturevalue(name).children:
+                if "worker" in child.log.name:
+                    child.end()
+
+
+def begin(world: World, index: int, run_id: str, **settings: Any) -> Child:
+    """A worker's child that makes steps, or waits for the others."""
+    own(world.run_dir(run_id))
+    told = {
+        "module": FIXED,
+        "path": HERE,
+        "replication": "between-graph",
+        "batch": BATCH,
+        "per_call": 7,
+        "report_seconds": 0.1,
+        "optimizer": {"name": "Momentum", "learningRate": 1e-4},
+    }
+    worker = world.start("worker", index, run_id=run_id, **{**told, **settings})
+    worker.wait_for(Ready)
+    worker.go()
+    return worker
+
+
+def begin_all(world: World, run_id: str, **settings: Any) -> list[Child]:
+    return [begin(world, index, run_id, **settings) for index in range(world.workers)]
+
+
+def progress(worker: Child, steps: int = 20) -> None:
+    """Until so many more steps are reported."""
+    reports = worker.of(Progress)
+    at = reports[-1].step if reports else 0
+    worker.wait_for(Progress, lambda one: one.step >= at + steps)
+
+
+def has_made_more(first: Child, index: str, steps: int) -> None:
+    """Until that worker is reported to have made more steps."""
+    at = first.of(Progress)[-1].workers[index]
+    first.wait_for(Progress, lambda one: one.workers[index] > at + steps)
+
+
+def move(world: World, to: World, run_id: str) -> None:
+    """Let the other world go on with a run's checkpoints."""
+    there = to.run_dir(run_id) / "checkpoints"
+    shutil.rmtree(there, ignore_errors=True)
+    shutil.copytree(world.run_dir(run_id) / "checkpoints", there)
+
+
+def all_done(workers: list[Child]) -> Result:
+    """Everyone ends well and soon; what worker 0 found."""
+    for worker in workers:
+        assert worker.exit_code() == exit_codes.DONE, worker.tail()
+    (result,) = workers[0].of(Result)
+    return result
+
+
+def same_as_reference(
+    world: World, tmp_path: Path, run_id: str, *, optimizer: str, steps: int = STEPS
+) -> None:
+    expected = reference.train(
+        context(tmp_path),
+        workers=world.workers,
+        batch=BATCH,
+        steps=steps,
+        optimizer=optimizer,
+        rate=RATE,
+    )
+    found = saved(world, run_id, steps)
+    assert found.keys() == expected.keys()
+    for name, value in expected.items():
+        np.testing.assert_allclose(found[name], value, rtol=2e-4, atol=2e-5, err_msg=name)
+
+
+@pytest.mark.parametrize("optimizer", ["SGD", "Momentum", "Adam", "Adagrad"])
+def test_a_sync_step_is_one_update_with_the_workers_mean_gradient(
+    pair: World, tmp_path: Path, optimizer: str
+) -> None:
+    named = {"name": optimizer, "learningRate": RATE}
+    workers = begin_all(pair, optimizer, update="sync", steps=STEPS, optimizer=named)
+    assert all_done(workers).step == STEPS
+    last = workers[0].of(Progress)[-1]
+    examples = STEPS * BATCH * 2
+    assert (last.examples, last.workers) == (examples, {"0": STEPS, "1": STEPS})
+    same_as_reference(pair, tmp_path, optimizer, optimizer=optimizer)
+
+
+@pytest.mark.parametrize("optimizer", ["Adam", "Adagrad"])
+def test_async_with_one_worker_is_what_one_process_computes(
+    single: World, tmp_path: Path, optimizer: str
+) -> None:
+    named = {"name": optimizer, "learningRate": RATE}
+    workers = begin_all(single, optimizer, steps=STEPS, optimizer=named)
+    assert all_done(workers).step == STEPS
+    same_as_reference(single, tmp_path, optimizer, optimizer=optimizer)
+
+
+@pytest.mark.parametrize(("update", "steps"), [("async", 800), ("sync", 300)])
+def test_the_digits_are_learnt_with_every_variable_on_a_ps(
+    pair: World, update: str, steps: int
+) -> None:
+    adam = {"name": "Adam", "learningRate": 0.001}
+    told = {"module": DIGITS, "batch": 32, "optimizer": adam, "per_call": 10}
+    workers = begin_all(pair, f"digits-{update}", update=update, steps=steps, **told)
+    result = all_done(workers)
+    assert result.metrics["accuracy"] >= 0.95
+    assert steps <= result.step <= steps + 20
+    (placement,) = workers[0].of(Placement)
+    assert {device[:25] for device in placement.devices.values()} == {
+        "/job:ps/replica:0/task:0/",
+        "/job:ps/replica:0/task:1/",
+    }
+    last = workers[0].of(Progress)[-1]
+    assert last.workers["0"] > 0 and last.workers["1"] > 0
+    made = sum(last.workers.values())
+    assert made == (last.step if update == "async" else 2 * last.step)
+    assert last.examples == made * 32
+
+
+def test_a_run_goes_from_in_graph_to_between_graph_and_back_with_its_slots(
+    single: World, tmp_path: Path
+) -> None:
+    """Each start takes over the model, the count of steps, and Adam's moments."""
+    adam = {"name": "Adam", "learningRate": RATE}
+    with World(tmp_path, workers=1, ps=2) as in_graph:
+        in_graph.serve()
+        for steps in (10, 30):
+            told = {"module": FIXED, "path": HERE, "batch": BATCH, "optimizer": adam}
+            chief = in_graph.chief(run_id="across", steps=steps, update="sync", **told)
+            chief.wait_for(Ready)
+            chief.go()
+            assert chief.exit_code() == exit_codes.DONE, chief.tail()
+            if steps == 10:
+                move(in_graph, single, "across")
+                (worker,) = begin_all(single, "across", steps=20, optimizer=adam)
+                assert all_done([worker]).step == 20
+                assert worker.of(Progress)[0].step == 10
+                before = saved(single, "across", 10, "optimizer/")
+                after = saved(single, "across", 20, "optimizer/")
+                move(single, in_graph, "across")
+    assert "are reset" not in worker.text() + chief.text()
+    assert before.keys() == after.keys() > {"iterations", "m/out/kernel", "v/out/kernel"}
+    assert (before["iterations"], after["iterations"]) == (10, 20)
+    assert saved(in_graph, "across", 30, "optimizer/")["iterations"] == 30
+
+
+def test_a_killed_worker_restarts_nobody_and_its_successor_joins(pair: World) -> None:
+    first, second = begin_all(pair, "worker", steps=FOREVER)
+    progress(first)
+    second.signal(signal.SIGKILL)
+    second.exit_code()
+    progress(first, 100)
+    begin(pair, 1, "worker", steps=FOREVER)
+    has_made_more(first, "1", 50)
+    assert first.process.poll() is None
+
+
+def test_no_round_is_applied_twice_or_in_part_when_workers_are_killed(pair: World) -> None:
+    """Every weight fell by the rate in each step: no gradient was counted twice or was missing."""
+    rate, steps = 0.5, 600
+    told = {"module": FIXED.replace("Fixed", "Falling"), "update": "sync", "steps": steps}
+    told["optimizer"] = {"name": "SGD", "learningRate": rate}
+    first, second = begin_all(pair, "rounds", **told)
+    for _ in range(3):
+        progress(first)
+        second.signal(signal.SIGKILL)
+        second.exit_code()
+        second = begin(pair, 1, "rounds", **told)
+    assert all_done([first, second]).step == steps
+    for name, value in saved(pair, "rounds", steps).items():
+        np.testing.assert_array_equal(value, np.full(50, -rate * steps), err_msg=name)
+
+
+def test_sync_steps_wait_for_a_lost_worker_and_say_so(pair: World, tmp_path: Path) -> None:
+    """Its gradients of half a round are not used twice: the result is the reference's."""
+    named = {"name": "SGD", "learningRate": RATE}
+    told = {"update": "sync", "steps": STEPS, "optimizer": named, "save_steps": 7}
+    first = begin(pair, 0, "waits", **told)
+    first.wait_until_it_says("waiting for worker-1")
+    assert first.of(Progress)[-1].step == 0
+    all_done([first, begin(pair, 1, "waits", **told)])
+    same_as_reference(pair, tmp_path, "waits", optimizer="SGD")
+
+
+@pytest.mark.parametrize(("update", "killed"), [("async", 0), ("async", 1), ("sync", 0)])
+def test_a_killed_ps_restarts_no_worker_and_the_newest_checkpoint_goes_on(
+    pair: World, update: str, killed: int
+) -> None:
+    run_id = f"ps-{update}-{killed}"
+    workers = begin_all(pair, run_id, update=update, steps=FOREVER, save_steps=50)
+    first = workers[0]
+    first.wait_for(Saved)
+    progress(first)
+    ps = next(c for c in reversed(pair.children) if c.log.name.endswith(f"-ps-{killed}.log"))
+    ps.end()
+    at = time.monotonic()
+    pair.start("ps", killed).wait_for(Serving)
+    first.wait_until_it_says("fills them again")
+    restored = max(pair.checkpoints(run_id))
+    reports = len(first.of(Progress))
+    first.wait_for(
+        Progress,
+        lambda one: (
+            first.of(Progress).index(one) > reports
+            and one.step > restored + 50
+            and one.workers["1"] > 0
+        ),
+    )
+    assert time.monotonic() - at < 30
+    assert [worker.process.poll() for worker in workers] == [None, None]
+    has_made_more(first, "1", 0)
+
+
+@pytest.mark.parametrize("update", ["async", "sync"])
+def test_a_killed_worker_0_goes_on_from_its_checkpoint_and_the_others_with_it(
+    pair: World, update: str
+) -> None:
+    run_id = f"client-{update}"
+    first, second = begin_all(pair, run_id, update=update, steps=FOREVER, save_steps=50)
+    first.wait_for(Saved)
+    first.wait_for(Progress, lambda one: one.workers["1"] > 0)
+    first.signal(signal.SIGKILL)
+    first.exit_code()
+    newest = max(pair.checkpoints(run_id))
+    again = begin(pair, 0, run_id, update=update, steps=FOREVER)
+    assert again.wait_for(Progress).step == newest
+    has_made_more(again, "0", 50)
+    has_made_more(again, "1", 50)
+    assert second.process.poll() is None
+
+
+@pytest.mark.parametrize("update", ["async", "sync"])
+def test_a_sigterm_is_42_and_worker_0_has_saved(pair: World, update: str) -> None:
+    run_id = f"stop-{update}"
+    first, second = begin_all(pair, run_id, update=update, steps=FOREVER)
+    progress(first)
+    second.signal(signal.SIGTERM)
+    assert second.exit_code(deadline=15) == exit_codes.STOPPED, second.tail()
+    first.signal(signal.SIGTERM)  # in sync it waits for the other one
+    assert first.exit_code(deadline=20) == exit_codes.STOPPED, first.tail()
+    (step,) = pair.checkpoints(run_id)
+    assert first.of(Progress)[-1].step == step > 0
+
+
+def test_a_lost_ps_does_not_keep_a_stop_waiting(pair: World) -> None:
+    workers = begin_all(pair, "stop-ps", steps=FOREVER)
+    progress(workers[0])
+    ps = next(c for c in reversed(pair.children) if c.log.name.endswith("-ps-1.log"))
+    ps.end()
+    workers[0].wait_until_it_says("ps-1 is lost")
+    for worker in workers:
+        worker.signal(signal.SIGTERM)
+        assert worker.exit_code(deadline=15) == exit_codes.STOPPED, worker.tail()
+    pair.start("ps", 1).wait_for(Serving)
+
+
+@pytest.mark.parametrize("update", ["async", "sync"])
+def test_a_nan_loss_stops_with_the_step(pair: World, update: str) -> None:
+    named = {"name": "SGD", "learningRate": 1e30}
+    workers = begin_all(pair, f"nan-{update}", update=update, steps=FOREVER, optimizer=named)
+    for worker in workers:
+        assert worker.exit_code() == exit_codes.CONFIG, worker.tail()
+        assert re.search(r"NaN or infinite about step \d+", worker.of(Failure)[-1].message)
+    assert pair.checkpoints(f"nan-{update}") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("RaisesWhileTraining", "Cannot reshape a tensor with 8 elements to shape [7,7]"),
+        ("LabelOutOfRange", "a label value of 3 which is outside the valid"),
+        ("NamesAMissingFile", "missing.tfrecord; No such file"),
+    ],
+)
+def test_an_error_of_the_program_is_the_programs(single: World, name: str, words: str) -> None:
+    worker = begin(single, 0, name, module=BROKEN + name, steps=FOREVER)
+    assert worker.exit_code() == exit_codes.CONFIG, worker.tail()
+    assert words in worker.of(Failure)[-1].message
+
+
+def test_variables_are_spread_by_their_bytes() -> None:
+    shapes = [(4, 4), (4,), (4,), (2, 4), (1,)]
+    specs = [TensorSpec(shape, "float32") for shape in shapes]
+    assert on_ps.spread(specs, 2) == [0, 1, 1, 1, 0]
+
+
+def test_a_table_in_the_model_is_refused_by_name(tmp_path: Path) -> None:
+    program = WithTable()
+    rehearsal = rehearse(program, context(tmp_path))
+    with pytest.raises(ProgramError, match="use a table, which between-graph"):
+        traced.trace(program, context(tmp_path), rehearsal, 1)

@@ -1,0 +1,149 @@
+"""The run's records: checkpoints, reports and the result. Kept by the client, whatever strategy."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any
+
+import tensorflow as tf
+
+from tf_cluster_trainer import checkpoint, exit_codes
+from tf_cluster_trainer.checkpoint import Checkpoint
+from tf_cluster_trainer.child import finish, restore
+from tf_cluster_trainer.child.errors import NotFiniteError, NotNowError, NotOwnerError
+from tf_cluster_trainer.child.preparing import Prepared
+from tf_cluster_trainer.child.reports import Reports
+from tf_cluster_trainer.child.saves import Saves
+from tf_cluster_trainer.child.say import say
+from tf_cluster_trainer.child.stop import Stop
+from tf_cluster_trainer.config import Config, Settings
+from tf_cluster_trainer.loop import Plan
+from tf_cluster_trainer.owner import owns
+from tf_cluster_trainer.protocol import Channel, Phase, Placement
+from tf_cluster_trainer.strategies.gradients import NOT_FINITE
+from tf_cluster_trainer.strategies.tally import Origin, Tally
+
+Hears = Callable[[Tally], None]
+
+
+@dataclass(frozen=True)
+class Led:
+    """What the client knows of the training, and its loop.
+
+    `run(plan, report, save)` makes the steps; True when the total is reached, False when stopped.
+    `still` gives a context in which the tally and `copy`, the tensors of a checkpoint by key, are
+    of the same step. `callees` and `sharers` are as in Plan.
+    """
+
+    devices: Mapping[str, str]
+    tally: Callable[[], Tally]
+    copy: Callable[[], Mapping[str, Any]]
+    still: Callable[[], AbstractContextManager[None]]
+    run: Callable[[Plan, Hears, Hears], bool]
+    callees: int
+    sharers: int = 1
+
+
+def newest_of_ours(told: Config, prepared: Prepared) -> Checkpoint | None:
+    """The checkpoint to go on from. Raises NotOwnerError when the run is another attempt's."""
+    owner_check(told)()
+    return restore.newest(told.settings.run_dir, prepared.rehearsal.variables)
+
+
+def lead(
+    told: Config,
+    prepared: Prepared,
+    channel: Channel,
+    stop: Stop,
+    restored: Checkpoint | None,
+    led: Led,
+) -> int:
+    """Make the run's remaining steps and keep its records; the exit code."""
+    settings = told.settings
+    origin = restore.origin_of(restored)
+    check_owner = owner_check(told)
+    channel.send(Placement(led.devices))
+    sentence = f"training from step {origin.step} to {settings.steps}"
+    say(sentence)
+    channel.send(Phase("running", sentence))
+    saves = Saves(
+        directory=checkpoint.directory(settings.run_dir),
+        keep=settings.checkpoint.keep,
+        optimizer=settings.optimizer.name,
+        copy=led.copy,
+        check_owner=check_owner,
+        channel=channel,
+        saved_step=origin.step if restored else None,
+    )
+    reports = Reports(
+        events=settings.run_dir / "events",
+        first=led.tally(),
+        channel=channel,
+        clock=time.monotonic,
+    )
+    plan = plan_of(settings, origin, led.callees, led.sharers)
+    stop.save_first()
+    try:
+        finished = led.run(plan, reports.report, saves.begin)
+    except tf.errors.InvalidArgumentError as error:
+        if NOT_FINITE in str(error):
+            raise NotFiniteError(not_finite(led.tally().step)) from None
+        raise
+    with led.still():
+        tally = led.tally()
+        reports.report(tally)
+        reports.close()
+        try:
+            tensors = saves.last(tally)
+        except NotNowError as error:
+            if finished:
+                raise
+            say(f"stopped at step {tally.step} of {settings.steps}; not saved: {error}")
+            return exit_codes.STOPPED
+    if not finished:
+        say(f"stopped at step {tally.step} of {settings.steps}; it is saved")
+        return exit_codes.STOPPED
+    stop.at_once()
+    channel.send(
+        finish.result(
+            prepared.program, prepared.ctx, prepared.rehearsal, tensors, tally.step, check_owner
+        )
+    )
+    return exit_codes.DONE
+
+
+def plan_of(settings: Settings, origin: Origin, callees: int, sharers: int) -> Plan:
+    """How far this start goes and in what pieces."""
+    return Plan(
+        step=origin.step,
+        total=settings.steps,
+        steps_per_call=settings.steps_per_call,
+        callees=callees,
+        report_seconds=settings.report_seconds,
+        save_seconds=settings.checkpoint.seconds,
+        save_steps=settings.checkpoint.steps,
+        sharers=sharers,
+    )
+
+
+def owner_check(told: Config) -> Callable[[], None]:
+    """What raises NotOwnerError when the run is another attempt's."""
+
+    def check() -> None:
+        if not owns(told.settings.run_dir, told.task.job_uid, told.task.pod_uid):
+            raise NotOwnerError(
+                f"another attempt owns {told.settings.run_dir} now; this one writes nothing more"
+            )
+
+    return check
+
+
+def not_finite(step: int) -> str:
+    """What to tell when the loss was not finite about this step."""
+    return (
+        f"the loss became NaN or infinite about step {step}; no such update was applied after it. "
+        "A smaller train.optimizer.learningRate is the usual cure"
+    )

@@ -1,0 +1,77 @@
+"""The child of a worker that trains by itself; that of worker 0 keeps the run's records too."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+
+import tensorflow as tf
+
+from tf_cluster_trainer import exit_codes, loop_own
+from tf_cluster_trainer.child.errors import NotFiniteError, PeerLostError
+from tf_cluster_trainer.child.leading import Hears, Led, lead, newest_of_ours, not_finite, plan_of
+from tf_cluster_trainer.child.preparing import Prepared
+from tf_cluster_trainer.child.say import say
+from tf_cluster_trainer.child.stop import Stop
+from tf_cluster_trainer.config import Config
+from tf_cluster_trainer.loop import Plan
+from tf_cluster_trainer.protocol import Channel
+from tf_cluster_trainer.strategies.gradients import NOT_FINITE
+from tf_cluster_trainer.strategies.tally import Origin
+from tf_cluster_trainer.strategies.trainee import Joining, Trainee
+
+Join = Callable[[Joining], Trainee]
+
+
+def train(told: Config, prepared: Prepared, channel: Channel, stop: Stop, join: Join) -> int:
+    """Make steps until the run's total is reached; the exit code. Raises what ends it early."""
+    restored = newest_of_ours(told, prepared) if told.is_client else None
+    trainee = join(Joining(told, prepared.program, prepared.ctx, prepared.rehearsal, restored))
+    if not told.is_client:
+        return _follow(told, trainee, stop)
+
+    def run(plan: Plan, report: Hears, save: Hears) -> bool:
+        finished = loop_own.lead(plan, trainee, stop=stop.requested, report=report, save=save)
+        trainee.leave()
+        return finished
+
+    led = Led(
+        devices=trainee.devices(),
+        tally=trainee.tally,
+        copy=trainee.copy,
+        still=contextlib.nullcontext,
+        run=run,
+        callees=1,
+        sharers=_sharers(told),
+    )
+    code = lead(told, prepared, channel, stop, restored, led)
+    if code == exit_codes.STOPPED and not stop.requested.is_set():
+        raise PeerLostError(_ended_by(trainee))
+    return code
+
+
+def _follow(told: Config, trainee: Trainee, stop: Stop) -> int:
+    stop.save_first()
+    try:
+        loop_own.follow(
+            plan_of(told.settings, Origin(), 1, _sharers(told)), trainee, stop.requested
+        )
+    except tf.errors.InvalidArgumentError as error:
+        if NOT_FINITE in str(error):
+            raise NotFiniteError(not_finite(trainee.tally().step)) from None
+        raise
+    trainee.leave()
+    if stop.requested.is_set():
+        say("stopped; the run's state is with worker-0")
+        return exit_codes.STOPPED
+    if trainee.ended_by():
+        raise PeerLostError(_ended_by(trainee))
+    return exit_codes.DONE
+
+
+def _sharers(told: Config) -> int:
+    return told.cluster.size("worker") if told.settings.update == "async" else 1
+
+
+def _ended_by(trainee: Trainee) -> str:
+    return f"{trainee.ended_by()} was stopped, and all workers with it; worker-0 saved the run"

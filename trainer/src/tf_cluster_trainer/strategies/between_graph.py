@@ -1,0 +1,414 @@
+"""parameter-server, between-graph: every worker is a client with a graph and sessions of its own.
+
+Graph mode, as in TensorFlow 1. Worker 0 also fills the ps and keeps the run's records. A lost task
+ends a session, never this process: the next session waits for it. Why it is as it is:
+docs/decisions/0008-between-graph.md.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent import futures
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tf_cluster_trainer import server
+from tf_cluster_trainer.child import restore
+from tf_cluster_trainer.child.errors import NotNowError
+from tf_cluster_trainer.child.failures import is_peer_lost
+from tf_cluster_trainer.child.say import say
+from tf_cluster_trainer.config import Cluster, Config
+from tf_cluster_trainer.strategies import input as worker_input
+from tf_cluster_trainer.strategies import on_ps, traced
+from tf_cluster_trainer.strategies.answering import answers
+from tf_cluster_trainer.strategies.between_graph_async import AsyncCalls
+from tf_cluster_trainer.strategies.between_graph_sync import SyncCalls
+from tf_cluster_trainer.strategies.own_graph import Calls, OwnGraph, Seen
+from tf_cluster_trainer.strategies.parameter_servers import Making
+from tf_cluster_trainer.strategies.rehearsal import build_model
+from tf_cluster_trainer.strategies.tally import Tally
+from tf_cluster_trainer.strategies.trainee import Joining
+
+LOOK_SECONDS = 0.2
+PAUSE_SECONDS = 0.1
+SAY_AFTER_SECONDS = 5.0
+SAY_AGAIN_SECONDS = 30.0
+SETTLE_SECONDS = 10.0
+CLOSE_SECONDS = 1.0
+STILL_SECONDS = 2.0
+
+
+def join(joining: Joining) -> BetweenGraph:
+    """This worker's server and graph; nothing of another task is waited for.
+
+    Raises HookError when the program fails, ConfigError when this worker's port is taken.
+    """
+    told = joining.told
+    sync = told.settings.update == "sync"
+    workers = told.cluster.size("worker")
+    making = Making(
+        strategy=None,
+        program=joining.program,
+        ctx=joining.ctx,
+        rehearsal=joining.rehearsal,
+        workers=workers,
+        origin=restore.origin_of(joining.restored),
+    )
+    index = told.task.index
+    seed = worker_input.seed(joining.ctx, index, 0)
+    step = traced.trace(joining.program, joining.ctx, joining.rehearsal, seed)
+    graph = tf.Graph()
+    with graph.as_default(), graph.container(on_ps.container(told.cluster, told.settings)):
+        own = OwnGraph(making, step, index, told.cluster.size("ps"), rows=1 if sync else workers)
+        calls: Calls = SyncCalls(own) if sync else AsyncCalls(own)
+        filling = Filling(own)
+    graph.finalize()
+    return BetweenGraph(joining, graph, own, calls, filling, _serve(told))
+
+
+class Filling:
+    """The operations that tell whether the ps have the state, and put it there."""
+
+    def __init__(self, own: OwnGraph) -> None:
+        state = own.state
+        with tf.device(on_ps.device(0)):
+            self.life = state.life.read_value()
+            self.life_is_there = state.life.is_initialized()
+            self.members_are_there = state.members.is_initialized()
+            self.given_life = tf.compat.v1.placeholder(tf.int64, [2])
+            self.begin = state.life.assign(self.given_life, read_value=False)
+        self.tallies = state.tallies.read_value()
+        self.all_there = tf.reduce_all(tf.stack([v.is_initialized() for v in state.variables()]))
+        self.no_life = state.life.initializer
+        self.no_members = state.members.initializer
+        first = [v.initializer for v in state.variables() if v is not state.members]
+        self.initialize = tf.group(*first)
+        self.reads = {one.key: one.parts[0].read_value() for one in state.stored}
+        self.puts = {}
+        for one in state.stored:
+            value = tf.compat.v1.placeholder(one.parts[0].dtype, one.spec.shape)
+            self.puts[one.key] = (value, one.parts[0].assign(value, read_value=False))
+
+
+class BetweenGraph:
+    """One worker's part. Its calls are made in a thread, so that a stop is always heard."""
+
+    def __init__(
+        self,
+        joining: Joining,
+        graph: Any,
+        own: OwnGraph,
+        calls: Calls,
+        filling: Filling,
+        served: Any,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._joining = joining
+        self._graph = graph
+        self._own = own
+        self._calls = calls
+        self._filling = filling
+        self._server = served
+        self._clock = clock
+        self._leads = joining.told.is_client
+        self._sync = joining.told.settings.update == "sync"
+        self._restored = joining.restored
+        self._origin = restore.origin_of(joining.restored)
+        self._session: Any = None
+        self._ready = False
+        self._life = 0
+        self._seen = self._nothing_seen()
+        self._step = self._seen.step
+        self._before = np.zeros([2 + len(self._metrics)])  # done in this start's earlier lives
+        self._thread = futures.ThreadPoolExecutor(1)
+        self._work: futures.Future[None] | None = None
+        self._since = self._moved_at = clock()
+        self._said_at = float("-inf")
+        self._outage = False
+
+    def devices(self) -> Mapping[str, str]:
+        """Where every trainable variable is."""
+        trainable = self._own.state.model.trainable_variables
+        return {v.name.partition(":")[0]: v.device for v in trainable}
+
+    def steps(self, most: int, *, stop: bool) -> bool:
+        """Make up to `most` steps; returns soon, without any, when they can't be made now."""
+        if stop:
+            self._settle()
+            return False
+        if self._ready and self._seen.step >= self._own.total:
+            return False
+        if self._work is None:
+            self._work = self._thread.submit(self._advance, most)
+            self._since = self._clock()
+        futures.wait([self._work], LOOK_SECONDS)
+        if self._work.done():
+            self._finish()
+        else:
+            self._look()
+        self._say_who_is_awaited()
+        return True
+
+    def tally(self) -> Tally:
+        """What was seen last."""
+        settings, rows = self._joining.told.settings, self._seen.tallies
+        sums = rows.sum(axis=0)
+        made, origin, workers = int(sums[0]), self._origin, self._own.workers
+        if self._sync:
+            by_worker = {str(index): made for index in range(workers)}
+        else:
+            by_worker = {str(index): int(row[0]) for index, row in enumerate(rows)}
+        total = self._before + sums
+        return Tally(
+            step=self._seen.step,
+            examples=origin.examples + sum(by_worker.values()) * settings.batch_size,
+            workers=origin.plus(by_worker),
+            counted=int(total[0]),
+            loss_sum=float(total[1]),
+            metric_sums=dict(zip(self._metrics, map(float, total[2:]), strict=True)),
+        )
+
+    def copy(self) -> Mapping[str, Any]:
+        """The full tensors of a checkpoint. Raises NotNowError while there are none to be had."""
+        if self._session is None or not self._ready or (self._sync and self._work is not None):
+            raise NotNowError("the state on the ps is not at hand")
+        try:
+            copied: dict[str, Any] = self._session.run(self._filling.reads)
+        except Exception as error:
+            if not _lost(error):
+                raise
+            raise NotNowError(f"{self._who()} is lost") from error
+        return copied
+
+    def leave(self) -> None:
+        """The others find the run's step on the ps; nobody waits for this worker at the end."""
+
+    def ended_by(self) -> str:
+        """Nobody: each worker is asked to end by itself."""
+        return ""
+
+    @property
+    def _metrics(self) -> tuple[str, ...]:
+        return self._joining.rehearsal.metrics
+
+    # In the thread of the calls.
+
+    def _advance(self, most: int) -> None:
+        """One call, or one look at what stands in its way."""
+        if self._session is None:
+            if self._absent("ps"):
+                time.sleep(PAUSE_SECONDS)
+                return
+            self._session = self._new_session()
+        if not self._ready and not self._is_ready():
+            time.sleep(PAUSE_SECONDS)
+            return
+        self._seen = self._calls.call(self._session, most, self._seen)
+        self._ready = self._seen.life == self._life
+
+    def _is_ready(self) -> bool:
+        run, filling = self._session.run, self._filling
+        there = run(filling.life_is_there)
+        life = int(run(filling.life)[0]) if there else 0
+        whole = bool(life) and bool(run(filling.all_there))
+        if self._leads and not (whole and life == self._life):
+            self._fill()
+            whole = True
+        if not whole:
+            return False
+        (life, origin), tallies = run([filling.life, filling.tallies])
+        self._life = int(life)
+        self._seen = Seen(self._life, int(origin), tallies)
+        if self._seen.step < self._own.total:
+            run(self._own.begin, {self._own.start: self._seen.step})
+            self._calls.begin(self._session, self._seen)
+        self._ready = True
+        return True
+
+    def _fill(self) -> None:
+        """Begin a new life of the state: from the newest checkpoint, or afresh.
+
+        What others do meanwhile to the old one is not counted.
+        """
+        run, filling = self._session.run, self._filling
+        run(filling.no_life)
+        if self._life:
+            say("the ps lost the run's state; worker-0 fills them again")
+            self._restored = restore.newest(
+                self._joining.told.settings.run_dir, self._joining.rehearsal.variables
+            )
+            self._before = self._before + self._seen.tallies.sum(axis=0)
+            self._origin = restore.origin_of(self._restored)
+        if not run(filling.members_are_there):
+            run(filling.no_members)
+        run(filling.initialize)
+        for key, tensor in self._first_tensors().items():
+            value, put = filling.puts[key]
+            run(put, {value: tensor})
+        self._restored = None  # it is on the ps now; a copy here would only cost memory
+        run(filling.begin, {filling.given_life: [time.time_ns() // 1000, self._origin.step]})
+        self._life = int(run(filling.life)[0])
+
+    def _first_tensors(self) -> Mapping[str, Any]:
+        """The values that differ from what initializing gives."""
+        if self._restored:
+            return restore.chosen(
+                self._restored,
+                self._joining.told.settings.optimizer.name,
+                self._own.state.stored,
+            )
+        with tf.device("CPU:0"):
+            joining = self._joining
+            model = build_model(joining.program, joining.ctx, joining.rehearsal.features)
+        keys = joining.rehearsal.variables
+        return {k: v.numpy() for k, v in zip(keys, model.variables, strict=True)}
+
+    def _new_session(self) -> Any:
+        # A session waits for every task that it may use: another worker is none of ours.
+        config = tf.compat.v1.ConfigProto(
+            device_filters=["/job:ps", f"/job:worker/task:{self._own.index}"],
+            allow_soft_placement=True,
+        )
+        return tf.compat.v1.Session(self._server.target, graph=self._graph, config=config)
+
+    # In the caller's thread.
+
+    def _finish(self) -> None:
+        """Take note of how the work ended; raises what a new session can't cure."""
+        work, self._work = self._work, None
+        error = work.exception() if work else None
+        if error is None:
+            if self._seen.step != self._step:
+                self._step, self._moved_at = self._seen.step, self._clock()
+                if self._outage:
+                    self._outage = False
+                    say(f"goes on; the run is at step {self._step}")
+            return
+        if not _lost(error):
+            raise error
+        if not self._outage:
+            self._outage = True
+            say(f"{self._who()} is lost ({type(error).__name__}); this worker stays and waits")
+        self._drop_session()
+
+    def _look(self) -> None:
+        """Work takes long: is it held up in a way that only another call can cure?"""
+        took = self._clock() - self._since
+        if self._ready and self._session is not None and self._calls.stuck(self._session, took):
+            self._abandon()
+
+    def _say_who_is_awaited(self) -> None:
+        now = self._clock()
+        if (
+            min(now - self._moved_at - SAY_AFTER_SECONDS, now - self._said_at - SAY_AGAIN_SECONDS)
+            < 0
+        ):
+            return
+        self._said_at = now
+        kinds = ("ps", "worker") if self._sync else ("ps",)
+        names = [name for kind in kinds for name in self._absent(kind)]
+        if names:
+            say(f"waiting for {' and '.join(names)}")
+        elif self._sync or not self._ready:
+            say("waiting for the other workers" if self._leads else "waiting for worker-0")
+        else:
+            say("a call takes long; every ps answers")
+
+    def _settle(self) -> None:
+        """Asked to stop: let a call that makes steps come to its end; then see what was done."""
+        if not self._leads:
+            return  # the others don't need it to end well
+        began = moved = self._clock()
+        step = -1
+        while self._work is not None:
+            futures.wait([self._work], LOOK_SECONDS)
+            if self._work.done():
+                self._finish()
+                break
+            seen, now = self._glance(), self._clock()
+            if seen is not None and seen.step != step:
+                step, moved = seen.step, now
+            if now - began > SETTLE_SECONDS or (self._sync and now - moved > STILL_SECONDS):
+                self._abandon()  # it waits for a lost task, and every update made is whole
+        if self._session is None and self._life:
+            self._reopen()
+        seen = self._glance()
+        if seen is not None and seen.life == self._life:
+            self._seen, self._ready = seen, True
+
+    def _reopen(self) -> None:
+        if not self._absent("ps"):
+            self._session = self._new_session()
+
+    def _glance(self) -> Seen | None:
+        """The state as it is now, when it can be had soon."""
+        if self._session is None:
+            return None
+        limit = tf.compat.v1.RunOptions(timeout_in_ms=2000)
+        try:
+            (life, origin), tallies = self._session.run(
+                [self._filling.life, self._filling.tallies], options=limit
+            )
+        except Exception as error:
+            if not _lost(error):
+                raise
+            return None
+        return Seen(int(life), int(origin), tallies)
+
+    def _abandon(self) -> None:
+        """Cancel the call that is under way."""
+        self._drop_session()
+        if self._work is not None:
+            futures.wait([self._work], SETTLE_SECONDS)
+            if not self._work.done():
+                self._thread = futures.ThreadPoolExecutor(1)
+            self._work = None
+
+    def _drop_session(self) -> None:
+        session, self._session, self._ready = self._session, None, False
+        if session is not None:
+            # Closing cancels its calls, but waits for those that can't be.
+            closing = threading.Thread(target=session.close, daemon=True)
+            closing.start()
+            closing.join(CLOSE_SECONDS)
+
+    def _absent(self, kind: str) -> list[str]:
+        addresses = self._joining.told.cluster.cluster.get(kind, ())
+        return [f"{kind}-{at}" for at, address in enumerate(addresses) if not answers(address)]
+
+    def _who(self) -> str:
+        return " and ".join(self._absent("ps")) or "a ps"
+
+    def _nothing_seen(self) -> Seen:
+        rows = 1 if self._sync else self._own.workers
+        return Seen(0, self._origin.step, np.zeros([rows, 2 + len(self._metrics)]))
+
+
+def _lost(error: BaseException) -> bool:
+    """Whether another session may do better."""
+    cancelled = isinstance(error, tf.errors.CancelledError)
+    closed = isinstance(error, RuntimeError) and "closed" in str(error)
+    timed_out = isinstance(error, tf.errors.DeadlineExceededError)
+    return cancelled or closed or timed_out or is_peer_lost(error)
+
+
+def _serve(told: Config) -> Any:
+    """This worker's server, whose sessions are ours and which the ps fetch from."""
+    cluster: Cluster = told.cluster
+    try:
+        return tf.distribute.Server(
+            {kind: list(hosts) for kind, hosts in cluster.cluster.items()},
+            job_name=told.task.type,
+            task_index=told.task.index,
+            protocol="grpc",
+            start=True,
+        )
+    except tf.errors.UnknownError as error:
+        if server.CANT_LISTEN not in error.message:
+            raise
+        address = cluster.cluster[told.task.type][told.task.index]
+        raise server.port_taken(told.task.name, address) from None

@@ -1,0 +1,123 @@
+"""parameter-server, in-graph, sync: one client, a tower on every worker, one update a step.
+
+One function spans the cluster: every worker computes the gradients of its own batch, the ps
+average them and apply one update. The chief only says how many steps a call makes.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import Any
+
+import tensorflow as tf
+
+from tf_cluster_trainer.strategies import optimizers, parameter_servers
+from tf_cluster_trainer.strategies.call_thread import CallThread
+from tf_cluster_trainer.strategies.gradients import Gradients
+from tf_cluster_trainer.strategies.parameter_servers import CHIEF, Making
+from tf_cluster_trainer.strategies.rehearsal import build_model
+from tf_cluster_trainer.strategies.tally import Tally
+
+
+class InGraphSync:
+    """A model on the ps, and calls that all workers make together, one after the other."""
+
+    def __init__(self, making: Making) -> None:
+        self._making = making
+        self._metrics = making.rehearsal.metrics
+        with making.strategy.scope():
+            self.model = build_model(making.program, making.ctx, making.rehearsal.features)
+            self.optimizer = optimizers.make(making.ctx.settings.optimizer)
+            self.optimizer._create_all_weights(self.model.trainable_variables)
+            self._sums = tf.Variable(
+                tf.zeros([2 + len(self._metrics)], tf.float64), trainable=False, name="tally"
+            )
+        self._gradients = Gradients(making.program, self.model, self._metrics)
+        self._towers = [_worker(index) for index in range(making.workers)]
+        self._batches = [self._worker_batches(index) for index in range(making.workers)]
+        self._steps = tf.function(self._make_steps)
+        self._calls = CallThread(self._call)
+
+    def devices(self) -> dict[str, str]:
+        """Where every trainable variable is."""
+        return parameter_servers.devices(self.model)
+
+    def schedule(self, steps: int) -> None:
+        """Queue one call of so many steps; raises a call's error."""
+        self._calls.put(steps)
+
+    def outstanding(self) -> int:
+        """Calls that are queued or under way; raises a call's error."""
+        return self._calls.outstanding()
+
+    def still(self) -> AbstractContextManager[None]:
+        """While in it no call runs, so that what is read is the state after a whole step."""
+        return self._calls.paused()
+
+    def tally(self) -> Tally:
+        """Read from the ps what was done."""
+        sums = self._sums.numpy()
+        made, origin = int(sums[0]), self._making.origin
+        workers = self._making.workers
+        examples = made * workers * self._making.ctx.settings.batch_size
+        return Tally(
+            step=origin.step + made,
+            examples=origin.examples + examples,
+            workers=origin.plus({str(index): made for index in range(workers)}),
+            counted=made,
+            loss_sum=float(sums[1]),
+            metric_sums=dict(zip(self._metrics, map(float, sums[2:]), strict=True)),
+        )
+
+    def _call(self, steps: int) -> None:
+        with tf.device(CHIEF):
+            count = tf.constant(steps, tf.int64)
+        self._steps(count)
+
+    def _worker_batches(self, index: int) -> Any:
+        def make() -> Any:
+            return parameter_servers.batches(self._making, index, self._making.origin.step)
+
+        with tf.device(f"{_worker(index)}/device:CPU:0"):
+            # No AutoGraph: it would rewrite every library that the program reads its data with.
+            return iter(tf.function(make, autograph=False)())
+
+    def _make_steps(self, steps: Any) -> None:
+        for made in tf.range(steps):
+            self._step(made)
+
+    def _step(self, made: Any) -> None:
+        gradients, measures = [], []
+        for tower, batches in zip(self._towers, self._batches, strict=True):
+            with tf.device(tower):
+                features, labels = next(batches)
+                one, measured = self._gradients.of(features, labels, made)
+            gradients.append(one)
+            measures.append(measured)
+        variables = self.model.trainable_variables
+        averaged = [
+            _mean(of_towers, variable)
+            for variable, of_towers in zip(variables, zip(*gradients, strict=True), strict=True)
+        ]
+        self.optimizer.apply_gradients(zip(averaged, variables, strict=True))
+        with tf.device(self._sums.device):
+            mean = tf.add_n(measures) / len(measures)
+            self._sums.assign_add(tf.concat([[tf.constant(1.0, tf.float64)], mean], axis=0))
+
+
+def _worker(index: int) -> str:
+    return f"/job:worker/replica:0/task:{index}"
+
+
+def _mean(gradients: tuple[Any, ...], variable: Any) -> Any:
+    """The towers' mean, computed where the variable is; None when no tower has a gradient."""
+    if all(gradient is None for gradient in gradients):
+        return None
+    with tf.device(variable.device):
+        if isinstance(gradients[0], tf.IndexedSlices):
+            return tf.IndexedSlices(
+                tf.concat([one.values for one in gradients], axis=0) / len(gradients),
+                tf.concat([one.indices for one in gradients], axis=0),
+                gradients[0].dense_shape,
+            )
+        return tf.add_n(gradients) / len(gradients)

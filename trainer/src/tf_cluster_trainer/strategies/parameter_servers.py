@@ -1,0 +1,76 @@
+"""What both in-graph strategies share: the cluster, the model on the ps, a worker's examples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import tensorflow as tf
+
+from tf_cluster_trainer import server
+from tf_cluster_trainer.config import Cluster
+from tf_cluster_trainer.context import Context, DataShard
+from tf_cluster_trainer.program import Program
+from tf_cluster_trainer.strategies import input as worker_input
+from tf_cluster_trainer.strategies.rehearsal import Rehearsal
+from tf_cluster_trainer.strategies.tally import Origin
+
+CHIEF = "/job:chief/replica:0/task:0/device:CPU:0"
+SHARD_BYTES = 256 << 10
+
+
+@dataclass(frozen=True)
+class Making:
+    """What a strategy is made from."""
+
+    strategy: Any
+    program: Program
+    ctx: Context
+    rehearsal: Rehearsal
+    workers: int
+    origin: Origin
+
+
+def connect(cluster: Cluster) -> Any:
+    """Connect this process, as the cluster's chief, to every worker and ps; the strategy.
+
+    Raises ConfigError when the chief's own port is taken.
+    """
+    try:
+        return _strategy(cluster, cluster.size("ps"))
+    except tf.errors.UnknownError as error:
+        if server.CANT_LISTEN not in error.message:
+            raise
+        raise server.port_taken("chief-0", cluster.cluster["chief"][0]) from None
+
+
+def _strategy(cluster: Cluster, shards: int) -> Any:
+    return tf.distribute.ParameterServerStrategy(
+        tf.distribute.cluster_resolver.SimpleClusterResolver(
+            tf.train.ClusterSpec({kind: list(hosts) for kind, hosts in cluster.cluster.items()}),
+            task_type="chief",
+            task_id=0,
+            rpc_layer="grpc",
+        ),
+        variable_partitioner=tf.distribute.experimental.partitioners.MinSizePartitioner(
+            min_shard_bytes=SHARD_BYTES, max_shards=shards
+        )
+        if shards > 1
+        else None,
+    )
+
+
+def batches(making: Making, index: Any, start: Any) -> Any:
+    """The endless batches of the worker of this index; see `input.of_worker`.
+
+    TensorFlow has one input pipeline under parameter servers, whoever reads it.
+    """
+    shard = DataShard(index, making.workers)
+    return worker_input.of_worker(
+        making.program, making.ctx, shard, start, tf.distribute.InputContext()
+    )
+
+
+def devices(model: Any) -> dict[str, str]:
+    """Where every trainable variable is."""
+    return {v.name.partition(":")[0]: v.device for v in model.trainable_variables}

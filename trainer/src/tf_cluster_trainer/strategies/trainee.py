@@ -1,0 +1,51 @@
+"""What between-graph replication and all-reduce share: every worker makes its own steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from tf_cluster_trainer.checkpoint import Checkpoint
+from tf_cluster_trainer.config import Config
+from tf_cluster_trainer.context import Context
+from tf_cluster_trainer.program import Program
+from tf_cluster_trainer.strategies.rehearsal import Rehearsal
+from tf_cluster_trainer.strategies.tally import Tally
+
+
+@dataclass(frozen=True)
+class Joining:
+    """What a worker brings to the cluster. `restored` is known to the client alone (worker 0)."""
+
+    told: Config
+    program: Program
+    ctx: Context
+    rehearsal: Rehearsal
+    restored: Checkpoint | None
+
+
+class Trainee(Protocol):
+    """One worker's part in the training. Every method raises what ends the task."""
+
+    def devices(self) -> Mapping[str, str]:
+        """Where every trainable variable is, by the variable's name."""
+
+    def steps(self, most: int, *, stop: bool) -> bool:
+        """Make up to `most` steps, never beyond the run's total as far as this worker can tell.
+
+        `stop` says that this task was asked to end. False: nobody goes on, the run is at its total
+        or some task was asked to end. Where workers move in lockstep all get the same answer.
+        """
+
+    def tally(self) -> Tally:
+        """What the run has done so far; asked of the client alone."""
+
+    def copy(self) -> Mapping[str, Any]:
+        """The full tensors of a checkpoint, by key, after a whole step; of the client alone."""
+
+    def leave(self) -> None:
+        """This worker makes no more steps: let the others end without an error."""
+
+    def ended_by(self) -> str:
+        """Names of the tasks whose being asked to end ended the steps of all; "" for none."""
