@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.cluster.conftest import MakeValues
+from tests.cluster.conftest import SMALL, MakeValues
 from tests.cluster.kubernetes import Release
 from tests.cluster.waiting import eventually
 from tests.slices import sliced
@@ -17,34 +17,40 @@ pytestmark = pytest.mark.cluster
 
 STEPS = 600
 COMBINATIONS = [
-    pytest.param({"update": "sync"}, id="in-graph-sync"),
-    pytest.param({"replication": "between-graph"}, id="between-graph-async"),
-    pytest.param({"replication": "between-graph", "update": "sync"}, id="between-graph-sync"),
-    pytest.param({"strategy": "all-reduce"}, id="all-reduce"),
+    pytest.param({"update": "sync"}, ("chief", "worker", "ps"), id="in-graph-sync"),
+    pytest.param({"replication": "between-graph"}, ("worker", "ps"), id="between-graph-async"),
+    pytest.param(
+        {"replication": "between-graph", "update": "sync"},
+        ("worker", "ps"),
+        id="between-graph-sync",
+    ),
+    pytest.param({"strategy": "all-reduce"}, ("worker",), id="all-reduce"),
 ]
 
 
-@pytest.mark.parametrize("method", sliced(COMBINATIONS, 2))
+@pytest.mark.parametrize(("method", "roles"), sliced(COMBINATIONS, 2))
 def test_a_training_completes_and_leaves_no_pod(
     make_release: Callable[[str], Release],
     make_values: MakeValues,
     read_log_volume: Callable[[str, str], str],
     method: dict[str, Any],
+    roles: tuple[str, ...],
     request: pytest.FixtureRequest,
 ) -> None:
     name = request.node.callspec.id
     values = make_values(
         name,
+        small=False,
+        resources={role: SMALL[role] for role in roles},
         workers=2,
         train={"steps": STEPS, "batchSize": 32, "checkpoint": {"seconds": 5}},
         **method,
     )
     release = make_release(name)
     release.install(values)
-    has_chief = method.get("replication", "in-graph") == "in-graph" and "strategy" not in method
-    if has_chief:
+    if "chief" in roles:
         release.await_job("chief", "Complete", 180)
-    release.await_job("worker", "Complete", 180 if not has_chief else 60)
+    release.await_job("worker", "Complete", 180)
 
     progress = json.loads(read_log_volume(f"{name}-log", f"cat /log/{name}/1/progress.json"))
     assert (progress["status"], progress["final"]) == ("done", True)
@@ -52,7 +58,7 @@ def test_a_training_completes_and_leaves_no_pod(
     assert progress["metrics"]["accuracy"] >= 0.9
     assert all(progress["workers"][index] > 0 for index in ("0", "1"))
     on_ps = [device.startswith("/job:ps") for device in progress["placement"].values()]
-    assert all(on_ps) if "strategy" not in method else not any(on_ps)
+    assert all(on_ps) if "ps" in roles else not any(on_ps)
     listing = read_log_volume(f"{name}-log", f"ls /log/{name}/1/export/1")
     assert "saved_model.pb" in listing
     eventually("the ps to be gone", lambda: not release.running("ps"), 90)
