@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 PACKAGES := generator trainer trainer/cleanup
 MACHINE := $(BIN)/python -m tests.cluster.machine
 
-.PHONY: help run test test-full lint format image cluster-up cluster-down bench lock clean
+.PHONY: help run test test-full lint format image cluster-up cluster-down bench soak lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -41,6 +41,9 @@ cluster-down: $(VENV)/dev.stamp ## end it and leave nothing
 
 bench: $(VENV)/dev.stamp ## the figures of docs/benchmarks.md, as this machine makes them
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m tests.bench
+
+soak: $(VENV)/dev.stamp ## 20 minutes of trainings that lose tasks at random (SEED=… repeats one)
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m tests.soak $(addprefix --seed=,$(SEED))
 
 lock: $(VENV)/dev.stamp ## requirements/*.txt anew from requirements/*.in
 	@cd requirements && for name in dev trainer run build; do \

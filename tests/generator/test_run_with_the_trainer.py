@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
@@ -14,6 +13,7 @@ import pytest
 
 from tests.generator.conftest import ROOT
 from tests.generator.local_run import LocalRunInTest
+from tests.generator.real_run import progress, supervisor_of
 
 MINUTES = 240  # seconds: other suites may share the machine
 
@@ -36,37 +36,9 @@ def digits(tmp_path: Path) -> Iterator[Any]:
             run_.process.wait()
 
 
-def progress(run: LocalRunInTest) -> dict[str, Any]:
-    """What progress.json says; empty before there is one."""
-    try:
-        document = json.loads((run.folder / "runs/digits/1/progress.json").read_text())
-    except (OSError, ValueError):
-        return {}
-    return document if isinstance(document, dict) else {}
-
-
 def step_on_screen(run: LocalRunInTest) -> int:
     steps = re.findall(r"running.* step (\d+) of", run.stderr)
     return int(steps[-1]) if steps else 0
-
-
-def supervisor_of(run: LocalRunInTest, task: str) -> int:
-    """The process number of a task's `tf-trainer`."""
-    kind, _, index = task.partition("-")
-    wanted = {
-        f"TF_CLUSTER_CONFIG={run.folder}/runs/digits/config",
-        f"TF_CLUSTER_TASK_TYPE={kind}",
-        f"TF_CLUSTER_TASK_INDEX={index}",
-    }
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            environment = set((entry / "environ").read_bytes().decode().split("\0"))
-            parent = (entry / "stat").read_text().rpartition(")")[2].split()[1]
-        except OSError:
-            continue
-        if wanted <= environment and int(parent) == run.process.pid:
-            return int(entry.name)
-    raise AssertionError(f"{task} has no process")
 
 
 def test_the_digits_train_to_the_end_though_a_worker_is_killed_on_the_way(digits: Any) -> None:
