@@ -230,6 +230,17 @@ def test_a_ps_outlives_the_chiefs_last_save() -> None:
     assert "lifecycle" not in container_of(render({"ps": {"preStopSeconds": 0}}), "ps")
 
 
+def test_a_worker_outlives_the_step_that_a_synchronous_chief_is_in() -> None:
+    rendered = render({"update": "sync"})
+    assert container_of(rendered, "worker")["lifecycle"] == {
+        "preStop": {"exec": {"command": ["sleep", "10"]}}
+    }
+    pod = rendered.one("Job", "worker")["spec"]["template"]["spec"]
+    assert pod["terminationGracePeriodSeconds"] == 40
+    without = render({"replication": "between-graph", "update": "sync"})
+    assert "lifecycle" not in container_of(without, "worker")
+
+
 def test_the_service_publishes_tasks_that_are_not_ready_and_leaves_cleanup_out() -> None:
     rendered = render(FEATURES["large"])
     spec = rendered.one("Service", "service")["spec"]

@@ -21,6 +21,12 @@ client has to save.
 {{- if eq (include "tf-cluster.client" .root) "worker" -}}
 {{- $grace = max $grace (int64 .root.Values.chief.terminationGracePeriodSeconds) -}}
 {{- end -}}
+{{- /* A chief that is told to end at the same time needs all workers for the step under way. */ -}}
+{{- $wait := 0 -}}
+{{- if and (eq .root.Values.replication "in-graph") (eq .root.Values.update "sync") -}}
+{{- $wait = int64 .root.Values.ps.preStopSeconds -}}
+{{- $grace = add $grace $wait -}}
+{{- end -}}
 completionMode: Indexed
 completions: {{ int64 .root.Values.worker.replicas }}
 parallelism: {{ int64 .root.Values.worker.replicas }}
@@ -28,7 +34,7 @@ backoffLimit: {{ int64 .root.Values.worker.backoffLimit }}
 podFailurePolicy:
   {{- include "tf-cluster.podFailurePolicy" . | nindent 2 }}
 template:
-  {{- include "tf-cluster.pod" (merge (dict "restartPolicy" "Never" "graceSeconds" $grace) .) | nindent 2 }}
+  {{- include "tf-cluster.pod" (merge (dict "restartPolicy" "Never" "graceSeconds" $grace "preStopSeconds" $wait) .) | nindent 2 }}
 {{- end -}}
 
 {{- define "tf-cluster.ps.spec" -}}
