@@ -9,6 +9,7 @@ from collections.abc import Callable
 from tf_cluster_trainer.child.errors import NotNowError
 from tf_cluster_trainer.loop import Plan, pace_of
 from tf_cluster_trainer.loop_cadence import Cadence
+from tf_cluster_trainer.loop_pace import Pace
 from tf_cluster_trainer.strategies.tally import Tally
 from tf_cluster_trainer.strategies.trainee import Trainee
 
@@ -18,8 +19,8 @@ def follow(
 ) -> None:
     """Make steps until nobody goes on."""
     pace = pace_of(plan, clock)
-    while trainee.steps(steps := pace.next(_share(plan, trainee)), stop=stop.is_set()):
-        pace.made(steps)
+    while _steps(plan, trainee, pace, stop):
+        pass
 
 
 def lead(
@@ -38,9 +39,7 @@ def lead(
     first = True
     going = True
     while going:
-        steps = pace.next(_share(plan, trainee))
-        going = trainee.steps(steps, stop=stop.is_set())
-        pace.made(steps)
+        going = _steps(plan, trainee, pace, stop)
         step = trainee.tally().step
         if reporting.due(step):
             report(trainee.tally())
@@ -55,6 +54,14 @@ def lead(
                 continue  # between two steps, or when what was lost is back
             saving.reset(step)
     return trainee.tally().step >= plan.total
+
+
+def _steps(plan: Plan, trainee: Trainee, pace: Pace, stop: threading.Event) -> bool:
+    """One call, and what the pace learns from it: it may return before any step is made."""
+    before = trainee.made()
+    going = trainee.steps(pace.next(_share(plan, trainee)), stop=stop.is_set())
+    pace.made(max(0, trainee.made() - before))
+    return going
 
 
 def _share(plan: Plan, trainee: Trainee) -> int:

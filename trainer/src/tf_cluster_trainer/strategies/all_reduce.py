@@ -129,6 +129,10 @@ class AllReduce:
         self._sums += sums.numpy()
         return self._left() > 0
 
+    def made(self) -> int:
+        """Steps made since this start."""
+        return self._made
+
     def tally(self) -> Tally:
         """What the run has done so far; the loss and metrics are the means over all workers."""
         examples = self._made * self._workers * self._told.settings.batch_size

@@ -140,9 +140,9 @@ class BetweenGraph:
         if stop:
             self._settle()
             return False
-        if self._ready and self._seen.step >= self._own.total:
-            return False
         if self._work is None:
+            if self._ready and self._seen.step >= self._own.total:
+                return False
             self._work = self._thread.submit(self._advance, most)
             self._since = self._clock()
         futures.wait([self._work], LOOK_SECONDS)
@@ -152,6 +152,10 @@ class BetweenGraph:
             self._look()
         self._say_who_is_awaited()
         return True
+
+    def made(self) -> int:
+        """Steps of this worker that were seen in the state as it is now."""
+        return int(self._seen.tallies[0 if self._sync else self._own.index, 0])
 
     def tally(self) -> Tally:
         """What was seen last."""
@@ -207,6 +211,8 @@ class BetweenGraph:
         if not self._ready and not self._is_ready():
             time.sleep(PAUSE_SECONDS)
             return
+        if self._seen.step >= self._own.total:
+            return
         self._seen = self._calls.call(self._session, most, self._seen)
         self._ready = self._seen.life == self._life
 
@@ -220,8 +226,10 @@ class BetweenGraph:
             whole = True
         if not whole:
             return False
-        (life, origin), tallies = run([filling.life, filling.tallies])
-        self._life = int(life)
+        (seen, origin), tallies = run([filling.life, filling.tallies])
+        if not self._leads and int(seen) != life:
+            return False  # worker 0 has begun to fill them anew
+        self._life = int(seen)
         self._seen = Seen(self._life, int(origin), tallies)
         if self._seen.step < self._own.total:
             run(self._own.begin, {self._own.start: self._seen.step})
@@ -243,15 +251,16 @@ class BetweenGraph:
             )
             self._before = self._before + self._seen.tallies.sum(axis=0)
             self._origin = restore.origin_of(self._restored)
+            self._seen = self._nothing_seen()
         if not run(filling.members_are_there):
             run(filling.no_members)
         run(filling.initialize)
         for key, tensor in self._first_tensors().items():
             value, put = filling.puts[key]
             run(put, {value: tensor})
-        self._restored = None  # it is on the ps now; a copy here would only cost memory
         run(filling.begin, {filling.given_life: [time.time_ns() // 1000, self._origin.step]})
         self._life = int(run(filling.life)[0])
+        self._restored = None  # it is on the ps now; a copy here would only cost memory
 
     def _first_tensors(self) -> Mapping[str, Any]:
         """The values that differ from what initializing gives."""

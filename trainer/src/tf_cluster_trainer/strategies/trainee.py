@@ -38,6 +38,9 @@ class Trainee(Protocol):
         or some task was asked to end. Where workers move in lockstep all get the same answer.
         """
 
+    def made(self) -> int:
+        """Steps that this worker is known to have made in the state as it is now."""
+
     def tally(self) -> Tally:
         """What the run has done so far; asked of the client alone."""
 
