@@ -65,7 +65,9 @@ def _follow(told: Config, trainee: Trainee, stop: Stop) -> int:
         say("stopped; the run's state is with worker-0")
         return exit_codes.STOPPED
     if trainee.ended_by():
-        raise PeerLostError(_ended_by(trainee))
+        # As if asked: the supervisor, which was not, waits for worker 0's next start.
+        say(_ended_by(trainee))
+        return exit_codes.STOPPED
     return exit_codes.DONE
 
 
