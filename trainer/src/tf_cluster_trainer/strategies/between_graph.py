@@ -18,7 +18,7 @@ import tensorflow as tf
 
 from tf_cluster_trainer import server
 from tf_cluster_trainer.child import restore
-from tf_cluster_trainer.child.errors import NotNowError
+from tf_cluster_trainer.child.errors import NotNowError, PeerLostError
 from tf_cluster_trainer.child.failures import is_peer_lost
 from tf_cluster_trainer.child.say import say
 from tf_cluster_trainer.config import Cluster, Config
@@ -40,6 +40,9 @@ SAY_AGAIN_SECONDS = 30.0
 SETTLE_SECONDS = 10.0
 CLOSE_SECONDS = 1.0
 STILL_SECONDS = 2.0
+# So many sessions in a row may be lost without a step: a ps that dies of every fill, or an error
+# of the program's that looks like a loss, must not be tried for ever.
+LOST_SESSIONS = 20
 
 
 def join(joining: Joining) -> BetweenGraph:
@@ -129,6 +132,7 @@ class BetweenGraph:
         self._since = self._moved_at = clock()
         self._said_at = float("-inf")
         self._outage = False
+        self._lost_sessions = 0
 
     def devices(self) -> Mapping[str, str]:
         """Where every trainable variable is."""
@@ -287,18 +291,24 @@ class BetweenGraph:
     # In the caller's thread.
 
     def _finish(self) -> None:
-        """Take note of how the work ended; raises what a new session can't cure."""
+        """Take note of how the work ended; raises what a new session can't cure, or did not."""
         work, self._work = self._work, None
         error = work.exception() if work else None
         if error is None:
             if self._seen.step != self._step:
                 self._step, self._moved_at = self._seen.step, self._clock()
+                self._lost_sessions = 0
                 if self._outage:
                     self._outage = False
                     say(f"goes on; the run is at step {self._step}")
             return
         if not _lost(error):
             raise error
+        self._lost_sessions += 1
+        if self._lost_sessions > LOST_SESSIONS:
+            raise PeerLostError(
+                f"{LOST_SESSIONS} sessions in a row were lost without a step; the last by {error}"
+            ) from error
         if not self._outage:
             self._outage = True
             say(f"{self._who()} is lost ({type(error).__name__}); this worker stays and waits")

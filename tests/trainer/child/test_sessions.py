@@ -1,0 +1,64 @@
+"""What a between-graph worker makes of the ends of its sessions, without a cluster."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from tf_cluster_trainer.child.errors import PeerLostError
+from tf_cluster_trainer.strategies.between_graph import LOST_SESSIONS, BetweenGraph
+from tf_cluster_trainer.strategies.own_graph import Seen
+
+
+class Worker(BetweenGraph):
+    """Calls whose end the test chooses."""
+
+    def __init__(self) -> None:
+        self._session = None
+        self._ready = False
+        self._seen = Seen(1, 0, np.zeros([1, 2]))
+        self._step = 0
+        self._outage = False
+        self._lost_sessions = 0
+        self._clock = lambda: 0.0
+
+    def _who(self) -> str:
+        return "ps-0"
+
+    def a_call_ends(self, error: Exception | None = None, *, step: int = 0) -> None:
+        work: Future[None] = Future()
+        if error:
+            work.set_exception(error)
+        else:
+            self._seen = Seen(1, step, self._seen.tallies)
+            work.set_result(None)
+        self._work = work
+        self._finish()
+
+
+LOSS = tf.errors.UnavailableError(None, None, "Socket closed")
+
+
+def test_sessions_that_are_lost_again_and_again_without_a_step_end_the_worker() -> None:
+    worker = Worker()
+    for _ in range(LOST_SESSIONS):
+        worker.a_call_ends(LOSS)
+    with pytest.raises(PeerLostError, match="in a row were lost without a step"):
+        worker.a_call_ends(LOSS)
+
+
+def test_steps_between_two_losses_allow_as_many_again() -> None:
+    worker = Worker()
+    for step in range(1, 3 * LOST_SESSIONS):
+        worker.a_call_ends(LOSS)
+        worker.a_call_ends(step=step)
+
+
+def test_a_call_without_a_step_allows_none() -> None:
+    worker = Worker()
+    with pytest.raises(PeerLostError):
+        for _ in range(LOST_SESSIONS + 1):
+            worker.a_call_ends(LOSS)
+            worker.a_call_ends()
