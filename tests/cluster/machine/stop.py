@@ -6,7 +6,7 @@ import shutil
 import sys
 import time
 
-from . import bridge, cgroups, firewall, mounts, processes, runtime_files, sysctls
+from . import bridge, cgroups, firewall, mounts, pod_networks, processes, runtime_files, sysctls
 from .exclusive import exclusively
 from .failure import MachineError
 from .layout import Addresses, Layout
@@ -35,6 +35,7 @@ def tear_down(layout: Layout, addresses: Addresses) -> None:
     processes.end(layout)
     cgroups.end_all_in_them(layout)
     processes.end(layout)
+    pod_networks.unplug(layout.state)
     mounts.remove(layout.state)
     bridge.remove(addresses)
     firewall.remove()
