@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 
 from .. import exit_codes, protocol
 from ..config import Config
-from ..owner import Owner
+from ..owner import Owner, read_owner
 from . import epochs, gate, probe
 from .budget import Budget
 from .child_process import ChildProcess, how_it_ended, reap_orphans
@@ -109,7 +109,17 @@ class Chief:
             self._report.update(checkpoint_step=saved_step(self._settings.run_dir))
         except probe.UnusableError as unusable:
             return Outcome(unusable.exit_code, FAILED, str(unusable))
-        return self._at_total()
+        return self._long_superseded() or self._at_total()
+
+    def _long_superseded(self) -> Outcome | None:
+        """Whether a later attempt took the run from this Job: then no peer is worth waiting for."""
+        try:
+            owner = read_owner(self._settings.run_dir)
+        except (OSError, ValueError, KeyError):
+            return None  # the contest says what is wrong with it
+        if owner is None or self._config.task.job_uid not in owner.superseded:
+            return None
+        return self._superseded(f"attempt {owner.attempt}")
 
     def _at_total(self) -> Outcome | None:
         try:
