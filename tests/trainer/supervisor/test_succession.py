@@ -40,6 +40,18 @@ def test_a_superseded_attempt_that_starts_again_ends_without_a_step(make_world: 
     assert new_chief.progress()["status"] == "running"
 
 
+def test_an_owner_file_that_nobody_can_read_is_watched_and_then_replaced(
+    make_world: MakeWorld,
+) -> None:
+    world = make_world()
+    world.run_dir.mkdir(parents=True)
+    (world.run_dir / "owner.json").write_text("{ cut off")
+    chief, _, _ = world.start_all()
+    chief.until(status="running")
+    owner = json.loads((world.run_dir / "owner.json").read_text())
+    assert owner["jobUid"] == "cj"
+
+
 def test_an_owner_that_vanished_is_replaced_after_three_periods(make_world: MakeWorld) -> None:
     old = make_world(attempt="a1")
     new = make_world(attempt="a2", jobs={"chief": "cj2", "worker": "wj2", "ps": ""})

@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 
 from .. import exit_codes, protocol
 from ..config import Config
-from ..owner import Owner, read_owner
+from ..owner import Owner, OwnerUnreadableError, read_owner
 from . import epochs, gate, probe
 from .budget import Budget
 from .child_process import ChildProcess, how_it_ended, reap_orphans
@@ -115,7 +115,7 @@ class Chief:
         """Whether a later attempt took the run from this Job: then no peer is worth waiting for."""
         try:
             owner = read_owner(self._settings.run_dir)
-        except (OSError, ValueError, KeyError):
+        except (OSError, OwnerUnreadableError):
             return None  # the contest says what is wrong with it
         if owner is None or self._config.task.job_uid not in owner.superseded:
             return None
