@@ -15,7 +15,7 @@ from tf_cluster_trainer.protocol import Failure, Placement, Progress, Result
 
 from tests.trainer.child import reference, test_sync
 from tests.trainer.child.test_sync import BATCH, FIXED, HERE, RATE, STEPS
-from tests.trainer.child.world import DIGITS, Child, World
+from tests.trainer.child.world import DEADLINE, DIGITS, Child, World
 
 PROGRAMS = "tests.trainer.child.programs."
 ALL_REDUCE = {"strategy": "all-reduce", "replication": "between-graph", "update": "sync"}
@@ -33,7 +33,7 @@ def started(world: World, run_id: str, **settings: Any) -> list[Child]:
     return world.train(run_id=run_id, **{**told, **settings})
 
 
-def ended(children: list[Child], *, deadline: float = 60) -> list[int]:
+def ended(children: list[Child], *, deadline: float = DEADLINE) -> list[int]:
     return [child.exit_code(deadline=deadline) for child in children]
 
 

@@ -6,7 +6,6 @@ import itertools
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -20,17 +19,13 @@ from typing import Any, TypeVar
 from tf_cluster_trainer import protocol
 from tf_cluster_trainer.protocol import Channel, Go, Message
 
+from tests.ports import free_port
+
 PROGRAMS = Path(__file__).with_name("programs")
 DIGITS = "tf_cluster_trainer.examples.digits:Digits"
 DEADLINE = 150.0
 
 Kind = TypeVar("Kind")
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
 
 
 class Child:
@@ -163,6 +158,7 @@ class World:
     def __post_init__(self) -> None:
         self._count = itertools.count()
         self.children: list[Child] = []
+        self._workers: list[Child] = []
         self.addresses = {
             kind: [f"127.0.0.1:{free_port()}" for _ in range(number)]
             for kind, number in (
@@ -234,7 +230,10 @@ class World:
     def train(self, **settings: Any) -> list[Child]:
         """Let the children of all workers train, where there is no chief; the client is first."""
         own(self.run_dir(settings.get("run_id", "1")))
+        for left in self._workers:  # by a case that failed: it must fail no other
+            left.end()
         workers = [self.start("worker", index, **settings) for index in range(self.workers)]
+        self._workers = workers
         for worker in workers:
             worker.wait_for(protocol.Ready)
         for worker in workers:

@@ -12,8 +12,10 @@ from tf_cluster_trainer.supervisor import peers
 from tf_cluster_trainer.supervisor.events import Inbox
 from tf_cluster_trainer.supervisor.peers import NoAnswerError, NoNameError, Peer, Watch, ask
 
+from tests.ports import free_port
+
 from .conftest import MakeWorld
-from .world import eventually, free_port
+from .world import eventually
 
 
 class Listener(HTTPServer):

@@ -6,7 +6,6 @@ import functools
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -18,6 +17,8 @@ from typing import Any, TypeVar
 
 import jsonschema
 from tf_cluster_trainer.supervisor.peers import NoAnswerError, ask
+
+from tests.ports import free_port
 
 Seen = TypeVar("Seen")
 STAND_IN = Path(__file__).with_name("stand_in.py")
@@ -52,12 +53,6 @@ def eventually(
 @functools.cache
 def _progress_schema() -> jsonschema.Draft7Validator:
     return jsonschema.Draft7Validator(json.loads((SCHEMAS / "progress.schema.json").read_text()))
-
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
 
 
 @dataclass
