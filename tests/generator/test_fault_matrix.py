@@ -2,6 +2,9 @@
 
 Real processes. A case kills a task's child, as a crash does, or asks the whole task to end, as a
 node that is drained does. Who has to start again is the table of docs/trainer.md.
+
+On one machine nobody else starts a client that was asked to end: the run stops, saved, and the
+same command goes on from there.
 """
 
 from __future__ import annotations
@@ -57,6 +60,14 @@ def test_a_lost_task_costs_no_result(
     else:
         os.kill(supervisor_of(run, task, "lossy"), signal.SIGTERM)
 
+    if (task, how) == (combination.client, "drained"):
+        assert run.wait(MINUTES) == 143, run.stderr
+        assert "asked to stop. The same command goes on from there" in run.stderr
+        saved = progress(run, "lossy")
+        assert (saved["status"], saved["step"]) == ("stopped", saved["checkpointStep"])
+        assert run.processes() == []
+        run = LocalRunInTest(tmp_path, trainer=None)
+        runs.append(run)
     assert run.wait(MINUTES) == 0, run.stderr
     document = progress(run, "lossy")
     assert (document["status"], document["final"]) == ("done", True)
