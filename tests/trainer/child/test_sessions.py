@@ -9,6 +9,7 @@ import pytest
 import tensorflow as tf
 from tf_cluster_trainer.child.errors import PeerLostError
 from tf_cluster_trainer.strategies.between_graph import LOST_SESSIONS, BetweenGraph
+from tf_cluster_trainer.strategies.line import Line
 from tf_cluster_trainer.strategies.own_graph import Seen
 
 
@@ -22,6 +23,7 @@ class Worker(BetweenGraph):
         self._step = 0
         self._outage = False
         self._lost_sessions = 0
+        self._line = Line(lambda: None)
         self._clock = lambda: 0.0
 
     def _who(self) -> str:

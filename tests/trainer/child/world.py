@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -32,14 +32,18 @@ class Child:
     """A child process and all it has said."""
 
     def __init__(
-        self, environment: Mapping[str, str], log: Path, where: Path | None = None
+        self,
+        environment: Mapping[str, str],
+        log: Path,
+        where: Path | None = None,
+        within: Sequence[str] = (),
     ) -> None:
         to_child, our_writer = os.pipe()
         our_reader, from_child = os.pipe()
         self.log = log
         with log.open("ab") as output:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "tf_cluster_trainer.child"],
+                [*within, sys.executable, "-m", "tf_cluster_trainer.child"],
                 env={**environment, protocol.CONTROL_VARIABLE: f"{to_child},{from_child}"},
                 pass_fds=(to_child, from_child),
                 stdin=subprocess.DEVNULL,
@@ -154,6 +158,7 @@ class World:
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     where: Path | None = None  # the children's working directory, when not ours
     has_chief: bool = True
+    within: Sequence[str] = ()  # what a child's command line begins with
 
     def __post_init__(self) -> None:
         self._count = itertools.count()
@@ -218,6 +223,7 @@ class World:
             },
             self.directory / f"{number}-{kind}-{index}.log",
             self.where,
+            self.within,
         )
         self.children.append(child)
         return child

@@ -4,8 +4,9 @@
 
 It leaves <directory>/<task>.<n>.started (its pid) for its n-th start, and <task>.<n>.gone for its
 n-th Go. It does what it finds: <task>.do holds one of `exit <code> <words>`, `save <step>`,
-`finish`, `deaf`. A worker that trains beside worker 0 says nothing but Ready. It imports nothing of
-ours: it starts in no time, and it holds the supervisor to the protocol as it is written.
+`finish`, `stall` (no step from now on), `deaf`. A worker that trains beside worker 0 says nothing
+but Ready. It imports nothing of ours: it starts in no time, and it holds the supervisor to the
+protocol as it is written.
 """
 
 import contextlib
@@ -89,10 +90,12 @@ def follow() -> int:
 
 def lead() -> int:
     step, total = 0, training["train"]["steps"]
+    stalled = False
     tell("Placement", devices={"weights": "/job:ps/replica:0/task:0"})
     tell("Phase", status="running", message="training")
     while step < total:
-        words = order(("exit", "deaf", "save", "finish"))
+        words = order(("exit", "deaf", "save", "finish", "stall"))
+        stalled = stalled or words == ["stall"]
         if words[:1] == ["save"]:
             save(int(words[1]))
         if words == ["finish"]:
@@ -101,6 +104,9 @@ def lead() -> int:
             tell("Phase", status="saving", message="saving")
             save(step)
             return 42
+        if stalled:
+            time.sleep(0.02)
+            continue
         step += 1
         tell(
             "Progress",

@@ -67,7 +67,7 @@ def test_a_ps_pod_replaced_without_the_child_noticing_starts_the_child_again(
     make_world: MakeWorld,
 ) -> None:
     world = make_world()
-    chief = world.start("chief", PS_GUARD_SECONDS="0.2")
+    chief = world.start("chief", GUARD_SECONDS="0.2")
     worker, ps = world.start("worker"), world.start("ps")
     first = chief.until(status="running")["epoch"]
     ps.kill()
@@ -79,14 +79,56 @@ def test_a_ps_pod_replaced_without_the_child_noticing_starts_the_child_again(
     second = chief.until(status="running", restarts=1)["epoch"]
     assert second != first
     assert ps.health()["epoch"] == second
-    assert "ps-0 was replaced and has no variables" in chief.said()
+    assert "ps-0 was replaced and knows nothing" in chief.said()
     chief.do("finish")
     assert (chief.ends(), worker.ends(), chief.starts()) == (0, 0, 2)
 
 
+def test_a_worker_replaced_without_the_child_noticing_starts_a_synchronous_child_again(
+    make_world: MakeWorld,
+) -> None:
+    world = make_world(words=("parameter-server", "in-graph", "sync"))
+    chief = world.start("chief", GUARD_SECONDS="0.2")
+    worker, _ = world.start("worker"), world.start("ps")
+    chief.until(status="running")
+    worker.kill()
+    world.start("worker")
+    chief.until(status="running", restarts=1)
+    assert "worker-0 was replaced and knows nothing" in chief.said()
+
+
+def test_a_replaced_worker_of_an_asynchronous_run_matters_only_when_no_step_is_made(
+    make_world: MakeWorld,
+) -> None:
+    world = make_world()
+    chief = world.start("chief", GUARD_SECONDS="0.1", STALL_SECONDS="2")
+    worker, _ = world.start("worker"), world.start("ps")
+    chief.until(status="running")
+    for number in (1, 2):
+        kill_child(worker, number)
+        worker.child(number + 1)
+    time.sleep(3.0)  # more than STALL_SECONDS
+    assert chief.progress()["restarts"] == 0
+    chief.do("stall")
+    kill_child(worker, 3)
+    chief.until(status="running", restarts=1)
+    assert "no step for 2 s, and worker-0 was replaced" in chief.said()
+
+
+def test_steps_that_stop_are_no_fault_while_every_server_is_the_same(make_world: MakeWorld) -> None:
+    world = make_world()
+    chief = world.start("chief", GUARD_SECONDS="0.05", STALL_SECONDS="0.5")
+    world.start("worker")
+    world.start("ps")
+    chief.until(status="running")
+    chief.do("stall")
+    time.sleep(2.0)
+    assert chief.progress()["restarts"] == 0
+
+
 def test_a_ps_that_keeps_its_epoch_is_left_alone(make_world: MakeWorld) -> None:
     world = make_world()
-    chief = world.start("chief", PS_GUARD_SECONDS="0.05")
+    chief = world.start("chief", GUARD_SECONDS="0.05")
     world.start("worker")
     world.start("ps")
     chief.until(status="running")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from tf_cluster_trainer.config import Task
 from tf_cluster_trainer.supervisor import gate
 from tf_cluster_trainer.supervisor.child_process import how_it_ended
 from tf_cluster_trainer.supervisor.document import (
@@ -30,6 +31,8 @@ from tf_cluster_trainer.supervisor.status_server import Board, Condition
 
 from .world import SCHEMAS
 
+CHIEF = Task("chief", 0, "job", "pod")
+WORKER_0 = Task("worker", 0, "job", "pod")
 DOCUMENT = Document(attempt="a1", start=1.0, total=2000, examples_per_step=64)
 
 
@@ -64,7 +67,7 @@ def test_a_document_that_is_not_one_ends_nobody(document: dict[str, object]) -> 
 def test_the_latest_workers_job_is_the_attempts_until_training_begins(
     status: str, uid: str
 ) -> None:
-    board = Board("chief-0", DOCUMENT)
+    board = Board(CHIEF, DOCUMENT)
     board.visited("worker-0", "old")
     board.show(replace(DOCUMENT, status=status), Condition(False, None, 0))
     board.visited("ps-0", "none")
@@ -75,12 +78,12 @@ def test_the_latest_workers_job_is_the_attempts_until_training_begins(
 
 
 def test_worker_0_knows_the_workers_job_for_itself() -> None:
-    board = Board("worker-0", replace(DOCUMENT, worker_uid="ours"))
+    board = Board(WORKER_0, replace(DOCUMENT, worker_uid="ours"))
     assert board.visited("worker-1", "another").worker_uid == "ours"
 
 
 def test_a_worker_that_is_first_heard_of_at_the_end_is_known() -> None:
-    board = Board("chief-0", replace(DOCUMENT, status=DONE))
+    board = Board(CHIEF, replace(DOCUMENT, status=DONE))
     assert board.visited("worker-0", "first").worker_uid == "first"
 
 

@@ -27,6 +27,7 @@ from tf_cluster_trainer.strategies import on_ps, traced
 from tf_cluster_trainer.strategies.answering import answers
 from tf_cluster_trainer.strategies.between_graph_async import AsyncCalls
 from tf_cluster_trainer.strategies.between_graph_sync import SyncCalls
+from tf_cluster_trainer.strategies.line import Line
 from tf_cluster_trainer.strategies.own_graph import Calls, OwnGraph, Seen
 from tf_cluster_trainer.strategies.parameter_servers import Making
 from tf_cluster_trainer.strategies.rehearsal import build_model
@@ -40,6 +41,9 @@ SAY_AGAIN_SECONDS = 30.0
 SETTLE_SECONDS = 10.0
 CLOSE_SECONDS = 1.0
 STILL_SECONDS = 2.0
+# A call that takes so long makes one ask whether the ps are still at the other end.
+LONG_SECONDS = 10.0
+DEAD_SECONDS = 30.0
 # So many sessions in a row may be lost without a step: a ps that dies of every fill, or an error
 # of the program's that looks like a loss, must not be tried for ever.
 LOST_SESSIONS = 20
@@ -91,6 +95,10 @@ class Filling:
         first = [v.initializer for v in state.variables() if v is not state.members]
         self.initialize = tf.group(*first)
         self.reads = {one.key: one.parts[0].read_value() for one in state.stored}
+        self.ping = []
+        for task in range(own.ps):
+            with tf.device(on_ps.device(task)):
+                self.ping.append(tf.constant(task))
         self.puts = {}
         for one in state.stored:
             value = tf.compat.v1.placeholder(one.parts[0].dtype, one.spec.shape)
@@ -133,6 +141,7 @@ class BetweenGraph:
         self._said_at = float("-inf")
         self._outage = False
         self._lost_sessions = 0
+        self._line = Line(self._ping)
 
     def devices(self) -> Mapping[str, str]:
         """Where every trainable variable is."""
@@ -184,8 +193,14 @@ class BetweenGraph:
         """The full tensors of a checkpoint. Raises NotNowError while there are none to be had."""
         if self._session is None or not self._ready or (self._sync and self._work is not None):
             raise NotNowError("the state on the ps is not at hand")
+        session = self._session
+        reading = futures.ThreadPoolExecutor(1).submit(lambda: session.run(self._filling.reads))
+        while not futures.wait([reading], LOOK_SECONDS).done:
+            if self._line.silent_for() > DEAD_SECONDS:
+                raise NotNowError("a ps does not answer any more")
+        self._line.forget()
         try:
-            copied: dict[str, Any] = self._session.run(self._filling.reads)
+            copied: dict[str, Any] = reading.result()
         except Exception as error:
             if not _lost(error):
                 raise
@@ -292,6 +307,7 @@ class BetweenGraph:
 
     def _finish(self) -> None:
         """Take note of how the work ended; raises what a new session can't cure, or did not."""
+        self._line.forget()
         work, self._work = self._work, None
         error = work.exception() if work else None
         if error is None:
@@ -315,8 +331,15 @@ class BetweenGraph:
         self._drop_session()
 
     def _look(self) -> None:
-        """Work takes long: is it held up in a way that only another call can cure?"""
+        """Work takes long: is it held up in a way that only another call, or start, can cure?"""
         took = self._clock() - self._since
+        if self._session is not None and took > LONG_SECONDS:
+            silent = self._line.silent_for()
+            if silent > DEAD_SECONDS and not self._absent("ps"):
+                raise PeerLostError(
+                    f"every ps serves, but none was heard in this worker's session for "
+                    f"{silent:.0f} s: one was replaced and its connection never closed"
+                )
         if self._ready and self._session is not None and self._calls.stuck(self._session, took):
             self._abandon()
 
@@ -359,6 +382,11 @@ class BetweenGraph:
         if seen is not None and seen.life == self._life:
             self._seen, self._ready = seen, True
 
+    def _ping(self) -> None:
+        session = self._session
+        if session is not None:
+            session.run(self._filling.ping)
+
     def _reopen(self) -> None:
         if not self._absent("ps"):
             self._session = self._new_session()
@@ -389,6 +417,7 @@ class BetweenGraph:
 
     def _drop_session(self) -> None:
         session, self._session, self._ready = self._session, None, False
+        self._line.forget()
         if session is not None:
             # Closing cancels its calls, but waits for those that can't be.
             closing = threading.Thread(target=session.close, daemon=True)

@@ -51,6 +51,7 @@ class OwnGraph:
         self.index = index
         self.container = tf.compat.v1.get_default_graph()._container
         self.workers = making.workers
+        self.ps = ps
         self.total = making.ctx.settings.steps
         self.measures = 1 + len(making.rehearsal.metrics)
         self.kinds = traced.kinds

@@ -26,15 +26,15 @@ from .events import (
     ChildSaid,
     Event,
     Inbox,
-    PsReplaced,
+    PeerReplaced,
     StandingChanged,
     StopAsked,
 )
 from .gate_log import GateLog
 from .log import Log
-from .peers import Watch, peers_of
+from .peer_guard import PeerGuard, Replaced
+from .peers import Health, Watch, peers_of
 from .progress_file import read_progress
-from .ps_guard import PsGuard
 from .report import Report
 from .saved_step import CHECKPOINTS, saved_step
 from .status_server import StatusServer
@@ -78,7 +78,8 @@ class Chief:
         self._number = 0
         self._child: ChildProcess | None = None
         self._watch: Watch | None = None
-        self._guard: PsGuard | None = None
+        self._guard: PeerGuard | None = None
+        self._replaced = Replaced(timing.stall)
         self._started = 0.0
         self._ready = self._begun = self._stepped = False
         self._first_report: int | None = None
@@ -176,6 +177,7 @@ class Chief:
                 return outcome
             self._advance()
             self._kill_when_due()
+            self._kill_when_stalled()
             if event is None:
                 self._report.publish()
 
@@ -188,8 +190,8 @@ class Chief:
             self._on_standing(event.standing)
         elif isinstance(event, ChildSaid) and event.child == self._number:
             self._on_message(event.message)
-        elif isinstance(event, PsReplaced) and event.child == self._number:
-            self._on_ps_replaced(event.task)
+        elif isinstance(event, PeerReplaced) and event.child == self._number:
+            self._on_replaced(event.task)
         elif isinstance(event, ChildEnded) and event.child == self._number:
             self._child = None
             return self._on_end(event.returncode)
@@ -208,6 +210,8 @@ class Chief:
             before = self._report.document.checkpoint_step
             if before is None or message.step > before:
                 self._budget.refill()
+        if isinstance(message, protocol.Progress):
+            self._replaced.hear(message.workers)
         if self._begun:
             self._say_first_step(message)
             self._report.hear(message)
@@ -237,10 +241,22 @@ class Chief:
             outcome = Outcome(exit_codes.FAILED, FAILED, standing.message)
             self._end_child(outcome, grace=self._timing.grace)
 
-    def _on_ps_replaced(self, task: str) -> None:
-        if self._child is not None and self._ending is None:
-            self._log.say(f"{task} was replaced and has no variables of this training process")
-            self._failure = self._failure or f"{task} was replaced"
+    def _on_replaced(self, task: str) -> None:
+        if task.startswith("worker-") and self._settings.update == "async":
+            self._replaced.note(task)
+        else:
+            self._kill_for(f"{task} was replaced and knows nothing of this training process")
+
+    def _kill_when_stalled(self) -> None:
+        tasks = self._replaced.overdue() if self._begun else []
+        if tasks:
+            names = " and ".join(tasks)
+            self._kill_for(f"no step for {self._timing.stall:g} s, and {names} was replaced")
+
+    def _kill_for(self, reason: str) -> None:
+        """The child waits in vain: kill it, to be started again."""
+        if self._child is not None and self._ending is None and self._failure is None:
+            self._failure = reason
             self._child.kill()
 
     def _superseded(self, by: str) -> Outcome:
@@ -379,18 +395,19 @@ class Chief:
         self._report.begin()
         self._report.update(status=RUNNING, message="training")
         self._child.go()
-        self._guard = self._guard_ps()
+        self._replaced = Replaced(self._timing.stall)
+        self._guard = self._guard_peers(self._watch.seen())
 
-    def _guard_ps(self) -> PsGuard | None:
-        if epochs.survives_a_ps(self._settings):
-            return None
-        return PsGuard(
-            [peer for peer in self._peers if peer.task.startswith("ps-")],
+    def _guard_peers(self, known: Mapping[str, Health]) -> PeerGuard | None:
+        if self._settings.replication != "in-graph":
+            return None  # the child takes care of that, or has heartbeats
+        return PeerGuard(
+            self._peers,
+            known,
             self._inbox,
             child=self._number,
             attempt=self._config.cluster.attempt,
-            epoch=self._report.document.epoch or "",
-            period=self._timing.ps_guard,
+            period=self._timing.guard,
         )
 
     def _stop_asking(self) -> None:

@@ -41,8 +41,8 @@ class PeersChanged:
 
 
 @dataclass(frozen=True)
-class PsReplaced:
-    """This ps serves without the variables of the child with this number."""
+class PeerReplaced:
+    """This ps or worker runs another server than the child with this number is connected to."""
 
     child: int
     task: str
@@ -63,7 +63,9 @@ class ChiefSeen:
     from_file: bool = False
 
 
-Event = StopAsked | ChildSaid | ChildEnded | PeersChanged | PsReplaced | StandingChanged | ChiefSeen
+Event = (
+    StopAsked | ChildSaid | ChildEnded | PeersChanged | PeerReplaced | StandingChanged | ChiefSeen
+)
 
 
 class Inbox:

@@ -89,10 +89,11 @@ class Health:
     epoch: str | None
     attempt: str
     task: str
+    server: str = ""  # another one after each start of the task or of its child
     reason: str | None = None
 
 
-NOT_ASKED = Health(False, None, "", "", "not heard of yet")
+NOT_ASKED = Health(False, None, "", "", reason="not heard of yet")
 
 
 def health_of(document: Mapping[str, Any]) -> Health:
@@ -102,6 +103,7 @@ def health_of(document: Mapping[str, Any]) -> Health:
         epoch=document.get("epoch"),
         attempt=str(document.get("attempt", "")),
         task=str(document.get("task", "")),
+        server=f"{document.get('pod', '')}/{document.get('restarts', 0)}",
     )
 
 
@@ -159,7 +161,7 @@ class Watch:
             try:
                 health = health_of(ask(peer.address, self._path))
             except NoAnswerError as silence:
-                health = Health(False, None, "", "", str(silence))
+                health = Health(False, None, "", "", reason=str(silence))
                 if isinstance(silence, NoNameError):
                     again_at = time.monotonic() + ABSENT_SECONDS
             if health != self._seen[peer.task]:

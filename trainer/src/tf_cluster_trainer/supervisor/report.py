@@ -45,7 +45,7 @@ class Report:
         self._file = ProgressFile(settings.run_dir, task.job_uid, task.pod_uid, say=say)
         self._on_disk = False
         self._pace = Pace(settings.steps)
-        self.board = Board(task.name, self._document)
+        self.board = Board(task, self._document)
 
     @property
     def document(self) -> Document:

@@ -13,7 +13,7 @@ from socketserver import ThreadingTCPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from ..config import Config
+from ..config import Config, Task
 from .document import STARTING, WAITING, Document, as_bytes
 
 LOOPBACK = ("127.", "localhost")
@@ -36,11 +36,12 @@ class Board:
     """What the port shows, and who has seen a final state. Threads share it under one lock."""
 
     def __init__(
-        self, task: str, document: Document, asked: Callable[[str, str], None] | None = None
+        self, task: Task, document: Document, asked: Callable[[str, str], None] | None = None
     ) -> None:
         """`asked` hears the attempt and epoch that a chief's question after our health names."""
         self._lock = threading.Lock()
-        self._task = task
+        self._task = task.name
+        self._pod = task.pod_uid
         self._document = document
         self._asked = asked
         self._condition = Condition(False, None, 0)
@@ -67,6 +68,7 @@ class Board:
             document, condition = self._document, self._condition
         body = {
             "task": self._task,
+            "pod": self._pod,
             "attempt": document.attempt,
             "serving": condition.serving,
             "epoch": condition.epoch,

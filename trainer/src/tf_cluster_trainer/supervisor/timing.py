@@ -14,7 +14,8 @@ class Timing:
     save: float = 600.0  # the same where the child saves: it may take long, not for ever
     worker_poll: float = 1.0  # between two looks of a worker's server at the chief
     quick_poll: float = 0.5  # the same of a ps or a worker that trains: starts wait for those
-    ps_guard: float = 5.0  # between two looks of a chief that trains at a ps
+    guard: float = 5.0  # between two looks of a chief that trains at each ps and worker
+    stall: float = 60.0  # without a step, before a replaced worker is held to be the reason
     steady: float = 30.0  # a server that served so long has all its restarts again
     backoff: float = 1.0  # before the second restart in a row of a server; doubles, at most 8 times
     tick: float = 0.5  # between two rounds when nothing happens
