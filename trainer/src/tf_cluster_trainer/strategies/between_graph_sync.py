@@ -54,7 +54,7 @@ class SyncCalls:
             self._turn = session.run(self._next_turn)  # one of an earlier life is worth nothing
         fed = {self._most: most, self._given: self._turn}
         self._turn, life, tallies = session.run(self._fetched, fed)
-        self._still, self._patience = None, FIRST_PATIENCE_SECONDS
+        self._still = None
         return Seen(int(life[0]), int(life[1]), tallies)
 
     def stuck(self, session: Any, seconds: float) -> bool:
@@ -74,7 +74,7 @@ class SyncCalls:
         if waited >= STILL_SECONDS and not np.array_equal(members, self._members):
             return True
         if waited >= self._patience:
-            self._patience *= 2
+            self._patience *= 2  # for good: steps may take that long
             say(f"no step in {waited:.0f} s: asking every worker for its gradients again")
             return True
         return False
