@@ -38,6 +38,7 @@ def train(told: Config, prepared: Prepared, channel: Channel, stop: Stop) -> int
     slots = checkpoint_variables.of_optimizer(training.optimizer, model, training.model)
     if restored:
         restore.fill(restored, settings.optimizer.name, model, slots)
+    del restored  # it is on the ps now; a copy here would only cost memory
 
     def run(plan: loop.Plan, report: Hears, save: Hears) -> bool:
         return loop.run(plan, training, stop=stop.requested, report=report, save=save)
@@ -50,4 +51,4 @@ def train(told: Config, prepared: Prepared, channel: Channel, stop: Stop) -> int
         run=run,
         callees=1 if sync else cluster.size("worker"),
     )
-    return lead(told, prepared, channel, stop, restored, led)
+    return lead(told, prepared, channel, stop, making.origin, led)

@@ -37,14 +37,15 @@ def check_peers(cluster: Cluster, sleep: Callable[[float], None] = time.sleep) -
 
 
 @contextmanager
-def killable() -> Iterator[None]:
+def killable(seconds: float = CONNECT_SECONDS) -> Iterator[None]:
     """While in it a SIGTERM, or the deadline, ends this process by that signal.
 
-    There is nothing to save yet. The supervisor takes a death by a signal for a lost peer.
+    `seconds` 0: there is no deadline. There is nothing to save yet. The supervisor takes a death by
+    a signal for a lost peer.
     """
     ours = signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.setitimer(signal.ITIMER_REAL, CONNECT_SECONDS)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
     finally:

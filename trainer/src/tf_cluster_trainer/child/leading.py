@@ -58,12 +58,11 @@ def lead(
     prepared: Prepared,
     channel: Channel,
     stop: Stop,
-    restored: Checkpoint | None,
+    origin: Origin,
     led: Led,
 ) -> int:
-    """Make the run's remaining steps and keep its records; the exit code."""
+    """Make the run's remaining steps from `origin` and keep its records; the exit code."""
     settings = told.settings
-    origin = restore.origin_of(restored)
     check_owner = owner_check(told)
     channel.send(Placement(led.devices))
     sentence = f"training from step {origin.step} to {settings.steps}"
@@ -76,7 +75,7 @@ def lead(
         copy=led.copy,
         check_owner=check_owner,
         channel=channel,
-        saved_step=origin.step if restored else None,
+        saved_step=origin.step or None,
     )
     reports = Reports(
         events=settings.run_dir / "events",

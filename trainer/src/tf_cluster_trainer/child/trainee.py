@@ -8,8 +8,17 @@ from collections.abc import Callable
 import tensorflow as tf
 
 from tf_cluster_trainer import exit_codes, loop_own
+from tf_cluster_trainer.checkpoint import Checkpoint
 from tf_cluster_trainer.child.errors import NotFiniteError, PeerLostError
-from tf_cluster_trainer.child.leading import Hears, Led, lead, newest_of_ours, not_finite, plan_of
+from tf_cluster_trainer.child.leading import (
+    Hears,
+    Led,
+    lead,
+    newest_of_ours,
+    not_finite,
+    owner_check,
+    plan_of,
+)
 from tf_cluster_trainer.child.preparing import Prepared
 from tf_cluster_trainer.child.say import say
 from tf_cluster_trainer.child.stop import Stop
@@ -25,7 +34,12 @@ Join = Callable[[Joining], Trainee]
 
 def train(told: Config, prepared: Prepared, channel: Channel, stop: Stop, join: Join) -> int:
     """Make steps until the run's total is reached; the exit code. Raises what ends it early."""
-    restored = newest_of_ours(told, prepared) if told.is_client else None
+    if told.is_client:
+        owner_check(told)()
+
+    def restored() -> Checkpoint | None:
+        return newest_of_ours(told, prepared) if told.is_client else None
+
     trainee = join(Joining(told, prepared.program, prepared.ctx, prepared.rehearsal, restored))
     if not told.is_client:
         return _follow(told, trainee, stop)
@@ -44,7 +58,7 @@ def train(told: Config, prepared: Prepared, channel: Channel, stop: Stop, join: 
         callees=1,
         sharers=_sharers(told),
     )
-    code = lead(told, prepared, channel, stop, restored, led)
+    code = lead(told, prepared, channel, stop, trainee.origin(), led)
     if code == exit_codes.STOPPED and not stop.requested.is_set():
         raise PeerLostError(_ended_by(trainee))
     return code

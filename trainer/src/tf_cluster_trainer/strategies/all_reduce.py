@@ -71,7 +71,9 @@ def join(joining: Joining) -> AllReduce:
     say(f"connecting to {joining.told.cluster.size('worker')} workers")
     with connecting.killable():
         strategy = _connect(joining.told)
-    return AllReduce(joining, strategy)
+    # The others wait in TensorFlow while the client reads its checkpoint: no handler of ours runs.
+    with connecting.killable(0):
+        return AllReduce(joining, strategy)
 
 
 class AllReduce:
@@ -97,7 +99,7 @@ class AllReduce:
         slots = checkpoint_variables.of_optimizer(self._optimizer, model, self._model)
         model, slots = (tuple(map(self._here, stored)) for stored in (model, slots))
         self.copy = checkpoint_variables.Copy((*model, *slots), self._cpu)
-        self._origin = self._restore(joining.restored, model, slots)
+        self._origin = self._restore(joining.restored(), model, slots)
         self._made = 0
         self._sums = np.zeros([1 + len(self._metrics)])
         self._ended_by = ""
@@ -110,6 +112,10 @@ class AllReduce:
     def devices(self) -> dict[str, str]:
         """Where every trainable variable is."""
         return {v.name.partition(":")[0]: v.device for v in self._model.trainable_variables}
+
+    def origin(self) -> Origin:
+        """Where this start began."""
+        return self._origin
 
     def steps(self, most: int, *, stop: bool) -> bool:
         """Make steps with all workers: as many as the client says, none when one was asked to end.

@@ -17,6 +17,7 @@ import numpy as np
 import tensorflow as tf
 
 from tf_cluster_trainer import server
+from tf_cluster_trainer.checkpoint import Checkpoint
 from tf_cluster_trainer.child import restore
 from tf_cluster_trainer.child.errors import NotNowError, PeerLostError
 from tf_cluster_trainer.child.failures import is_peer_lost
@@ -31,14 +32,16 @@ from tf_cluster_trainer.strategies.line import Line
 from tf_cluster_trainer.strategies.own_graph import Calls, OwnGraph, Seen
 from tf_cluster_trainer.strategies.parameter_servers import Making
 from tf_cluster_trainer.strategies.rehearsal import build_model
-from tf_cluster_trainer.strategies.tally import Tally
+from tf_cluster_trainer.strategies.tally import Origin, Tally
 from tf_cluster_trainer.strategies.trainee import Joining
 
 LOOK_SECONDS = 0.2
 PAUSE_SECONDS = 0.1
 SAY_AFTER_SECONDS = 5.0
 SAY_AGAIN_SECONDS = 30.0
-SETTLE_SECONDS = 10.0
+# Of a stop: together less than ps.preStopSeconds, in which the ps still serve.
+SETTLE_SECONDS = 4.0
+ABANDON_SECONDS = 2.0
 CLOSE_SECONDS = 1.0
 STILL_SECONDS = 2.0
 # A call that takes so long makes one ask whether the ps are still at the other end.
@@ -55,6 +58,7 @@ def join(joining: Joining) -> BetweenGraph:
     Raises HookError when the program fails, ConfigError when this worker's port is taken.
     """
     told = joining.told
+    restored = joining.restored()
     sync = told.settings.update == "sync"
     workers = told.cluster.size("worker")
     making = Making(
@@ -63,7 +67,7 @@ def join(joining: Joining) -> BetweenGraph:
         ctx=joining.ctx,
         rehearsal=joining.rehearsal,
         workers=workers,
-        origin=restore.origin_of(joining.restored),
+        origin=restore.origin_of(restored),
     )
     index = told.task.index
     seed = worker_input.seed(joining.ctx, index, 0)
@@ -74,7 +78,7 @@ def join(joining: Joining) -> BetweenGraph:
         calls: Calls = SyncCalls(own) if sync else AsyncCalls(own)
         filling = Filling(own)
     graph.finalize()
-    return BetweenGraph(joining, graph, own, calls, filling, _serve(told))
+    return BetweenGraph(joining, restored, graph, own, calls, filling, _serve(told))
 
 
 class Filling:
@@ -111,6 +115,7 @@ class BetweenGraph:
     def __init__(
         self,
         joining: Joining,
+        restored: Checkpoint | None,
         graph: Any,
         own: OwnGraph,
         calls: Calls,
@@ -127,8 +132,8 @@ class BetweenGraph:
         self._clock = clock
         self._leads = joining.told.is_client
         self._sync = joining.told.settings.update == "sync"
-        self._restored = joining.restored
-        self._origin = restore.origin_of(joining.restored)
+        self._restored = restored
+        self._origin = self._began = restore.origin_of(restored)
         self._session: Any = None
         self._ready = False
         self._life = 0
@@ -147,6 +152,10 @@ class BetweenGraph:
         """Where every trainable variable is."""
         trainable = self._own.state.model.trainable_variables
         return {v.name.partition(":")[0]: v.device for v in trainable}
+
+    def origin(self) -> Origin:
+        """Where this start began."""
+        return self._began
 
     def steps(self, most: int, *, stop: bool) -> bool:
         """Make up to `most` steps; returns soon, without any, when they can't be made now."""
@@ -410,7 +419,7 @@ class BetweenGraph:
         """Cancel the call that is under way."""
         self._drop_session()
         if self._work is not None:
-            futures.wait([self._work], SETTLE_SECONDS)
+            futures.wait([self._work], ABANDON_SECONDS)
             if not self._work.done():
                 self._thread = futures.ThreadPoolExecutor(1)
             self._work = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -11,18 +11,22 @@ from tf_cluster_trainer.config import Config
 from tf_cluster_trainer.context import Context
 from tf_cluster_trainer.program import Program
 from tf_cluster_trainer.strategies.rehearsal import Rehearsal
-from tf_cluster_trainer.strategies.tally import Tally
+from tf_cluster_trainer.strategies.tally import Origin, Tally
 
 
 @dataclass(frozen=True)
 class Joining:
-    """What a worker brings to the cluster. `restored` is known to the client alone (worker 0)."""
+    """What a worker brings to the cluster.
+
+    `restored` reads the checkpoint to go on from; None for a new run, and for all but the client
+    (worker 0). It may take long: whoever needs the others first connects, then reads.
+    """
 
     told: Config
     program: Program
     ctx: Context
     rehearsal: Rehearsal
-    restored: Checkpoint | None
+    restored: Callable[[], Checkpoint | None]
 
 
 class Trainee(Protocol):
@@ -30,6 +34,9 @@ class Trainee(Protocol):
 
     def devices(self) -> Mapping[str, str]:
         """Where every trainable variable is, by the variable's name."""
+
+    def origin(self) -> Origin:
+        """Where this start began; asked of the client alone."""
 
     def steps(self, most: int, *, stop: bool) -> bool:
         """Make up to `most` steps, never beyond the run's total as far as this worker can tell.
