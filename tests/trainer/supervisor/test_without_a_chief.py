@@ -282,6 +282,17 @@ def test_a_program_error_of_worker_0_ends_the_others_at_once(make_world: MakeWor
     assert (chief.ends(), one.ends()) == (2, 0)
 
 
+def test_a_program_error_of_another_worker_is_the_runs_and_names_it(make_world: MakeWorld) -> None:
+    world = make_world(words=ASYNC, workers=3)
+    chief, (one, two), _ = start(world)
+    goes(one)
+    one.do("exit 2 dataset() found no part-1")
+    assert (one.ends(), chief.ends(), two.ends()) == (2, 2, 0)
+    told = json.loads((world.run_dir / "progress.json").read_text())
+    assert (told["status"], told["final"], told["exitCode"]) == ("failed", True, 2)
+    assert told["message"] == "worker-1 failed: dataset() found no part-1"
+
+
 @pytest.mark.parametrize(("child", "supervisor"), [("43 peers lost", 43), ("1 oh", 1)])
 def test_a_worker_that_can_not_be_kept_training_says_whose_fault_it_is(
     make_world: MakeWorld, child: str, supervisor: int

@@ -26,6 +26,7 @@ from .events import (
     ChildSaid,
     Event,
     Inbox,
+    PeerFailed,
     PeerReplaced,
     StandingChanged,
     StopAsked,
@@ -64,7 +65,7 @@ class Chief:
         self._environment = environment
         self._inbox = inbox
         self._log = log
-        self._report = Report(config, log.say)
+        self._report = Report(config, log.say, lambda task, why: inbox.put(PeerFailed(task, why)))
         self._budget = Budget(config.settings.restarts)
         self._peers = peers_of(config)
         self._bound = epochs.bound_to_the_client(config.settings)
@@ -192,6 +193,9 @@ class Chief:
             self._on_message(event.message)
         elif isinstance(event, PeerReplaced) and event.child == self._number:
             self._on_replaced(event.task)
+        elif isinstance(event, PeerFailed):
+            outcome = Outcome(exit_codes.CONFIG, FAILED, f"{event.task} failed: {event.message}")
+            self._end_child(outcome, grace=self._timing.save)
         elif isinstance(event, ChildEnded) and event.child == self._number:
             self._child = None
             return self._on_end(event.returncode)

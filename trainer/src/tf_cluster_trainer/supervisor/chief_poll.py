@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from urllib.parse import urlencode
 
@@ -10,6 +11,9 @@ from .events import ChiefSeen, Inbox
 from .peers import NoAnswerError, ask
 from .progress_file import read_progress
 from .timing import Timing
+
+# Characters of a reason: it travels in a request line, which may have 64 KiB.
+_LONGEST = 4000
 
 
 class ChiefPoll:
@@ -41,6 +45,15 @@ class ChiefPoll:
         if not self._begun:
             self._begun = True
             threading.Thread(target=self._run, daemon=True).start()
+
+    def tell_failure(self, message: str) -> None:
+        """Tell the chief why this task ends, once, if it can be reached.
+
+        In a cluster it would hear only a SIGTERM: the Job of the workers fails, and it with them.
+        """
+        told = urlencode({"attempt": self._config.cluster.attempt, "failure": message[:_LONGEST]})
+        with contextlib.suppress(NoAnswerError):
+            ask(self._address, f"{self._path}&{told}")
 
     def stop(self) -> None:
         """Look no more."""

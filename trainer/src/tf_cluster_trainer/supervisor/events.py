@@ -49,6 +49,14 @@ class PeerReplaced:
 
 
 @dataclass(frozen=True)
+class PeerFailed:
+    """This worker or ps ends in a way that no retry can help; the message says why."""
+
+    task: str
+    message: str
+
+
+@dataclass(frozen=True)
 class StandingChanged:
     """Where this chief stands in the contest for the run."""
 
@@ -64,7 +72,14 @@ class ChiefSeen:
 
 
 Event = (
-    StopAsked | ChildSaid | ChildEnded | PeersChanged | PeerReplaced | StandingChanged | ChiefSeen
+    StopAsked
+    | ChildSaid
+    | ChildEnded
+    | PeersChanged
+    | PeerReplaced
+    | PeerFailed
+    | StandingChanged
+    | ChiefSeen
 )
 
 

@@ -39,13 +39,19 @@ def _examples_per_step(config: Config) -> int:
 class Report:
     """The chief's status document: changed by what happens, published after every change."""
 
-    def __init__(self, config: Config, say: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        config: Config,
+        say: Callable[[str], None],
+        hears_failure: Callable[[str, str], None],
+    ) -> None:
+        """`hears_failure` hears which other task has failed for good, and why."""
         task, settings = config.task, config.settings
         self._document = first_document(config)
         self._file = ProgressFile(settings.run_dir, task.job_uid, task.pod_uid, say=say)
         self._on_disk = False
         self._pace = Pace(settings.steps)
-        self.board = Board(task, self._document)
+        self.board = Board(task, self._document, hears_failure=hears_failure)
 
     @property
     def document(self) -> Document:

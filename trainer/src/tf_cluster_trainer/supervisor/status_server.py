@@ -36,14 +36,21 @@ class Board:
     """What the port shows, and who has seen a final state. Threads share it under one lock."""
 
     def __init__(
-        self, task: Task, document: Document, asked: Callable[[str, str], None] | None = None
+        self,
+        task: Task,
+        document: Document,
+        asked: Callable[[str, str], None] | None = None,
+        hears_failure: Callable[[str, str], None] | None = None,
     ) -> None:
-        """`asked` hears the attempt and epoch that a chief's question after our health names."""
+        """`asked` hears the attempt and epoch that a chief's question after our health names;
+        `hears_failure` hears which task has failed for good, and why.
+        """
         self._lock = threading.Lock()
         self._task = task.name
         self._pod = task.pod_uid
         self._document = document
         self._asked = asked
+        self._hears_failure = hears_failure
         self._condition = Condition(False, None, 0)
         self._visitors: set[str] = set()
         self._saw_the_end: set[str] = set()
@@ -83,6 +90,14 @@ class Board:
         with self._lock:
             document, condition = self._document, self._condition
         return text(document, condition.serving)
+
+    def failed(self, task: str, attempt: str, message: str) -> None:
+        """A task of our attempt says that it has failed for good."""
+        if self._hears_failure is None or attempt != self.document().attempt:
+            return
+        with self._lock:
+            self._saw_the_end.add(task)  # it won't come back to ask
+        self._hears_failure(task, message)
 
     def visited(self, task: str, job_uid: str) -> Document:
         """What a visitor gets. A worker's Job UID becomes the attempt's.
@@ -167,6 +182,9 @@ class _Visit(BaseHTTPRequestHandler):
         elif url.path == "/metrics":
             self._answer(board.metrics(), "text/plain; version=0.0.4; charset=utf-8")
         elif url.path == "/progress":
+            if "failure" in visitor:
+                task, attempt = visitor.get("task", ""), visitor.get("attempt", "")
+                board.failed(task, attempt, visitor["failure"])
             document = board.visited(visitor.get("task", ""), visitor.get("job", ""))
             self._answer(as_bytes(replace(document, now=time.time())), "application/json")
             board.left(visitor.get("task", ""), document)
