@@ -176,11 +176,23 @@ def test_exit_2_of_the_chief_fails_at_once_with_its_last_words(start: Start) -> 
     assert run.processes() == []
 
 
-def test_exit_2_of_a_worker_lets_the_chief_say_why(start: Start) -> None:
-    run = start(**forever("worker-0:1:exit=2", "chief-0:1:exit=2"))
+def test_a_worker_that_is_given_up_lets_the_chief_say_why(start: Start) -> None:
+    run = start(
+        **forever(
+            "worker-0:1:exit=1", "chief-0:1:exit=2", extraValues={"worker": {"backoffLimit": 0}}
+        )
+    )
 
     assert run.wait() == 2
     assert "job: failed: chief-0 ended" in run.stderr
+
+
+def test_exit_2_of_a_worker_shows_its_own_log(start: Start) -> None:
+    run = start(**forever("worker-0:1:exit=2"))
+
+    assert run.wait() == 2
+    assert "job: failed: worker-0 ended with exit code 2" in run.stderr
+    assert "the last lines of runs/job/logs/worker-0.log" in run.stderr
 
 
 def test_a_chief_that_fails_again_and_again_ends_the_run_with_1(start: Start) -> None:
@@ -325,8 +337,15 @@ def test_another_worker_that_was_asked_to_end_is_started_again(start: Start) -> 
     run.wait_until("running", running(run))
 
 
-def test_exit_2_of_a_worker_lets_worker_0_say_why(start: Start) -> None:
-    run = start(**forever("worker-1:1:exit=2", "worker-0:1:exit=2", strategy="all-reduce"))
+def test_a_worker_that_is_given_up_lets_worker_0_say_why(start: Start) -> None:
+    run = start(
+        **forever(
+            "worker-1:1:exit=1",
+            "worker-0:1:exit=2",
+            strategy="all-reduce",
+            extraValues={"worker": {"backoffLimit": 0}},
+        )
+    )
 
     assert run.wait() == 2
     assert "job: failed: worker-0 ended" in run.stderr

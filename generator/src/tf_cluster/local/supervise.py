@@ -14,7 +14,7 @@ from tf_cluster.local.ports import is_free
 from tf_cluster.local.process import TaskProcess
 from tf_cluster.local.progress import Progress, fetch_progress
 from tf_cluster.local.signals import StopRequest
-from tf_cluster.local.verdict import Verdict, how_it_ended, restart_delay, verdict
+from tf_cluster.local.verdict import CONFIG, Verdict, how_it_ended, restart_delay, verdict
 
 TICK = 0.1
 POLL_EVERY = 0.5
@@ -121,7 +121,7 @@ class LocalRun:
         if judged is Verdict.STOPPED:
             return Ending("stopped", f"{task.name} was asked to stop", self._progress, process)
         if judged is Verdict.FAILED:
-            return self._failed(process, how_it_ended(code))
+            return self._failed(process, code)
         if judged is Verdict.LEAVE:
             return None
         words = f"{task.name} {how_it_ended(code)}; it is started again"
@@ -132,13 +132,14 @@ class LocalRun:
         process.due = time.monotonic() + restart_delay(max(process.restarts - 1, 0))
         return None
 
-    def _failed(self, process: TaskProcess, how: str) -> Ending:
-        """The client often knows why another task failed: it gets a moment to say so."""
-        if process is not self._client and self._client.alive:
+    def _failed(self, process: TaskProcess, code: int) -> Ending:
+        """Who ends with 2 says why in its log. Else the client often knows: it gets a moment."""
+        if code != CONFIG and process is not self._client and self._client.alive:
             self._wait_for([self._client], CLIENT_ANSWERS_WITHIN)
-            if self._client.exit_code == 2:
-                process, how = self._client, how_it_ended(2)
-        return Ending("failed", f"{process.task.name} {how}", self._progress, process)
+            if self._client.exit_code == CONFIG:
+                process, code = self._client, CONFIG
+        words = f"{process.task.name} {how_it_ended(code)}"
+        return Ending("failed", words, self._progress, process)
 
     def _start_again(self, process: TaskProcess) -> Ending | None:
         taken = [p for p in (process.task.port, process.task.status_port) if not is_free(p)]
