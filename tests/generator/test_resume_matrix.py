@@ -1,0 +1,70 @@
+"""Every combination goes on from a checkpoint of every other, with other numbers of tasks.
+
+Real processes: one run, trained a part by one combination and the rest by the other.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.generator.combinations import COMBINATIONS, Combination
+from tests.generator.local_run import LocalRunInTest
+from tests.slices import sliced
+
+FIRST, TOTAL = 120, 400
+CALL = 10
+SECONDS = 240  # other suites may share the machine
+
+PAIRS = [
+    pytest.param(before, after, id=f"{before}-to-{after}")
+    for before, after in itertools.product(COMBINATIONS, repeat=2)
+]
+
+
+def train(folder: Path, combination: Combination, *, steps: int, workers: int, ps: int) -> None:
+    servers = "" if "all-reduce" in combination.settings else f"ps: {ps}\n"
+    (folder / "params.yaml").write_text(
+        "name: moved\nprogram: {module: 'tf_cluster_trainer.examples.digits:Digits'}\n"
+        f"workers: {workers}\n{servers}"
+        f"train: {{steps: {steps}, stepsPerCall: {CALL}}}\n{combination.settings}\n"
+    )
+    run = LocalRunInTest(folder, trainer=None)
+    try:
+        assert run.wait(SECONDS) == 0, run.stderr
+    finally:
+        if run.process.poll() is None:
+            run.process.kill()
+            run.process.wait()
+
+
+def finished(folder: Path) -> dict[str, Any]:
+    """Its progress.json."""
+    document = json.loads((folder / "runs/moved/1/progress.json").read_text())
+    assert (document["status"], document["final"]) == ("done", True)
+    return dict(document)
+
+
+@pytest.mark.parametrize(("before", "after"), sliced(PAIRS, 2))
+def test_a_run_goes_on_in_another_combination(tmp_path: Path, before: str, after: str) -> None:
+    train(tmp_path, COMBINATIONS[before], steps=FIRST, workers=2, ps=1)
+    first = finished(tmp_path)
+    assert FIRST <= first["step"] <= FIRST + 2 * CALL
+
+    train(tmp_path, COMBINATIONS[after], steps=TOTAL, workers=3, ps=2)
+    last = finished(tmp_path)
+    assert TOTAL <= last["step"] <= TOTAL + 3 * CALL
+    assert last["examples"] > first["examples"]
+    assert all(last["workers"][index] >= first["workers"][index] for index in first["workers"])
+    assert last["workers"]["2"] > 0
+    assert last["metrics"]["accuracy"] >= 0.95
+    log = (tmp_path / f"runs/moved/logs/{COMBINATIONS[after].client}.log").read_text()
+    assert f"going on from the checkpoint of step {first['step']}" in log
+    assert "reset" not in log  # the optimizer's slots came along
+    checkpoint = tmp_path / f"runs/moved/1/checkpoints/ckpt-{last['step']}"
+    meta = json.loads((checkpoint / "meta.json").read_text())
+    assert (meta["step"], meta["examples"]) == (last["step"], last["examples"])
