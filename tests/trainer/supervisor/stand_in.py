@@ -64,7 +64,7 @@ def save(step: int) -> None:
     checkpoint = Path(log) / run["name"] / run["id"] / "checkpoints" / f"ckpt-{step}"
     checkpoint.mkdir(parents=True, exist_ok=True)
     (checkpoint / "meta.json").write_text(json.dumps({"version": 1, "step": step}))
-    tell("Saved", step=step)
+    tell("Saved", step=step, seconds=0.25)
 
 
 def train() -> int:

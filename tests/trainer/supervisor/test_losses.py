@@ -95,6 +95,7 @@ def test_a_worker_replaced_without_the_child_noticing_starts_a_synchronous_child
     world.start("worker")
     chief.until(status="running", restarts=1)
     assert "worker-0 was replaced and knows nothing" in chief.said()
+    assert 'tf_cluster_task_losses_total{task="worker-0"} 1.0' in chief.metrics()
 
 
 def test_a_replaced_worker_of_an_asynchronous_run_matters_only_when_no_step_is_made(

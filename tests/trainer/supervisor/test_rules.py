@@ -12,6 +12,7 @@ import pytest
 from tf_cluster_trainer.config import Task
 from tf_cluster_trainer.supervisor import gate
 from tf_cluster_trainer.supervisor.child_process import how_it_ended
+from tf_cluster_trainer.supervisor.counts import NOTHING_COUNTED
 from tf_cluster_trainer.supervisor.document import (
     DONE,
     RUNNING,
@@ -196,6 +197,15 @@ def test_metrics_have_the_documents_numbers_and_leave_out_unknown_ones() -> None
     assert 'tf_cluster_worker_steps{worker="1"} 6.0' in lines
     assert "tf_cluster_restarts_total 0.0" in lines
     assert not any(line.startswith("tf_cluster_loss") for line in lines)
+
+
+def test_metrics_count_checkpoints_and_losses() -> None:
+    counts = NOTHING_COUNTED.saved(0.5).saved(1.5).lost(["worker-1"]).lost(["ps-0", "worker-1"])
+    lines = text(DOCUMENT, serving=False, counts=counts).decode().splitlines()
+    assert "tf_cluster_checkpoint_seconds_count 2.0" in lines
+    assert "tf_cluster_checkpoint_seconds_sum 2.0" in lines
+    assert 'tf_cluster_task_losses_total{task="worker-1"} 2.0' in lines
+    assert 'tf_cluster_task_losses_total{task="ps-0"} 1.0' in lines
 
 
 def test_progress_that_can_not_be_written_is_said_once_and_ends_nothing(tmp_path: Path) -> None:

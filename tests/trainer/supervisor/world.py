@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.request
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -80,6 +81,11 @@ class Task:
             return ask(self.address, "/healthz")
         except NoAnswerError:
             return {}
+
+    def metrics(self) -> str:
+        """What Prometheus would read."""
+        with urllib.request.urlopen(f"http://{self.address}/metrics", timeout=5) as answer:
+            return str(answer.read().decode())
 
     def until(self, **wanted: Any) -> dict[str, Any]:
         """Its status document once it holds all that is wanted."""

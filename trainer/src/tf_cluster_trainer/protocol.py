@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import IO, Any
 
@@ -64,9 +64,17 @@ class Placement:
 
 @dataclass(frozen=True)
 class Saved:
-    """Chief's child: a checkpoint of this step is whole on disk."""
+    """Chief's child: a checkpoint of this step is whole on disk; it took so many seconds."""
 
     step: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Lost:
+    """Chief's child: this task (`worker-1`) was lost; training goes on, or waits for it."""
+
+    task: str
 
 
 @dataclass(frozen=True)
@@ -80,15 +88,19 @@ class Result:
 
 @dataclass(frozen=True)
 class Failure:
-    """Any child, last: why it ends, for people. Its exit code says the kind."""
+    """Any child, last: why it ends, for people. Its exit code says the kind.
+
+    `lost` are the tasks whose loss it is, as far as it can tell.
+    """
 
     message: str
+    lost: Sequence[str] = ()
 
 
-Message = Go | Serving | Ready | Phase | Progress | Placement | Saved | Result | Failure
+Message = Go | Serving | Ready | Phase | Progress | Placement | Saved | Lost | Result | Failure
 _KINDS: dict[str, type[Any]] = {
     kind.__name__: kind
-    for kind in (Go, Serving, Ready, Phase, Progress, Placement, Saved, Result, Failure)
+    for kind in (Go, Serving, Ready, Phase, Progress, Placement, Saved, Lost, Result, Failure)
 }
 
 

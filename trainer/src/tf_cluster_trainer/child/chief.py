@@ -9,7 +9,7 @@ from tf_cluster_trainer.child.preparing import Prepared
 from tf_cluster_trainer.child.say import say
 from tf_cluster_trainer.child.stop import Stop
 from tf_cluster_trainer.config import Config
-from tf_cluster_trainer.protocol import Channel
+from tf_cluster_trainer.protocol import Channel, Lost
 from tf_cluster_trainer.strategies import parameter_servers
 from tf_cluster_trainer.strategies.in_graph_async import InGraphAsync
 from tf_cluster_trainer.strategies.in_graph_sync import InGraphSync
@@ -31,6 +31,7 @@ def train(told: Config, prepared: Prepared, channel: Channel, stop: Stop) -> int
         rehearsal=rehearsal,
         workers=cluster.size("worker"),
         origin=restore.origin_of(restored),
+        lost=lambda task: channel.send(Lost(task)),
     )
     sync = settings.update == "sync"
     training = InGraphSync(making) if sync else InGraphAsync(making)

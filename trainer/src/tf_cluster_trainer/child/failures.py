@@ -47,11 +47,12 @@ _TASK = re.compile(r"/job:(\w+)/(?:replica:\d+/)?task:(\d+)")
 
 @dataclass(frozen=True)
 class Explained:
-    """An exit code, one sentence, and what a person may want to read besides."""
+    """An exit code, one sentence, what a person may want to read besides, and who is lost."""
 
     code: int
     message: str
     details: str = ""
+    lost: tuple[str, ...] = ()
 
 
 def explain(error: BaseException, cluster: Cluster | None = None) -> Explained:
@@ -60,7 +61,7 @@ def explain(error: BaseException, cluster: Cluster | None = None) -> Explained:
     if isinstance(error, NotOwnerError):
         return Explained(exit_codes.NOT_OWNER, str(error))
     if isinstance(error, PeerLostError):
-        return Explained(exit_codes.PEER_LOST, str(error))
+        return Explained(exit_codes.PEER_LOST, str(error), lost=_gone(cluster))
     if isinstance(error, HookError):
         return Explained(exit_codes.CONFIG, _one_line(str(error)), users_traceback(error.cause))
     if isinstance(error, ProgramError | ConfigError):
@@ -73,10 +74,12 @@ def explain(error: BaseException, cluster: Cluster | None = None) -> Explained:
             users_traceback(error),
         )
     if is_peer_lost(error):
+        lost = _gone(cluster)
         return Explained(
             exit_codes.PEER_LOST,
-            f"{_gone(cluster) or _who(str(error))} is lost ({type(error).__name__})",
+            f"{' and '.join(lost) or _who(str(error))} is lost ({type(error).__name__})",
             _one_line(_without_frames(str(error))),
+            lost,
         )
     if isinstance(error, tf.errors.OpError) or _frames_of_user(error):
         return Explained(
@@ -107,11 +110,11 @@ def _original(error: BaseException) -> BaseException:
     return original if isinstance(original, BaseException) else error
 
 
-def _gone(cluster: Cluster | None) -> str:
+def _gone(cluster: Cluster | None) -> tuple[str, ...]:
     """Who does not answer now: what TensorFlow says names whoever noticed it, too."""
     if cluster is None:
-        return ""
-    return " and ".join(
+        return ()
+    return tuple(
         f"{kind}-{index}"
         for kind in ("ps", "worker")
         for index, address in enumerate(cluster.cluster.get(kind, ()))

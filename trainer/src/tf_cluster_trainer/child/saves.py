@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -53,9 +54,10 @@ class Saves:
             return  # the disk is slower than the cadence
         if tally.step == self._saved_step:
             return  # no step was made: what is there is as good
+        began = time.monotonic()
         copied = self._checkpoint(tally, self._copy())
         self._writing = threading.Thread(
-            target=self._write_or_say, args=(copied,), name="save", daemon=True
+            target=self._write_or_say, args=(copied, began), name="save", daemon=True
         )
         self._writing.start()
 
@@ -65,10 +67,11 @@ class Saves:
             self._writing.join()
         if self._not_owner:
             raise self._not_owner
+        began = time.monotonic()
         tensors = self._copy()
         if self._saved_step != tally.step:
             self._channel.send(Phase("saving", f"saving step {tally.step}"))
-            self._write(self._checkpoint(tally, tensors))
+            self._write(self._checkpoint(tally, tensors), began)
         return tensors
 
     def _checkpoint(self, tally: Tally, tensors: Mapping[str, Any]) -> Checkpoint:
@@ -83,18 +86,18 @@ class Saves:
         )
         return Checkpoint(meta, tensors)
 
-    def _write_or_say(self, copied: Checkpoint) -> None:
+    def _write_or_say(self, copied: Checkpoint, began: float) -> None:
         try:
-            self._write(copied)
+            self._write(copied, began)
         except NotOwnerError as error:
             self._not_owner = error
         except OSError as error:
             say(f"the checkpoint of step {copied.meta.step} can't be written: {error}")
 
-    def _write(self, copied: Checkpoint) -> None:
+    def _write(self, copied: Checkpoint, began: float) -> None:
         checkpoint_write.write(copied, self._directory, check_owner=self._check_owner)
         self._saved_step = copied.meta.step
-        self._channel.send(Saved(copied.meta.step))
+        self._channel.send(Saved(copied.meta.step, time.monotonic() - began))
         # Flushing may have taken long enough for another attempt to take over.
         self._check_owner()
         checkpoint_write.prune(self._directory, self._keep)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping
+from collections.abc import MutableMapping, Sequence
 
 from tf_cluster_trainer import config, exit_codes
 from tf_cluster_trainer.child.control import wait_for_go
@@ -41,7 +41,7 @@ def run(environment: MutableMapping[str, str], stop: Stop) -> int:
         failure = failures.explain(error, told.cluster)
         if failure.details:
             say(failure.details)
-        return _failed(channel, failure.code, failure.message)
+        return _failed(channel, failure.code, failure.message, failure.lost)
 
 
 def _prepare(environment: MutableMapping[str, str]) -> None:
@@ -62,7 +62,7 @@ def _serve(told: Config, channel: Channel) -> int:
     return server.serve(told.task, told.cluster, channel)
 
 
-def _failed(channel: Channel, code: int, message: str) -> int:
+def _failed(channel: Channel, code: int, message: str, lost: Sequence[str] = ()) -> int:
     say(message)
-    channel.send(Failure(message))
+    channel.send(Failure(message, lost))
     return code

@@ -24,7 +24,7 @@ from tf_cluster_trainer.child.say import say
 from tf_cluster_trainer.child.stop import Stop
 from tf_cluster_trainer.config import Config
 from tf_cluster_trainer.loop import Plan
-from tf_cluster_trainer.protocol import Channel
+from tf_cluster_trainer.protocol import Channel, Lost
 from tf_cluster_trainer.strategies.gradients import NOT_FINITE
 from tf_cluster_trainer.strategies.tally import Origin
 from tf_cluster_trainer.strategies.trainee import Joining, Trainee
@@ -40,7 +40,13 @@ def train(told: Config, prepared: Prepared, channel: Channel, stop: Stop, join: 
     def restored() -> Checkpoint | None:
         return newest_of_ours(told, prepared) if told.is_client else None
 
-    trainee = join(Joining(told, prepared.program, prepared.ctx, prepared.rehearsal, restored))
+    def lost(task: str) -> None:
+        if told.is_client:
+            channel.send(Lost(task))
+
+    trainee = join(
+        Joining(told, prepared.program, prepared.ctx, prepared.rehearsal, restored, lost)
+    )
     if not told.is_client:
         return _follow(told, trainee, stop)
 

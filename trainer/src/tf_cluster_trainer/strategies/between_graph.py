@@ -68,6 +68,7 @@ def join(joining: Joining) -> BetweenGraph:
         rehearsal=joining.rehearsal,
         workers=workers,
         origin=restore.origin_of(restored),
+        lost=joining.lost,
     )
     index = told.task.index
     seed = worker_input.seed(joining.ctx, index, 0)
@@ -336,7 +337,11 @@ class BetweenGraph:
             ) from error
         if not self._outage:
             self._outage = True
-            say(f"{self._who()} is lost ({type(error).__name__}); this worker stays and waits")
+            absent = self._absent("ps")
+            for task in absent:
+                self._joining.lost(task)
+            who = " and ".join(absent) or "a ps"
+            say(f"{who} is lost ({type(error).__name__}); this worker stays and waits")
         self._drop_session()
 
     def _look(self) -> None:

@@ -28,7 +28,7 @@ class InGraphAsync:
         self._metrics = making.rehearsal.metrics
         self._strategy = making.strategy
         self._coordinator = tf.distribute.coordinator.ClusterCoordinator(making.strategy)
-        self._recovery = worker_recovery.install(self._coordinator, say)
+        self._recovery = worker_recovery.install(self._coordinator, say, making.lost)
         with making.strategy.scope():
             self.model = build_model(making.program, making.ctx, making.rehearsal.features)
             self.optimizer = optimizers.make(making.ctx.settings.optimizer)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +22,7 @@ SHARD_BYTES = 256 << 10
 
 @dataclass(frozen=True)
 class Making:
-    """What a strategy is made from."""
+    """What a strategy is made from. `lost` is told the name of each task that is lost."""
 
     strategy: Any
     program: Program
@@ -29,6 +30,7 @@ class Making:
     rehearsal: Rehearsal
     workers: int
     origin: Origin
+    lost: Callable[[str], None]
 
 
 def connect(cluster: Cluster) -> Any:

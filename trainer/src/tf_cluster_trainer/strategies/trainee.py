@@ -19,7 +19,8 @@ class Joining:
     """What a worker brings to the cluster.
 
     `restored` reads the checkpoint to go on from; None for a new run, and for all but the client
-    (worker 0). It may take long: whoever needs the others first connects, then reads.
+    (worker 0). It may take long: whoever needs the others first connects, then reads. `lost` is
+    told the name of each task that is lost.
     """
 
     told: Config
@@ -27,6 +28,7 @@ class Joining:
     ctx: Context
     rehearsal: Rehearsal
     restored: Callable[[], Checkpoint | None]
+    lost: Callable[[str], None]
 
 
 class Trainee(Protocol):

@@ -25,14 +25,15 @@ LOOK_AGAIN_SECONDS = 5.0
 SILENT_LOOKS = 4
 
 
-def install(coordinator: Any, say: Callable[[str], None]) -> OneByOne:
+def install(coordinator: Any, say: Callable[[str], None], lost: Callable[[str], None]) -> OneByOne:
     """Let the coordinator recover its workers this way. Call it before anything is scheduled.
 
-    `say` is told in a sentence which worker is lost and which is back.
+    `say` is told in a sentence which worker is lost and which is back, `lost` the name of one that
+    is lost.
     """
     cluster = coordinator._cluster
     whole = cluster.failure_handler
-    recovery = OneByOne(whole._server_def, cluster, say)
+    recovery = OneByOne(whole._server_def, cluster, say, lost)
     whole.stop()
     cluster.failure_handler = recovery
     for worker in cluster.workers:
@@ -46,9 +47,16 @@ class OneByOne(cluster_coordinator.WorkerPreemptionHandler):  # type: ignore[mis
     The base class reads `_server_def` each time it reconnects, in a thread of its own.
     """
 
-    def __init__(self, server_def: Any, cluster: Any, say: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        server_def: Any,
+        cluster: Any,
+        say: Callable[[str], None],
+        lost: Callable[[str], None],
+    ) -> None:
         self._whole = server_def
         self._say = say
+        self._tell_lost = lost
         # Lost: waits to be reconnected. Away: was said to be lost. A worker that is still away
         # when others are reconnected tries, fails and waits again; that is not worth a word.
         self._lost: set[int] = set()
@@ -124,6 +132,7 @@ class OneByOne(cluster_coordinator.WorkerPreemptionHandler):  # type: ignore[mis
                 if index not in self._away:
                     self._away.add(index)
                     self._say(f"worker-{index} is lost; its call goes to another worker")
+                    self._tell_lost(f"worker-{index}")
             if on_failure_fn:
                 on_failure_fn(error)
 

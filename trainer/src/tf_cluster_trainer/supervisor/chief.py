@@ -249,11 +249,13 @@ class Chief:
         if task.startswith("worker-") and self._settings.update == "async":
             self._replaced.note(task)
         else:
+            self._report.count_losses([task])
             self._kill_for(f"{task} was replaced and knows nothing of this training process")
 
     def _kill_when_stalled(self) -> None:
         tasks = self._replaced.overdue() if self._begun else []
         if tasks:
+            self._report.count_losses(tasks)
             names = " and ".join(tasks)
             self._kill_for(f"no step for {self._timing.stall:g} s, and {names} was replaced")
 

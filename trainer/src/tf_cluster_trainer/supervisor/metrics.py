@@ -5,18 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from prometheus_client import CollectorRegistry, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    Metric,
+    SummaryMetricFamily,
+)
 from prometheus_client.registry import Collector
 
+from .counts import NOTHING_COUNTED, Counts
 from .document import Document
 
 
 class _Snapshot(Collector):
     """One document's numbers. Unknown ones are left out, as Prometheus wants it."""
 
-    def __init__(self, document: Document, serving: bool) -> None:
+    def __init__(self, document: Document, serving: bool, counts: Counts) -> None:
         self._document = document
         self._serving = serving
+        self._counts = counts
 
     def collect(self) -> Iterator[Metric]:
         now = self._document
@@ -44,10 +51,22 @@ class _Snapshot(Collector):
         for worker, steps in now.workers.items():
             workers.add_metric([worker], steps)
         yield workers
+        yield SummaryMetricFamily(
+            "tf_cluster_checkpoint_seconds",
+            "From the begin of a checkpoint's copy until it was whole on disk.",
+            count_value=self._counts.checkpoints,
+            sum_value=self._counts.checkpoint_seconds,
+        )
+        losses = CounterMetricFamily(
+            "tf_cluster_task_losses", "How often the chief lost a task.", labels=["task"]
+        )
+        for task, times in self._counts.losses.items():
+            losses.add_metric([task], times)
+        yield losses
 
 
-def text(document: Document, serving: bool) -> bytes:
+def text(document: Document, serving: bool, counts: Counts = NOTHING_COUNTED) -> bytes:
     """What /metrics answers."""
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Snapshot(document, serving))
+    registry.register(_Snapshot(document, serving, counts))
     return generate_latest(registry)

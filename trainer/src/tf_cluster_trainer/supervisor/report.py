@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from .. import protocol
 from ..config import Config
+from .counts import NOTHING_COUNTED
 from .document import RUNNING, SAVING, Document, Outcome
 from .pace import Pace
 from .progress_file import ProgressFile
@@ -51,6 +52,7 @@ class Report:
         self._file = ProgressFile(settings.run_dir, task.job_uid, task.pod_uid, say=say)
         self._on_disk = False
         self._pace = Pace(settings.steps)
+        self._counts = NOTHING_COUNTED
         self.board = Board(task, self._document, hears_failure=hears_failure)
 
     @property
@@ -67,7 +69,7 @@ class Report:
         """Show the document with the present time; write it to disk when that is due."""
         worker_uid = self.board.document().worker_uid
         self._document = replace(self._document, now=time.time(), worker_uid=worker_uid)
-        condition = Condition(False, self._document.epoch, self._document.restarts)
+        condition = Condition(False, self._document.epoch, self._document.restarts, self._counts)
         self.board.show(self._document, condition)
         if self._on_disk:
             self._file.offer(self._document, time.monotonic())
@@ -98,12 +100,22 @@ class Report:
             )
         elif isinstance(message, protocol.Placement):
             self.update(placement=message.devices)
+        elif isinstance(message, protocol.Lost):
+            self.count_losses([message.task])
+        elif isinstance(message, protocol.Failure):
+            self.count_losses(message.lost)
         elif isinstance(message, protocol.Saved):
+            self._counts = self._counts.saved(message.seconds)
             self.update(checkpoint_step=message.step)
         elif isinstance(message, protocol.Result):
             self.update(
                 step=message.step, metrics=message.metrics, export=message.export, eta_seconds=0.0
             )
+
+    def count_losses(self, tasks: Iterable[str]) -> None:
+        """These tasks were lost, each once more."""
+        self._counts = self._counts.lost(tasks)
+        self.publish()
 
     def recall(self, step: int, told: Mapping[str, Any]) -> None:
         """The run is at its total already: tell again what its last writer told."""

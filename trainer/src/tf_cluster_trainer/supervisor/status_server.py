@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from ..config import Config, Task
+from .counts import NOTHING_COUNTED, Counts
 from .document import STARTING, WAITING, Document, as_bytes
 
 LOOPBACK = ("127.", "localhost")
@@ -25,11 +26,12 @@ class PortTakenError(Exception):
 
 @dataclass(frozen=True)
 class Condition:
-    """What /healthz says beside the task's name and attempt."""
+    """What /healthz says beside the task's name and attempt, and what /metrics counts."""
 
     serving: bool
     epoch: str | None
     restarts: int
+    counts: Counts = NOTHING_COUNTED
 
 
 class Board:
@@ -89,7 +91,7 @@ class Board:
 
         with self._lock:
             document, condition = self._document, self._condition
-        return text(document, condition.serving)
+        return text(document, condition.serving, condition.counts)
 
     def failed(self, task: str, attempt: str, message: str) -> None:
         """A task of our attempt says that it has failed for good."""
