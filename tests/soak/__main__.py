@@ -2,8 +2,9 @@
 
 Real processes on this machine, in any of the five combinations. A loss is a child that is killed,
 a whole task that is killed, or one that is asked to end, in any order, with one checkpoint between
-two losses. The seed is printed; the same seed makes the same choices. Exit 0 when no training
-hung, failed or ended at a wrong step.
+two losses. A run that was stopped, since its client was asked to end, is started again. The seed is
+printed; the same seed makes the same choices. Exit 0 when no training hung, failed or ended at a
+wrong step.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from tests.generator.real_run import child_of, progress, supervisor_of
 STEPS = 4000
 HANG_SECONDS = 240.0
 LOSSES = 6
+ASKED = "task asked to end"
+STOPPED = "stopped"
 CALLS_RETRIED = 600  # steps that calls made again may add, a loss
 
 
@@ -52,9 +55,14 @@ def _train(folder: Path, name: str, combination: Combination, chance: random.Ran
     started = time.monotonic()
     run = LocalRunInTest(folder, trainer=None)
     lost: list[str] = []
+    losses = chance.randint(1, LOSSES)
     try:
-        _lose_tasks(run, combination, chance, lost)
-        verdict = _verdict(run, name, len(lost), started)
+        while True:
+            losses = _lose_tasks(run, combination, chance, losses, lost)
+            verdict = _verdict(run, name, len(lost), started)
+            if verdict != STOPPED or not lost or lost[-1] != f"{combination.client} ({ASKED})":
+                break
+            run = LocalRunInTest(folder, trainer=None)
     finally:
         if run.process.poll() is None:
             run.process.kill()
@@ -69,17 +77,23 @@ def _train(folder: Path, name: str, combination: Combination, chance: random.Ran
 
 
 def _lose_tasks(
-    run: LocalRunInTest, combination: Combination, chance: random.Random, lost: list[str]
-) -> None:
-    saved = 0
-    for _ in range(chance.randint(1, LOSSES)):
+    run: LocalRunInTest,
+    combination: Combination,
+    chance: random.Random,
+    losses: int,
+    lost: list[str],
+) -> int:
+    """Lose so many; how many are left when a stop of the whole run comes first."""
+    saved = int(progress(run, "soak").get("checkpointStep") or 0)
+    while losses > 0:
+        losses -= 1
         task = chance.choice(combination.tasks)
-        how = chance.choice(("child killed", "task killed", "task asked to end"))
+        how = chance.choice(("child killed", "task killed", ASKED))
         pause = chance.uniform(0, 4)
         saved = _wait_for_checkpoint(run, saved)
         time.sleep(pause)
         if run.process.poll() is not None:
-            return
+            return 0
         try:
             if how == "child killed":
                 os.kill(child_of(run, task, "soak"), signal.SIGKILL)
@@ -89,6 +103,9 @@ def _lose_tasks(
         except (AssertionError, ProcessLookupError):
             continue  # it is between two starts
         lost.append(f"{task} ({how})")
+        if (task, how) == (combination.client, ASKED):
+            return losses
+    return 0
 
 
 def _wait_for_checkpoint(run: LocalRunInTest, beyond: int) -> int:
@@ -107,6 +124,8 @@ def _verdict(run: LocalRunInTest, name: str, losses: int, started: float) -> str
         code = run.wait(HANG_SECONDS)
     except AssertionError:
         return f"hangs, {time.monotonic() - started:.0f} s after its start"
+    if code == 143:
+        return STOPPED
     document = progress(run, "soak")
     step = document.get("step", 0)
     most = STEPS if "async" not in name else STEPS + CALLS_RETRIED * (1 + losses)
