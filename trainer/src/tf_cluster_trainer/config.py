@@ -62,12 +62,27 @@ class Cluster:
 
 
 @dataclass(frozen=True)
+class Schedule:
+    """How the learning rate goes: up from 0 in the warm-up, then down to a part of the full one.
+
+    The decay takes `decay_steps` (at least 1) after the `warmup_steps`, and ends at `end_factor`
+    times the full rate, which then stays. By `constant` nothing decays.
+    """
+
+    name: str
+    decay_steps: int
+    end_factor: float
+    warmup_steps: int
+
+
+@dataclass(frozen=True)
 class Optimizer:
-    """Name and arguments of the optimizer."""
+    """Name and arguments of the optimizer. Without a schedule the learning rate is constant."""
 
     name: str
     learning_rate: float
     momentum: float | None
+    schedule: Schedule | None = None
 
 
 @dataclass(frozen=True)
@@ -196,7 +211,10 @@ def _settings(document: Any) -> Settings:
         steps_per_call=train.get("stepsPerCall"),
         seed=train["seed"],
         optimizer=Optimizer(
-            optimizer["name"], float(optimizer["learningRate"]), optimizer.get("momentum")
+            optimizer["name"],
+            float(optimizer["learningRate"]),
+            optimizer.get("momentum"),
+            _schedule(optimizer.get("schedule"), train["steps"]),
         ),
         checkpoint=CheckpointCadence(
             float(checkpoint["seconds"]), checkpoint.get("steps"), checkpoint["keep"]
@@ -207,6 +225,21 @@ def _settings(document: Any) -> Settings:
         peer_deadline_seconds=float(document["peers"]["deadlineSeconds"]),
         restarts=document["failure"]["restarts"],
         final_state_seconds=float(document["failure"]["finalStateSeconds"]),
+    )
+
+
+def _schedule(document: Any, total: int) -> Schedule | None:
+    """Left out: the decay takes the rest of the run, and ends at 0."""
+    if document is None:
+        return None
+    warmup = document.get("warmupSteps") or 0
+    if document["name"] == "constant" and not warmup:
+        return None
+    return Schedule(
+        name=document["name"],
+        decay_steps=document.get("decaySteps") or max(1, total - warmup),
+        end_factor=float(document.get("endFactor") or 0.0),
+        warmup_steps=warmup,
     )
 
 

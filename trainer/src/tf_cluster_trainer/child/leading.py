@@ -8,9 +8,10 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
-from tf_cluster_trainer import checkpoint, exit_codes
+from tf_cluster_trainer import checkpoint, exit_codes, schedule
 from tf_cluster_trainer.checkpoint import Checkpoint
 from tf_cluster_trainer.child import finish, restore
 from tf_cluster_trainer.child.errors import NotFiniteError, NotNowError, NotOwnerError
@@ -63,7 +64,7 @@ def lead(
 ) -> int:
     """Make the run's remaining steps and keep its records; the exit code."""
     settings = told.settings
-    origin = restore.origin_of(restored)
+    origin = restore.origin_of(restored, settings.optimizer.name)
     check_owner = owner_check(told)
     channel.send(Placement(led.devices))
     sentence = f"training from step {origin.step} to {settings.steps}"
@@ -81,6 +82,7 @@ def lead(
     reports = Reports(
         events=settings.run_dir / "events",
         first=led.tally(),
+        rate=lambda step: float(schedule.rate(settings.optimizer, step, np)),
         channel=channel,
         clock=time.monotonic,
     )

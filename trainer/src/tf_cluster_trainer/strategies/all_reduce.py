@@ -91,7 +91,7 @@ class AllReduce:
             )
         with strategy.scope():
             self._model = build_model(program, joining.ctx, joining.rehearsal.features)
-            self._optimizer = optimizers.make(told.settings.optimizer)
+            self._optimizer = optimizers.make(told.settings.optimizer, lambda: self._origin.ahead)
             self._optimizer._create_all_weights(self._model.trainable_variables)
         model = checkpoint_variables.of_model(joining.rehearsal.variables, self._model)
         slots = checkpoint_variables.of_optimizer(self._optimizer, model, self._model)
@@ -184,7 +184,7 @@ class AllReduce:
         self, restored: Checkpoint | None, model: Iterable[Stored], slots: Iterable[Stored]
     ) -> Origin:
         """Give every worker what the client alone has read; where all go on from."""
-        origin = restore.origin_of(restored)
+        origin = restore.origin_of(restored, self._told.settings.optimizer.name)
         told = json.dumps(asdict(origin) if restored else None)
         said = json.loads(self._said_by_client(told))
         if said is None:

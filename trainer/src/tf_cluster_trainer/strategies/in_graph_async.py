@@ -31,7 +31,9 @@ class InGraphAsync:
         self._recovery = worker_recovery.install(self._coordinator, say)
         with making.strategy.scope():
             self.model = build_model(making.program, making.ctx, making.rehearsal.features)
-            self.optimizer = optimizers.make(making.ctx.settings.optimizer)
+            self.optimizer = optimizers.make(
+                making.ctx.settings.optimizer, lambda: making.origin.ahead
+            )
             self.optimizer._create_all_weights(self.model.trainable_variables)
             # One row a worker: steps, sum of losses, sums of metrics. Only that worker writes it,
             # one call at a time, so no update is lost; float64 counts exactly to 2 ** 53.

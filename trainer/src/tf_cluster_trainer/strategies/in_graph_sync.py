@@ -27,7 +27,9 @@ class InGraphSync:
         self._metrics = making.rehearsal.metrics
         with making.strategy.scope():
             self.model = build_model(making.program, making.ctx, making.rehearsal.features)
-            self.optimizer = optimizers.make(making.ctx.settings.optimizer)
+            self.optimizer = optimizers.make(
+                making.ctx.settings.optimizer, lambda: making.origin.ahead
+            )
             self.optimizer._create_all_weights(self.model.trainable_variables)
             self._sums = tf.Variable(
                 tf.zeros([2 + len(self._metrics)], tf.float64), trainable=False, name="tally"
