@@ -126,12 +126,13 @@ class Settings:
 
 @dataclass(frozen=True)
 class Config:
-    """All that a task is told."""
+    """All that a task is told. `training` is training.json as it stands, for the run's records."""
 
     task: Task
     cluster: Cluster
     settings: Settings
     flags: Mapping[str, Any]
+    training: Mapping[str, Any]
 
     @property
     def is_client(self) -> bool:
@@ -153,7 +154,7 @@ def load(environment: Mapping[str, str]) -> Config:
     cluster = _cluster(_document(directory / "cluster.json", "cluster"))
     training = _document(directory / "training.json", "training")
     task = _task(environment, cluster)
-    return Config(task, cluster, _settings(training), training["flags"])
+    return Config(task, cluster, _settings(training), training["flags"], training)
 
 
 def _document(path: Path, schema_name: str) -> Any:

@@ -13,7 +13,7 @@ import tensorflow as tf
 
 from tf_cluster_trainer import checkpoint, exit_codes, schedule
 from tf_cluster_trainer.checkpoint import Checkpoint
-from tf_cluster_trainer.child import finish, restore
+from tf_cluster_trainer.child import finish, program_flags, restore, settings_file
 from tf_cluster_trainer.child.errors import NotFiniteError, NotNowError, NotOwnerError
 from tf_cluster_trainer.child.preparing import Prepared
 from tf_cluster_trainer.child.reports import Reports
@@ -66,6 +66,8 @@ def lead(
     settings = told.settings
     origin = restore.origin_of(restored, settings.optimizer.name)
     check_owner = owner_check(told)
+    flags = program_flags.as_json(prepared.ctx.flags)
+    settings_file.write(settings.run_dir, told.training, flags, check_owner)
     channel.send(Placement(led.devices))
     sentence = f"training from step {origin.step} to {settings.steps}"
     say(sentence)
