@@ -68,6 +68,7 @@ FEATURES: dict[str, dict[str, Any]] = {
         "train": {
             "steps": 1000000,
             "batchSize": 128,
+            "microBatches": 4,
             "stepsPerCall": 100,
             "seed": 7,
             "optimizer": {

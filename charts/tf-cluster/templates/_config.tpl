@@ -68,6 +68,7 @@ cluster.json: who takes part, and where. The client's status port is found by th
 {{- $train := dict
   "steps" (int64 $values.train.steps)
   "batchSize" (int64 $values.train.batchSize)
+  "microBatches" (int64 $values.train.microBatches)
   "seed" (int64 $values.train.seed)
   "optimizer" $optimizer
   "checkpoint" $checkpoint

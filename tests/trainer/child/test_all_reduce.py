@@ -72,6 +72,19 @@ def test_a_step_is_one_update_with_the_workers_mean_gradient(
 
 
 @pytest.mark.parametrize("program", [FIXED, f"{PROGRAMS}two_devices:OnTwoDevices"])
+def test_a_step_of_micro_batches_is_one_update_with_the_mean_of_them_all(
+    workers: World, tmp_path: Path, program: str
+) -> None:
+    run_id = f"micro-{program.rpartition(':')[2]}"
+    named = {"name": "Adam", "learningRate": RATE}
+    told = {"steps": STEPS, "optimizer": named, "module": program, "batch": 4, "micro": 2}
+    children = started(workers, run_id, **told)
+    all_done(children)
+    assert children[0].of(Progress)[-1].examples == STEPS * BATCH * 2
+    assert_as_in_one_process(workers, run_id, STEPS, tmp_path, optimizer="Adam")
+
+
+@pytest.mark.parametrize("program", [FIXED, f"{PROGRAMS}two_devices:OnTwoDevices"])
 def test_the_learning_rate_goes_on_at_the_runs_step_after_a_new_start(
     workers: World, tmp_path: Path, program: str
 ) -> None:

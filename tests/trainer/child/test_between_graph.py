@@ -130,6 +130,26 @@ def test_a_sync_step_is_one_update_with_the_workers_mean_gradient(
     assert_as_in_one_process(pair, optimizer, STEPS, tmp_path, optimizer=optimizer)
 
 
+def test_a_sync_step_of_micro_batches_is_one_update_with_the_mean_of_them_all(
+    pair: World, tmp_path: Path
+) -> None:
+    told = {"optimizer": {"name": "Adam", "learningRate": RATE}, "batch": 4, "micro": 2}
+    workers = begin_all(pair, "micro", update="sync", steps=STEPS, **told)
+    all_done(workers)
+    assert workers[0].of(Progress)[-1].examples == STEPS * BATCH * 2
+    assert_as_in_one_process(pair, "micro", STEPS, tmp_path, optimizer="Adam")
+
+
+def test_an_async_step_of_micro_batches_is_what_one_process_computes(
+    single: World, tmp_path: Path
+) -> None:
+    told = {"optimizer": {"name": "Adam", "learningRate": RATE}, "batch": 4, "micro": 2}
+    workers = begin_all(single, "micro", steps=STEPS, **told)
+    all_done(workers)
+    assert workers[0].of(Progress)[-1].examples == STEPS * BATCH
+    assert_as_in_one_process(single, "micro", STEPS, tmp_path, optimizer="Adam")
+
+
 def test_the_learning_rate_of_sync_steps_goes_on_at_the_runs_step_after_a_new_start(
     pair: World, tmp_path: Path
 ) -> None:

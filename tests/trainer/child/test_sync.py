@@ -57,7 +57,7 @@ def context(tmp_path: Path) -> Context:
     """As much of a context as the program and the model's seed need."""
     from types import SimpleNamespace
 
-    settings: Any = SimpleNamespace(seed=1)
+    settings: Any = SimpleNamespace(seed=1, micro_batches=1)
     task: Any = None
     return Context(task, settings, Flags({}), tmp_path, tmp_path, tmp_path)
 
@@ -72,6 +72,16 @@ def test_a_step_is_one_update_with_the_workers_mean_gradient(
     (result,) = chief.of(Result)
     assert result.step == STEPS
     assert_as_in_one_process(world, run_id, STEPS, tmp_path, optimizer=optimizer)
+
+
+def test_a_step_of_micro_batches_is_one_update_with_the_mean_of_them_all(
+    world: World, tmp_path: Path
+) -> None:
+    told = {"name": "Adam", "learningRate": RATE}
+    chief = trained(world, "sync-micro", steps=STEPS, optimizer=told, batch=4, micro=2)
+    assert chief.exit_code() == exit_codes.DONE, chief.tail()
+    assert chief.of(Progress)[-1].examples == STEPS * BATCH * 2
+    assert_as_in_one_process(world, "sync-micro", STEPS, tmp_path, optimizer="Adam")
 
 
 def test_the_learning_rate_goes_on_at_the_runs_step_after_a_new_start(

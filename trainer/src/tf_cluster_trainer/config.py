@@ -107,6 +107,7 @@ class Settings:
     update: str
     steps: int
     batch_size: int
+    micro_batches: int
     steps_per_call: int | None
     seed: int
     optimizer: Optimizer
@@ -117,6 +118,11 @@ class Settings:
     peer_deadline_seconds: float
     restarts: int
     final_state_seconds: float
+
+    @property
+    def examples_a_step(self) -> int:
+        """Of one training task."""
+        return self.batch_size * self.micro_batches
 
     @property
     def run_dir(self) -> Path:
@@ -209,6 +215,7 @@ def _settings(document: Any) -> Settings:
         update=document["update"],
         steps=train["steps"],
         batch_size=train["batchSize"],
+        micro_batches=train.get("microBatches", 1),
         steps_per_call=train.get("stepsPerCall"),
         seed=train["seed"],
         optimizer=Optimizer(

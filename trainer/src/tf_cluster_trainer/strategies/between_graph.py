@@ -174,7 +174,7 @@ class BetweenGraph:
         total = self._before + sums
         return Tally(
             step=self._seen.step,
-            examples=origin.examples + sum(by_worker.values()) * settings.batch_size,
+            examples=origin.examples + sum(by_worker.values()) * settings.examples_a_step,
             workers=origin.plus(by_worker),
             counted=int(total[0]),
             loss_sum=float(total[1]),

@@ -42,7 +42,9 @@ class InGraphAsync:
                 trainable=False,
                 name="tallies",
             )
-        self._gradients = Gradients(making.program, self.model, self._metrics)
+        self._gradients = Gradients(
+            making.program, self.model, self._metrics, making.ctx.settings.micro_batches
+        )
         self._calls: dict[int, Any] = {}
         self._steps = tf.function(self._make_steps)
         self._batches = self._worker_batches()
@@ -80,7 +82,7 @@ class InGraphAsync:
         made, origin = int(sums[0]), self._making.origin
         return Tally(
             step=origin.step + made,
-            examples=origin.examples + made * self._making.ctx.settings.batch_size,
+            examples=origin.examples + made * self._making.ctx.settings.examples_a_step,
             workers=origin.plus({str(index): int(row[0]) for index, row in enumerate(rows)}),
             counted=made,
             loss_sum=float(sums[1]),
