@@ -68,9 +68,20 @@ FEATURES: dict[str, dict[str, Any]] = {
         "train": {
             "steps": 1000000,
             "batchSize": 128,
+            "microBatches": 4,
             "stepsPerCall": 100,
             "seed": 7,
-            "optimizer": {"name": "Momentum", "learningRate": 0.0001, "momentum": 0.9},
+            "optimizer": {
+                "name": "Momentum",
+                "learningRate": 0.0001,
+                "momentum": 0.9,
+                "schedule": {
+                    "name": "exponential",
+                    "warmupSteps": 1000,
+                    "decaySteps": 900000,
+                    "endFactor": 0.01,
+                },
+            },
             "checkpoint": {"seconds": 600, "steps": 50000, "keep": 10},
             "reportSeconds": 5,
         },

@@ -88,6 +88,22 @@ def test_a_momentum_of_zero_is_a_number() -> None:
     assert "momentum is 0," in refusal({"train": {"optimizer": {"momentum": 0}}})
 
 
+@pytest.mark.parametrize(("key", "value"), [("decaySteps", 500), ("endFactor", 0)])
+def test_settings_of_a_decay_that_there_is_not(key: str, value: float) -> None:
+    assert refusal({"train": {"optimizer": {"schedule": {key: value}}}}) == (
+        f"train.optimizer.schedule.{key} is {value}, but by the schedule constant nothing decays: "
+        f"set\ntrain.optimizer.schedule.name to exponential, cosine or linear, or leave {key} out."
+    )
+
+
+@pytest.mark.parametrize("end", [{}, {"endFactor": 0}])
+def test_an_exponential_decay_to_0(end: dict[str, float]) -> None:
+    assert refusal({"train": {"optimizer": {"schedule": {"name": "exponential", **end}}}}) == (
+        "train.optimizer.schedule.name is exponential, which never comes to 0: set "
+        "train.optimizer.schedule.endFactor (0.01 is usual)."
+    )
+
+
 def test_a_ps_that_would_be_killed_while_it_waits() -> None:
     message = (
         "ps.preStopSeconds is 30 and ps.terminationGracePeriodSeconds 30: the first is a part of "

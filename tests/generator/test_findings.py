@@ -70,6 +70,23 @@ def test_a_five_line_file_is_enough() -> None:
             "train.optimizer.name: Momentum, or leave momentum out) [/train/optimizer/momentum]",
         ),
         (
+            "train: {optimizer: {schedule: {endFactor: 0.1}}}",
+            "4:43: TFC319: train.optimizer.schedule.endFactor is 0.1, but by the schedule constant "
+            "nothing decays (set train.optimizer.schedule.name: cosine, linear or exponential, or "
+            "leave endFactor out) [/train/optimizer/schedule/endFactor]",
+        ),
+        (
+            "train: {optimizer: {schedule: {name: exponential}}}",
+            "4:38: TFC320: an exponential decay never comes to 0, so it needs an endFactor (add "
+            "endFactor: 0.01, or take name: cosine) [/train/optimizer/schedule/name]",
+        ),
+        (
+            "train: {steps: 100, optimizer: {schedule: {name: linear, warmupSteps: 100}}}",
+            "4:71: TFC321: warning: the learning rate rises for 100 steps, and the run has 100 "
+            "(set train.optimizer.schedule.warmupSteps: 5, say) "
+            "[/train/optimizer/schedule/warmupSteps]",
+        ),
+        (
             "strategy: all-reduce\nupdate: async",
             "5:9: TFC303: all-reduce / between-graph / async do not go together (leave out update: "
             "all-reduce is between-graph and sync) [/update]",

@@ -63,6 +63,26 @@ CASES = [
         "TFC313 /extraValues/train/optimizer/name",
     ),
     (
+        "schedule",
+        "image: i\ntrain: {optimizer: {schedule: {decaySteps: 9}}}",
+        "TFC319 /train/optimizer/schedule/decaySteps",
+    ),
+    (
+        "schedule",
+        "image: i\nextraValues: {train: {optimizer: {schedule: {endFactor: 0}}}}",
+        "TFC319 /extraValues/train/optimizer/schedule/endFactor",
+    ),
+    (
+        "schedule",
+        "image: i\ntrain: {optimizer: {schedule: {name: exponential}}}",
+        "TFC320 /train/optimizer/schedule/name",
+    ),
+    (
+        "schedule",
+        "image: i\ntrain: {optimizer: {schedule: {name: exponential, endFactor: 0}}}",
+        "TFC320 /train/optimizer/schedule/endFactor",
+    ),
+    (
         "preStop",
         "image: i\nextraValues: {ps: {preStopSeconds: 30}}",
         "TFC317 /extraValues/ps/preStopSeconds",
@@ -194,6 +214,9 @@ def test_a_momentum_out_of_range_is_one_finding() -> None:
     "text",
     [
         "train: {optimizer: {name: Momentum, momentum: 0}}",
+        "train: {optimizer: {schedule: {name: cosine, warmupSteps: 10, endFactor: 0}}}",
+        "train: {optimizer: {schedule: {name: exponential, endFactor: 0.1, decaySteps: 5}}}",
+        "train: {optimizer: {schedule: {warmupSteps: 10}}}",
         "extraValues: {ps: {preStopSeconds: 0, terminationGracePeriodSeconds: 0}}",
         "extraValues: {commonLabels: {app.kubernetes.io/part-of: research}}",
         "data: {claim: c, accessModes: [ReadWriteMany]}",

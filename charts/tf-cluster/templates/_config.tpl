@@ -57,11 +57,18 @@ cluster.json: who takes part, and where. The client's status port is found by th
 {{- if not (kindIs "invalid" $values.train.optimizer.momentum) -}}
 {{- $_ := set $optimizer "momentum" $values.train.optimizer.momentum -}}
 {{- end -}}
+{{- $schedule := dict "name" $values.train.optimizer.schedule.name "warmupSteps" (int64 $values.train.optimizer.schedule.warmupSteps) -}}
+{{- with $values.train.optimizer.schedule.decaySteps -}}{{- $_ := set $schedule "decaySteps" (int64 .) -}}{{- end -}}
+{{- if not (kindIs "invalid" $values.train.optimizer.schedule.endFactor) -}}
+{{- $_ := set $schedule "endFactor" $values.train.optimizer.schedule.endFactor -}}
+{{- end -}}
+{{- if or (ne $schedule.name "constant") $schedule.warmupSteps -}}{{- $_ := set $optimizer "schedule" $schedule -}}{{- end -}}
 {{- $checkpoint := dict "seconds" $values.train.checkpoint.seconds "keep" (int64 $values.train.checkpoint.keep) -}}
 {{- with $values.train.checkpoint.steps -}}{{- $_ := set $checkpoint "steps" (int64 .) -}}{{- end -}}
 {{- $train := dict
   "steps" (int64 $values.train.steps)
   "batchSize" (int64 $values.train.batchSize)
+  "microBatches" (int64 $values.train.microBatches)
   "seed" (int64 $values.train.seed)
   "optimizer" $optimizer
   "checkpoint" $checkpoint

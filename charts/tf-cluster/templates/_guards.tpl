@@ -5,7 +5,7 @@ file that fails and says nothing about the order it takes them in.
 */ -}}
 {{- define "tf-cluster.guards" -}}
 {{- $complaints := list -}}
-{{- range $guard := list "null" "image" "program" "combination" "momentum" "preStop" "name" "claims" "env" "labels" -}}
+{{- range $guard := list "null" "image" "program" "combination" "momentum" "schedule" "preStop" "name" "claims" "env" "labels" -}}
 {{- with include (printf "tf-cluster.guards.%s" $guard) $ | trim -}}
 {{- $complaints = append $complaints . -}}
 {{- end -}}
@@ -18,8 +18,9 @@ file that fails and says nothing about the order it takes them in.
 {{- range $path := list
   "clusterDomain" "image" "image.pullPolicy" "run.id" "run.attempt" "program"
   "strategy" "replication" "update"
-  "train.steps" "train.batchSize" "train.seed" "train.optimizer.name"
-  "train.optimizer.learningRate" "train.checkpoint.seconds" "train.checkpoint.keep" "train.reportSeconds"
+  "train.steps" "train.batchSize" "train.microBatches" "train.seed" "train.optimizer.name"
+  "train.optimizer.learningRate" "train.optimizer.schedule.name" "train.optimizer.schedule.warmupSteps"
+  "train.checkpoint.seconds" "train.checkpoint.keep" "train.reportSeconds"
   "peers.deadlineSeconds" "failure.restarts" "failure.finalStateSeconds"
   "chief.backoffLimit" "chief.terminationGracePeriodSeconds"
   "worker.replicas" "worker.backoffLimit" "worker.terminationGracePeriodSeconds"
@@ -91,6 +92,21 @@ of tf_cluster_trainer.Program that the image holds. To try the chart:
 train.optimizer.momentum is {{ $momentum }}, but the optimizer is {{ $optimizer.name }}: only Momentum has it.
 {{- else if and (not $given) (eq (toString $optimizer.name) "Momentum") }}
 train.optimizer.name is Momentum: set train.optimizer.momentum (0.9 is usual).
+{{- end }}
+{{- end -}}
+
+{{- define "tf-cluster.guards.schedule" -}}
+{{- $schedule := (((.Values.train | default dict).optimizer | default dict).schedule | default dict) -}}
+{{- if eq (toString $schedule.name) "constant" }}
+{{- range $key := list "decaySteps" "endFactor" }}
+{{- $setting := get $schedule $key }}
+{{- if and (hasKey $schedule $key) (not (kindIs "invalid" $setting)) }}
+train.optimizer.schedule.{{ $key }} is {{ $setting }}, but by the schedule constant nothing decays: set
+train.optimizer.schedule.name to exponential, cosine or linear, or leave {{ $key }} out.
+{{- end }}
+{{- end }}
+{{- else if and (eq (toString $schedule.name) "exponential") (not $schedule.endFactor) }}
+train.optimizer.schedule.name is exponential, which never comes to 0: set train.optimizer.schedule.endFactor (0.01 is usual).
 {{- end }}
 {{- end -}}
 

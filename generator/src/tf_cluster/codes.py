@@ -35,6 +35,9 @@ VARIABLE_TWICE = "TFC315"
 RESERVED_LABEL = "TFC316"
 WAIT_TOO_LONG = "TFC317"
 ABSENT_ROLE = "TFC318"
+NOTHING_DECAYS = "TFC319"
+END_FACTOR_MISSING = "TFC320"
+WARMUP_TOO_LONG = "TFC321"
 
 TITLES = {
     NOT_TEXT: "the file is not UTF-8 text",
@@ -70,4 +73,7 @@ TITLES = {
     RESERVED_LABEL: "a label that is the chart's own",
     WAIT_TOO_LONG: "a ps waits longer than its grace period",
     ABSENT_ROLE: "settings of a role that this way of training does not have",
+    NOTHING_DECAYS: "settings of a decay, with the learning rate constant",
+    END_FACTOR_MISSING: "an exponential decay without its end",
+    WARMUP_TOO_LONG: "a warm-up of the learning rate that the run does not finish",
 }

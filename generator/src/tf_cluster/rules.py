@@ -32,6 +32,7 @@ def rules(document: Document, params: Mapping[str, Any], values: Values) -> list
         *_method(document, values, effective),
         *_roles(document, values, effective),
         *_optimizer(document, values, effective),
+        *_schedule(document, values, effective),
         *_resources(document, values, effective),
         *_sizes(document, values, effective),
         *_cadence(document, values, effective),
@@ -109,6 +110,37 @@ def _optimizer(
         where = written(values, named)
         code = codes.MOMENTUM_MISSING
         yield finding_at(document, where, code, message, name, "add momentum: 0.9")
+
+
+def _schedule(
+    document: Document, values: Values, effective: Mapping[str, Any]
+) -> Iterator[Finding]:
+    at: Pointer = ("train", "optimizer", "schedule")
+    schedule = value_at(effective, at) or {}
+    name = schedule.get("name")
+    if name == "constant":
+        for key in ("decaySteps", "endFactor"):
+            setting = schedule.get(key)
+            if setting is None:
+                continue
+            where = written(values, (*at, key))
+            message = f"{dotted(where)} is {setting}, but by the schedule constant nothing decays"
+            fix = f"set {dotted(at)}.name: cosine, linear or exponential, or leave {key} out"
+            yield finding_at(document, where, codes.NOTHING_DECAYS, message, setting, fix)
+    elif name == "exponential" and not schedule.get("endFactor"):
+        where = written(values, (*at, "endFactor"), (*at, "name"))
+        message = "an exponential decay never comes to 0, so it needs an endFactor"
+        code = codes.END_FACTOR_MISSING
+        yield finding_at(
+            document, where, code, message, fix="add endFactor: 0.01, or take name: cosine"
+        )
+    total = value_at(effective, ("train", "steps"))
+    warmup = schedule.get("warmupSteps")
+    if total is not None and warmup is not None and warmup >= total:
+        where = written(values, (*at, "warmupSteps"), ("train", "steps"))
+        message = f"the learning rate rises for {warmup} steps, and the run has {total}"
+        fix = f"set {dotted(at)}.warmupSteps: {max(1, total // 20)}, say"
+        yield finding_at(document, where, codes.WARMUP_TOO_LONG, message, warmup, fix, "warning")
 
 
 def _resources(

@@ -25,7 +25,7 @@ program:
 
 train:
   steps: 2000
-  # batchSize: 32               # examples a step, per worker
+  # batchSize: 32               # examples of a batch, per worker
   # optimizer: {{name: Adam, learningRate: 0.001}}
   # checkpoint: {{seconds: 60, keep: 3}}
 

@@ -107,6 +107,21 @@ def test_what_is_not_set_is_left_out() -> None:
     assert "steps" not in training["train"]["checkpoint"]
 
 
+def test_a_schedule_is_told_only_where_the_rate_is_not_constant() -> None:
+    def schedule(**settings: Any) -> Any:
+        values = {"train": {"optimizer": {"schedule": settings}}}
+        return render(values).config("training.json")["train"]["optimizer"].get("schedule")
+
+    assert schedule() is None
+    assert schedule(warmupSteps=10) == {"name": "constant", "warmupSteps": 10}
+    assert schedule(name="cosine", endFactor=0, decaySteps=1000000) == {
+        "name": "cosine",
+        "warmupSteps": 0,
+        "decaySteps": 1000000,
+        "endFactor": 0,
+    }
+
+
 def test_the_run_is_named_after_the_release() -> None:
     assert render(release="vision").config("training.json")["run"] == {"name": "vision", "id": "1"}
     named = render({"fullnameOverride": "other", "run": {"id": "2"}})

@@ -12,6 +12,12 @@ from tf_cluster_trainer.strategies.rehearsal import build_model
 
 from tests.trainer.child.programs.fixed import Fixed, examples
 
+# A schedule in the trainer's words, and tf_keras' own of the same rates.
+RATE, END, WARMUP, DECAY = 0.05, 0.1, 6, 30
+SCHEDULE = {"name": "cosine", "warmupSteps": WARMUP, "decaySteps": DECAY, "endFactor": END}
+SCHEDULED = tf_keras.optimizers.schedules.CosineDecay(
+    0.0, DECAY, alpha=END, warmup_target=RATE, warmup_steps=WARMUP
+)
 LEGACY = tf_keras.optimizers.legacy
 OPTIMIZERS = {
     "SGD": lambda rate: LEGACY.SGD(rate),
@@ -22,9 +28,12 @@ OPTIMIZERS = {
 
 
 def train(
-    ctx: Context, *, workers: int, batch: int, steps: int, optimizer: str, rate: float
+    ctx: Context, *, workers: int, batch: int, steps: int, optimizer: str, rate: Any
 ) -> dict[str, Any]:
-    """Variables by name after so many updates, each with the mean gradient of all workers."""
+    """Variables by name after so many updates, each with the mean gradient of all workers.
+
+    `rate` is the learning rate, a number or a schedule of tf_keras.
+    """
     program = Fixed()
     specs = (tf.TensorSpec([None, 4], tf.float32), tf.TensorSpec([None, 3], tf.int64))
     model = build_model(program, ctx, specs)

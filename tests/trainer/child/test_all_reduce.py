@@ -14,7 +14,14 @@ from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.protocol import Failure, Placement, Progress, Result
 
 from tests.trainer.child import reference, test_sync
-from tests.trainer.child.test_sync import BATCH, FIXED, HERE, RATE, STEPS
+from tests.trainer.child.test_sync import (
+    BATCH,
+    FIXED,
+    HERE,
+    RATE,
+    STEPS,
+    assert_as_in_one_process,
+)
 from tests.trainer.child.world import DEADLINE, DIGITS, Child, World
 
 PROGRAMS = "tests.trainer.child.programs."
@@ -44,22 +51,6 @@ def all_done(children: list[Child]) -> Result:
     return result
 
 
-def assert_as_in_one_process(world: World, run_id: str, optimizer: str, tmp_path: Path) -> None:
-    """That STEPS steps gave what the same training gives without any strategy."""
-    expected = reference.train(
-        test_sync.context(tmp_path),
-        workers=2,
-        batch=BATCH,
-        steps=STEPS,
-        optimizer=optimizer,
-        rate=RATE,
-    )
-    found = test_sync.saved(world, run_id, STEPS)
-    assert found.keys() == expected.keys()
-    for name, value in expected.items():
-        np.testing.assert_allclose(found[name], value, rtol=2e-4, atol=2e-5, err_msg=name)
-
-
 @pytest.mark.parametrize(
     ("optimizer", "program"),
     [
@@ -77,7 +68,35 @@ def test_a_step_is_one_update_with_the_workers_mean_gradient(
     applied = {"name": optimizer, "learningRate": RATE}
     children = started(workers, run_id, steps=STEPS, optimizer=applied, module=program)
     assert all_done(children).step == STEPS
-    assert_as_in_one_process(workers, run_id, optimizer, tmp_path)
+    assert_as_in_one_process(workers, run_id, STEPS, tmp_path, optimizer=optimizer)
+
+
+@pytest.mark.parametrize("program", [FIXED, f"{PROGRAMS}two_devices:OnTwoDevices"])
+def test_a_step_of_micro_batches_is_one_update_with_the_mean_of_them_all(
+    workers: World, tmp_path: Path, program: str
+) -> None:
+    run_id = f"micro-{program.rpartition(':')[2]}"
+    named = {"name": "Adam", "learningRate": RATE}
+    told = {"steps": STEPS, "optimizer": named, "module": program, "batch": 4, "micro": 2}
+    children = started(workers, run_id, **told)
+    all_done(children)
+    assert children[0].of(Progress)[-1].examples == STEPS * BATCH * 2
+    assert_as_in_one_process(workers, run_id, STEPS, tmp_path, optimizer="Adam")
+
+
+@pytest.mark.parametrize("program", [FIXED, f"{PROGRAMS}two_devices:OnTwoDevices"])
+def test_the_learning_rate_goes_on_at_the_runs_step_after_a_new_start(
+    workers: World, tmp_path: Path, program: str
+) -> None:
+    """Both starts make whole epochs' steps, so the second takes the next rows."""
+    run_id = f"schedule-{program.rpartition(':')[2]}"
+    named = {"name": "Adam", "learningRate": RATE, "schedule": reference.SCHEDULE}
+    for steps in (24, STEPS):
+        told = {"steps": steps, "optimizer": named, "module": program}
+        assert all_done(started(workers, run_id, **told)).step == steps
+    assert_as_in_one_process(
+        workers, run_id, STEPS, tmp_path, optimizer="Adam", rate=reference.SCHEDULED
+    )
 
 
 def test_the_digits_are_learnt(workers: World) -> None:
@@ -134,7 +153,7 @@ def test_a_run_goes_on_from_parameter_servers_and_back(
     assert all_done(started(workers, "moved", steps=36, **told)).step == 36
     chief = test_sync.trained(world, "moved", steps=STEPS, **told)
     assert chief.exit_code() == exit_codes.DONE, chief.tail()
-    assert_as_in_one_process(world, "moved", "Adam", tmp_path)
+    assert_as_in_one_process(world, "moved", STEPS, tmp_path, optimizer="Adam")
 
 
 def test_a_loss_that_one_worker_finds_infinite_ends_all_with_the_same_words(

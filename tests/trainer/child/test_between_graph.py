@@ -21,7 +21,13 @@ from tf_cluster_trainer.strategies.rehearsal import rehearse
 
 from tests.trainer.child import reference
 from tests.trainer.child.programs.broken import WithTable
-from tests.trainer.child.test_sync import context, saved
+from tests.trainer.child.test_schedule import (
+    FALLING,
+    SLOWING,
+    SLOWING_STEPS,
+    assert_fell_by_the_rates,
+)
+from tests.trainer.child.test_sync import assert_as_in_one_process, context, saved
 from tests.trainer.child.world import DIGITS, Child, World, own
 
 HERE = str(Path(__file__).parents[3])
@@ -111,23 +117,6 @@ def all_done(workers: list[Child]) -> Result:
     return result
 
 
-def same_as_reference(
-    world: World, tmp_path: Path, run_id: str, *, optimizer: str, steps: int = STEPS
-) -> None:
-    expected = reference.train(
-        context(tmp_path),
-        workers=world.workers,
-        batch=BATCH,
-        steps=steps,
-        optimizer=optimizer,
-        rate=RATE,
-    )
-    found = saved(world, run_id, steps)
-    assert found.keys() == expected.keys()
-    for name, value in expected.items():
-        np.testing.assert_allclose(found[name], value, rtol=2e-4, atol=2e-5, err_msg=name)
-
-
 @pytest.mark.parametrize("optimizer", ["SGD", "Momentum", "Adam", "Adagrad"])
 def test_a_sync_step_is_one_update_with_the_workers_mean_gradient(
     pair: World, tmp_path: Path, optimizer: str
@@ -138,7 +127,48 @@ def test_a_sync_step_is_one_update_with_the_workers_mean_gradient(
     last = workers[0].of(Progress)[-1]
     examples = STEPS * BATCH * 2
     assert (last.examples, last.workers) == (examples, {"0": STEPS, "1": STEPS})
-    same_as_reference(pair, tmp_path, optimizer, optimizer=optimizer)
+    assert_as_in_one_process(pair, optimizer, STEPS, tmp_path, optimizer=optimizer)
+
+
+def test_a_sync_step_of_micro_batches_is_one_update_with_the_mean_of_them_all(
+    pair: World, tmp_path: Path
+) -> None:
+    told = {"optimizer": {"name": "Adam", "learningRate": RATE}, "batch": 4, "micro": 2}
+    workers = begin_all(pair, "micro", update="sync", steps=STEPS, **told)
+    all_done(workers)
+    assert workers[0].of(Progress)[-1].examples == STEPS * BATCH * 2
+    assert_as_in_one_process(pair, "micro", STEPS, tmp_path, optimizer="Adam")
+
+
+def test_an_async_step_of_micro_batches_is_what_one_process_computes(
+    single: World, tmp_path: Path
+) -> None:
+    told = {"optimizer": {"name": "Adam", "learningRate": RATE}, "batch": 4, "micro": 2}
+    workers = begin_all(single, "micro", steps=STEPS, **told)
+    all_done(workers)
+    assert workers[0].of(Progress)[-1].examples == STEPS * BATCH
+    assert_as_in_one_process(single, "micro", STEPS, tmp_path, optimizer="Adam")
+
+
+def test_the_learning_rate_of_sync_steps_goes_on_at_the_runs_step_after_a_new_start(
+    pair: World, tmp_path: Path
+) -> None:
+    """Both starts make whole epochs' steps, so the second takes the next rows."""
+    named = {"name": "Adam", "learningRate": RATE, "schedule": reference.SCHEDULE}
+    for steps in (24, STEPS):
+        workers = begin_all(pair, "schedule", update="sync", steps=steps, optimizer=named)
+        assert all_done(workers).step == steps
+    assert_as_in_one_process(
+        pair, "schedule", STEPS, tmp_path, optimizer="Adam", rate=reference.SCHEDULED
+    )
+
+
+def test_the_learning_rate_of_async_steps_follows_the_step_of_all_workers(pair: World) -> None:
+    """Also after a new start. By its own steps each worker would be at twice the rate or more."""
+    for steps in (200, SLOWING_STEPS):
+        workers = begin_all(pair, "slowing", steps=steps, module=FALLING, optimizer=SLOWING)
+        all_done(workers)
+    assert_fell_by_the_rates(pair, "slowing")
 
 
 @pytest.mark.parametrize("optimizer", ["Adam", "Adagrad"])
@@ -148,7 +178,7 @@ def test_async_with_one_worker_is_what_one_process_computes(
     named = {"name": optimizer, "learningRate": RATE}
     workers = begin_all(single, optimizer, steps=STEPS, optimizer=named)
     assert all_done(workers).step == STEPS
-    same_as_reference(single, tmp_path, optimizer, optimizer=optimizer)
+    assert_as_in_one_process(single, optimizer, STEPS, tmp_path, optimizer=optimizer)
 
 
 @pytest.mark.parametrize(("update", "steps"), [("async", 800), ("sync", 300)])
@@ -235,7 +265,7 @@ def test_sync_steps_wait_for_a_lost_worker_and_say_so(pair: World, tmp_path: Pat
     first.wait_until_it_says("waiting for worker-1")
     assert first.of(Progress)[-1].step == 0
     all_done([first, begin(pair, 1, "waits", **told)])
-    same_as_reference(pair, tmp_path, "waits", optimizer="SGD")
+    assert_as_in_one_process(pair, "waits", STEPS, tmp_path, optimizer="SGD")
 
 
 @pytest.mark.parametrize(("update", "killed"), [("async", 0), ("async", 1), ("sync", 0)])

@@ -29,6 +29,7 @@ def reports(events: Path, channel: Any) -> Reports:
     return Reports(
         events=events,
         first=at(0),
+        rate=lambda step: 0.1,
         channel=channel,
         clock=map(float, itertools.count()).__next__,
     )

@@ -41,11 +41,23 @@ def saved(world: World, run_id: str, step: int, kind: str = "model/") -> dict[st
     }
 
 
+def assert_as_in_one_process(
+    world: World, run_id: str, steps: int, tmp_path: Path, **settings: Any
+) -> None:
+    """That so many steps gave what the same training gives without any strategy."""
+    told = {"workers": world.workers, "batch": BATCH, "steps": steps, "rate": RATE, **settings}
+    expected = reference.train(context(tmp_path), **told)
+    found = saved(world, run_id, steps)
+    assert found.keys() == expected.keys()
+    for name, value in expected.items():
+        np.testing.assert_allclose(found[name], value, rtol=2e-4, atol=2e-5, err_msg=name)
+
+
 def context(tmp_path: Path) -> Context:
     """As much of a context as the program and the model's seed need."""
     from types import SimpleNamespace
 
-    settings: Any = SimpleNamespace(seed=1)
+    settings: Any = SimpleNamespace(seed=1, micro_batches=1)
     task: Any = None
     return Context(task, settings, Flags({}), tmp_path, tmp_path, tmp_path)
 
@@ -59,13 +71,30 @@ def test_a_step_is_one_update_with_the_workers_mean_gradient(
     assert chief.exit_code() == exit_codes.DONE, chief.tail()
     (result,) = chief.of(Result)
     assert result.step == STEPS
-    expected = reference.train(
-        context(tmp_path), workers=2, batch=BATCH, steps=STEPS, optimizer=optimizer, rate=RATE
+    assert_as_in_one_process(world, run_id, STEPS, tmp_path, optimizer=optimizer)
+
+
+def test_a_step_of_micro_batches_is_one_update_with_the_mean_of_them_all(
+    world: World, tmp_path: Path
+) -> None:
+    told = {"name": "Adam", "learningRate": RATE}
+    chief = trained(world, "sync-micro", steps=STEPS, optimizer=told, batch=4, micro=2)
+    assert chief.exit_code() == exit_codes.DONE, chief.tail()
+    assert chief.of(Progress)[-1].examples == STEPS * BATCH * 2
+    assert_as_in_one_process(world, "sync-micro", STEPS, tmp_path, optimizer="Adam")
+
+
+def test_the_learning_rate_goes_on_at_the_runs_step_after_a_new_start(
+    world: World, tmp_path: Path
+) -> None:
+    """Both starts make whole epochs' steps, so the second takes the next rows."""
+    for steps in (24, STEPS):
+        named = {"name": "Adam", "learningRate": RATE, "schedule": reference.SCHEDULE}
+        chief = trained(world, "sync-schedule", steps=steps, optimizer=named)
+        assert chief.exit_code() == exit_codes.DONE, chief.tail()
+    assert_as_in_one_process(
+        world, "sync-schedule", STEPS, tmp_path, optimizer="Adam", rate=reference.SCHEDULED
     )
-    found = saved(world, run_id, STEPS)
-    assert found.keys() == expected.keys()
-    for name, value in expected.items():
-        np.testing.assert_allclose(found[name], value, rtol=2e-4, atol=2e-5, err_msg=name)
 
 
 def test_the_digits_are_learnt_with_every_variable_on_a_ps(world: World) -> None:

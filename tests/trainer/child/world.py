@@ -275,6 +275,7 @@ def training(
     path: str | None = None,
     steps: int = 2000,
     batch: int = 32,
+    micro: int | None = None,
     per_call: int | None = 10,
     optimizer: Mapping[str, Any] | None = None,
     save_seconds: float = 60,
@@ -297,6 +298,7 @@ def training(
         "train": {
             "steps": steps,
             "batchSize": batch,
+            **({} if micro is None else {"microBatches": micro}),
             "stepsPerCall": per_call,
             "seed": 1,
             "optimizer": dict(optimizer or {"name": "Adam", "learningRate": 0.001}),

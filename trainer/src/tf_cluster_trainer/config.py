@@ -62,12 +62,27 @@ class Cluster:
 
 
 @dataclass(frozen=True)
+class Schedule:
+    """How the learning rate goes: up from 0 in the warm-up, then down to a part of the full one.
+
+    The decay takes `decay_steps` (at least 1) after the `warmup_steps`, and ends at `end_factor`
+    times the full rate, which then stays. By `constant` nothing decays.
+    """
+
+    name: str
+    decay_steps: int
+    end_factor: float
+    warmup_steps: int
+
+
+@dataclass(frozen=True)
 class Optimizer:
-    """Name and arguments of the optimizer."""
+    """Name and arguments of the optimizer. Without a schedule the learning rate is constant."""
 
     name: str
     learning_rate: float
     momentum: float | None
+    schedule: Schedule | None = None
 
 
 @dataclass(frozen=True)
@@ -92,6 +107,7 @@ class Settings:
     update: str
     steps: int
     batch_size: int
+    micro_batches: int
     steps_per_call: int | None
     seed: int
     optimizer: Optimizer
@@ -104,6 +120,11 @@ class Settings:
     final_state_seconds: float
 
     @property
+    def examples_a_step(self) -> int:
+        """Of one training task."""
+        return self.batch_size * self.micro_batches
+
+    @property
     def run_dir(self) -> Path:
         """Where this run's checkpoints, events, exports and progress are."""
         return self.log_dir / self.run_name / self.run_id
@@ -111,12 +132,13 @@ class Settings:
 
 @dataclass(frozen=True)
 class Config:
-    """All that a task is told."""
+    """All that a task is told. `training` is training.json as it stands, for the run's records."""
 
     task: Task
     cluster: Cluster
     settings: Settings
     flags: Mapping[str, Any]
+    training: Mapping[str, Any]
 
     @property
     def is_client(self) -> bool:
@@ -138,7 +160,7 @@ def load(environment: Mapping[str, str]) -> Config:
     cluster = _cluster(_document(directory / "cluster.json", "cluster"))
     training = _document(directory / "training.json", "training")
     task = _task(environment, cluster)
-    return Config(task, cluster, _settings(training), training["flags"])
+    return Config(task, cluster, _settings(training), training["flags"], training)
 
 
 def _document(path: Path, schema_name: str) -> Any:
@@ -193,10 +215,14 @@ def _settings(document: Any) -> Settings:
         update=document["update"],
         steps=train["steps"],
         batch_size=train["batchSize"],
+        micro_batches=train.get("microBatches", 1),
         steps_per_call=train.get("stepsPerCall"),
         seed=train["seed"],
         optimizer=Optimizer(
-            optimizer["name"], float(optimizer["learningRate"]), optimizer.get("momentum")
+            optimizer["name"],
+            float(optimizer["learningRate"]),
+            optimizer.get("momentum"),
+            _schedule(optimizer.get("schedule"), train["steps"]),
         ),
         checkpoint=CheckpointCadence(
             float(checkpoint["seconds"]), checkpoint.get("steps"), checkpoint["keep"]
@@ -207,6 +233,21 @@ def _settings(document: Any) -> Settings:
         peer_deadline_seconds=float(document["peers"]["deadlineSeconds"]),
         restarts=document["failure"]["restarts"],
         final_state_seconds=float(document["failure"]["finalStateSeconds"]),
+    )
+
+
+def _schedule(document: Any, total: int) -> Schedule | None:
+    """Left out: the decay takes the rest of the run, and ends at 0."""
+    if document is None:
+        return None
+    warmup = document.get("warmupSteps") or 0
+    if document["name"] == "constant" and not warmup:
+        return None
+    return Schedule(
+        name=document["name"],
+        decay_steps=document.get("decaySteps") or max(1, total - warmup),
+        end_factor=float(document.get("endFactor") or 0.0),
+        warmup_steps=warmup,
     )
 
 

@@ -15,7 +15,7 @@ from tf_cluster_trainer.config import Settings, Task
 
 
 class Flags:
-    """The user's own settings as attributes: `ctx.flags.units`.
+    """The flags of a program that declares none, as attributes: `ctx.flags.units`.
 
     Any name is free: the system's settings are elsewhere (`ctx.settings`). A flag that the run
     does not have raises AttributeError, so `getattr(ctx.flags, "units", 32)` gives a default.
@@ -68,11 +68,14 @@ WHOLE = DataShard(0, 1)
 
 @dataclass(frozen=True)
 class Context:
-    """Everything a hook may know. `run_dir` is this run's directory under `log_dir`."""
+    """Everything a hook may know. `run_dir` is this run's directory under `log_dir`.
+
+    `flags` is an instance of the class that the program declares (`Program.flags`), else `Flags`.
+    """
 
     task: Task
     settings: Settings
-    flags: Flags
+    flags: Any
     data_dir: Path
     log_dir: Path
     run_dir: Path

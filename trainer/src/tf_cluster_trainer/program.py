@@ -20,6 +20,13 @@ class Program:
     so they give the same every time. TensorFlow types are written Any: TensorFlow has no stubs.
     """
 
+    flags: type | None = None
+    """A frozen dataclass of the program's own settings: each a name, a type and a default.
+
+    The run's flags are checked against it before anything trains, and `ctx.flags` is an instance.
+    None: nothing is declared, and `ctx.flags` has what the run has, whatever it is.
+    """
+
     shuffle_buffer: int | None = None
     """Examples the trainer shuffles among; None: as many as fit in 64 MiB, at most 10,000."""
 

@@ -30,7 +30,7 @@ def train(told: Config, prepared: Prepared, channel: Channel, stop: Stop) -> int
         ctx=prepared.ctx,
         rehearsal=rehearsal,
         workers=cluster.size("worker"),
-        origin=restore.origin_of(restored),
+        origin=restore.origin_of(restored, settings.optimizer.name),
         lost=lambda task: channel.send(Lost(task)),
     )
     sync = settings.update == "sync"

@@ -8,11 +8,12 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
-from tf_cluster_trainer import checkpoint, exit_codes
+from tf_cluster_trainer import checkpoint, exit_codes, schedule
 from tf_cluster_trainer.checkpoint import Checkpoint
-from tf_cluster_trainer.child import finish, restore
+from tf_cluster_trainer.child import finish, program_flags, restore, settings_file
 from tf_cluster_trainer.child.errors import NotFiniteError, NotNowError, NotOwnerError
 from tf_cluster_trainer.child.preparing import Prepared
 from tf_cluster_trainer.child.reports import Reports
@@ -64,6 +65,8 @@ def lead(
     """Make the run's remaining steps from `origin` and keep its records; the exit code."""
     settings = told.settings
     check_owner = owner_check(told)
+    flags = program_flags.as_json(prepared.ctx.flags)
+    settings_file.write(settings.run_dir, told.training, flags, check_owner)
     channel.send(Placement(led.devices))
     sentence = f"training from step {origin.step} to {settings.steps}"
     say(sentence)
@@ -80,6 +83,7 @@ def lead(
     reports = Reports(
         events=settings.run_dir / "events",
         first=led.tally(),
+        rate=lambda step: float(schedule.rate(settings.optimizer, step, np)),
         channel=channel,
         clock=time.monotonic,
     )

@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 
-from tf_cluster_trainer.child import user_program
+from tf_cluster_trainer.child import program_flags, user_program
 from tf_cluster_trainer.config import Config
-from tf_cluster_trainer.context import Context, Flags
+from tf_cluster_trainer.context import Context
 from tf_cluster_trainer.program import Program
 from tf_cluster_trainer.strategies.rehearsal import Rehearsal, rehearse
 
@@ -30,7 +30,7 @@ def prepare(told: Config) -> Prepared:
     ctx = Context(
         task=told.task,
         settings=settings,
-        flags=Flags(told.flags),
+        flags=program_flags.of_run(program, told.flags),
         data_dir=settings.data_dir,
         log_dir=settings.log_dir,
         run_dir=settings.run_dir,

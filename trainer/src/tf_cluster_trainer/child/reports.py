@@ -15,18 +15,23 @@ from tf_cluster_trainer.summaries import EventFile
 
 
 class Reports:
-    """Rates and means are over the time since the report before. `first` is the start."""
+    """Rates and means are over the time since the report before. `first` is the start.
+
+    `rate` gives the learning rate at a step of the run.
+    """
 
     def __init__(
         self,
         *,
         events: Path,
         first: Tally,
+        rate: Callable[[int], float],
         channel: Channel,
         clock: Callable[[], float],
     ) -> None:
         self._channel = channel
         self._clock = clock
+        self._rate = rate
         self._last = first
         self._said = False
         self._events: EventFile | None = None
@@ -46,7 +51,7 @@ class Reports:
             self._went_back(tally)
         self._channel.send(Progress(tally.step, tally.examples, rate, loss, tally.workers))
         if steps and loss is not None:
-            values = {"loss": loss}
+            values = {"loss": loss, "learning_rate": self._rate(tally.step)}
             for name, total in tally.metric_sums.items():
                 values[f"training/{name}"] = (total - self._last.metric_sums[name]) / steps
             if rate is not None:

@@ -25,11 +25,14 @@ def newest(run_dir: Path, model: Mapping[str, TensorSpec]) -> Checkpoint | None:
     return found
 
 
-def origin_of(restored: Checkpoint | None) -> Origin:
-    """Where a start from this checkpoint begins."""
+def origin_of(restored: Checkpoint | None, optimizer: str) -> Origin:
+    """Where a start from this checkpoint, with this optimizer, begins."""
     if restored is None:
         return Origin()
-    return Origin(restored.meta.step, restored.meta.examples, restored.meta.workers)
+    meta = restored.meta
+    same = meta.optimizer == optimizer
+    updates = int(restored.tensors.get(checkpoint_variables.ITERATIONS, 0)) if same else 0
+    return Origin(meta.step, meta.examples, meta.workers, updates)
 
 
 def fill(
@@ -44,8 +47,8 @@ def fill(
 def chosen(restored: Checkpoint, optimizer: str, stored: Iterable[Stored]) -> dict[str, Any]:
     """The checkpoint's tensors that are taken over, by key.
 
-    Slots are when the optimizer is the same and it has them; else they start afresh and the log
-    says so.
+    Slots and the optimizer's count are when it is the same and has them; else they start afresh
+    and the log says so.
     """
     same = restored.meta.optimizer == optimizer
     if not same:
@@ -53,10 +56,6 @@ def chosen(restored: Checkpoint, optimizer: str, stored: Iterable[Stored]) -> di
     return {
         one.key: restored.tensors[one.key]
         for one in stored
-        if _is_kept(one.key, same) and restored.meta.tensors.get(one.key) == one.spec
+        if (same or not one.key.startswith("optimizer/"))
+        and restored.meta.tensors.get(one.key) == one.spec
     }
-
-
-def _is_kept(key: str, same_optimizer: bool) -> bool:
-    slot = key.startswith("optimizer/") and key != checkpoint_variables.ITERATIONS
-    return same_optimizer or not slot

@@ -7,6 +7,7 @@ seed, and its accuracy is reported at the end.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,17 @@ HELD_OUT = 360
 SPLIT_SEED = 7
 
 
+@dataclass(frozen=True)
+class DigitsFlags:
+    """`units`: the width of the hidden layer."""
+
+    units: int = 64
+
+
 class Digits(Program):
-    """Flags: `units`, the width of the hidden layer (default 64)."""
+    """Classifies the images."""
+
+    flags = DigitsFlags
 
     def build_model(self, ctx: Context) -> tf_keras.Model:
         """Images [batch, 8, 8, 1] to logits [batch, 10]."""
@@ -31,7 +41,7 @@ class Digits(Program):
                 tf_keras.layers.Conv2D(16, 3, activation="relu", padding="same"),
                 tf_keras.layers.MaxPool2D(),
                 tf_keras.layers.Flatten(),
-                tf_keras.layers.Dense(getattr(ctx.flags, "units", 64), activation="relu"),
+                tf_keras.layers.Dense(ctx.flags.units, activation="relu"),
                 tf_keras.layers.Dense(10, name="logits"),
             ]
         )

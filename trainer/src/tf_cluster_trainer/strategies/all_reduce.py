@@ -29,7 +29,7 @@ from tf_cluster_trainer.config import Config, ConfigError
 from tf_cluster_trainer.context import DataShard
 from tf_cluster_trainer.strategies import input as worker_input
 from tf_cluster_trainer.strategies import optimizers
-from tf_cluster_trainer.strategies.gradients import Gradients, when_finite
+from tf_cluster_trainer.strategies.gradients import Gradients, scaled, when_finite
 from tf_cluster_trainer.strategies.rehearsal import build_model
 from tf_cluster_trainer.strategies.tally import Origin, Tally
 from tf_cluster_trainer.strategies.trainee import Joining
@@ -93,7 +93,7 @@ class AllReduce:
             )
         with strategy.scope():
             self._model = build_model(program, joining.ctx, joining.rehearsal.features)
-            self._optimizer = optimizers.make(told.settings.optimizer)
+            self._optimizer = optimizers.make(told.settings.optimizer, lambda: self._origin.ahead)
             self._optimizer._create_all_weights(self._model.trainable_variables)
         model = checkpoint_variables.of_model(joining.rehearsal.variables, self._model)
         slots = checkpoint_variables.of_optimizer(self._optimizer, model, self._model)
@@ -103,7 +103,9 @@ class AllReduce:
         self._made = 0
         self._sums = np.zeros([1 + len(self._metrics)])
         self._ended_by = ""
-        self._gradients = Gradients(program, self._model, self._metrics)
+        self._gradients = Gradients(
+            program, self._model, self._metrics, told.settings.micro_batches
+        )
         # Random layers draw other numbers in every worker.
         tf.random.set_seed(worker_input.seed(joining.ctx, told.task.index, self._origin.step))
         self._batches = self._own_batches(joining)
@@ -141,7 +143,7 @@ class AllReduce:
 
     def tally(self) -> Tally:
         """What the run has done so far; the loss and metrics are the means over all workers."""
-        examples = self._made * self._workers * self._told.settings.batch_size
+        examples = self._made * self._workers * self._told.settings.examples_a_step
         loss, *metrics = self._sums.tolist()
         return Tally(
             step=self._origin.step + self._made,
@@ -190,7 +192,7 @@ class AllReduce:
         self, restored: Checkpoint | None, model: Iterable[Stored], slots: Iterable[Stored]
     ) -> Origin:
         """Give every worker what the client alone has read; where all go on from."""
-        origin = restore.origin_of(restored)
+        origin = restore.origin_of(restored, self._told.settings.optimizer.name)
         told = json.dumps(asdict(origin) if restored else None)
         said = json.loads(self._said_by_client(told))
         if said is None:
@@ -271,8 +273,10 @@ class AllReduce:
         rows = self._rows(replica)
         if self._replicas > 1:
             with tf.device(self._cpu):
+                # Behind the axis of the batches, where a step has several.
+                ours = rows if self._told.settings.micro_batches == 1 else (slice(None), rows)
                 features, labels = tf.nest.map_structure(
-                    lambda batch: batch[rows], (features, labels)
+                    lambda batch: batch[ours], (features, labels)
                 )
         gradients, measures = self._gradients.unchecked(features, labels)
         of_all = (rows.stop - rows.start) / self._told.settings.batch_size / self._workers
@@ -282,8 +286,8 @@ class AllReduce:
             if gradient is not None
         ]
         # In float32, as most gradients are: TensorFlow then sends it together with them.
-        ours = [*(gradient for gradient, _ in found), tf.cast(measures, tf.float32)]
-        *means, mean_measures = _summed_together(replica, [_scaled(one, of_all) for one in ours])
+        sent = [*(gradient for gradient, _ in found), tf.cast(measures, tf.float32)]
+        *means, mean_measures = _summed_together(replica, [scaled(one, of_all) for one in sent])
         # Every worker looks at the mean of all: one whose loss is not finite ends all, likewise.
         means = when_finite(mean_measures[0], made, means)
         self._optimizer.apply_gradients(
@@ -345,9 +349,3 @@ def _summed_together(replica: Any, values: list[Any]) -> list[Any]:
         for place, total in zip(places, of_type, strict=True):
             sums[place] = total
     return sums
-
-
-def _scaled(value: Any, by: float) -> Any:
-    if isinstance(value, tf.IndexedSlices):
-        return tf.IndexedSlices(value.values * by, value.indices, value.dense_shape)
-    return value * by

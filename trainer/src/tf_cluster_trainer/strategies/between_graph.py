@@ -67,7 +67,7 @@ def join(joining: Joining) -> BetweenGraph:
         ctx=joining.ctx,
         rehearsal=joining.rehearsal,
         workers=workers,
-        origin=restore.origin_of(restored),
+        origin=restore.origin_of(restored, told.settings.optimizer.name),
         lost=joining.lost,
     )
     index = told.task.index
@@ -91,7 +91,7 @@ class Filling:
             self.life = state.life.read_value()
             self.life_is_there = state.life.is_initialized()
             self.members_are_there = state.members.is_initialized()
-            self.given_life = tf.compat.v1.placeholder(tf.int64, [2])
+            self.given_life = tf.compat.v1.placeholder(tf.int64, [3])
             self.begin = state.life.assign(self.given_life, read_value=False)
         self.tallies = state.tallies.read_value()
         self.all_there = tf.reduce_all(tf.stack([v.is_initialized() for v in state.variables()]))
@@ -134,7 +134,8 @@ class BetweenGraph:
         self._leads = joining.told.is_client
         self._sync = joining.told.settings.update == "sync"
         self._restored = restored
-        self._origin = self._began = restore.origin_of(restored)
+        self._optimizer = joining.told.settings.optimizer.name
+        self._origin = self._began = restore.origin_of(restored, self._optimizer)
         self._session: Any = None
         self._ready = False
         self._life = 0
@@ -192,7 +193,7 @@ class BetweenGraph:
         total = self._before + sums
         return Tally(
             step=self._seen.step,
-            examples=origin.examples + sum(by_worker.values()) * settings.batch_size,
+            examples=origin.examples + sum(by_worker.values()) * settings.examples_a_step,
             workers=origin.plus(by_worker),
             counted=int(total[0]),
             loss_sum=float(total[1]),
@@ -255,7 +256,7 @@ class BetweenGraph:
             whole = True
         if not whole:
             return False
-        (seen, origin), tallies = run([filling.life, filling.tallies])
+        (seen, origin, _), tallies = run([filling.life, filling.tallies])
         if not self._leads and int(seen) != life:
             return False  # worker 0 has begun to fill them anew
         self._life = int(seen)
@@ -279,7 +280,7 @@ class BetweenGraph:
                 self._joining.told.settings.run_dir, self._joining.rehearsal.variables
             )
             self._before = self._before + self._seen.tallies.sum(axis=0)
-            self._origin = restore.origin_of(self._restored)
+            self._origin = restore.origin_of(self._restored, self._optimizer)
             self._seen = self._nothing_seen()
         if not run(filling.members_are_there):
             run(filling.no_members)
@@ -287,18 +288,16 @@ class BetweenGraph:
         for key, tensor in self._first_tensors().items():
             value, put = filling.puts[key]
             run(put, {value: tensor})
-        run(filling.begin, {filling.given_life: [time.time_ns() // 1000, self._origin.step]})
+        origin = self._origin
+        began = [time.time_ns() // 1000, origin.step, origin.updates]
+        run(filling.begin, {filling.given_life: began})
         self._life = int(run(filling.life)[0])
         self._restored = None  # it is on the ps now; a copy here would only cost memory
 
     def _first_tensors(self) -> Mapping[str, Any]:
         """The values that differ from what initializing gives."""
         if self._restored:
-            return restore.chosen(
-                self._restored,
-                self._joining.told.settings.optimizer.name,
-                self._own.state.stored,
-            )
+            return restore.chosen(self._restored, self._optimizer, self._own.state.stored)
         with tf.device("CPU:0"):
             joining = self._joining
             model = build_model(joining.program, joining.ctx, joining.rehearsal.features)
@@ -411,7 +410,7 @@ class BetweenGraph:
             return None
         limit = tf.compat.v1.RunOptions(timeout_in_ms=2000)
         try:
-            (life, origin), tallies = self._session.run(
+            (life, origin, _), tallies = self._session.run(
                 [self._filling.life, self._filling.tallies], options=limit
             )
         except Exception as error:

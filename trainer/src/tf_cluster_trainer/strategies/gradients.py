@@ -1,4 +1,4 @@
-"""One tower's part of a step: the loss of a batch, its gradients and its measures."""
+"""One tower's part of a step: the loss of its batches, their mean gradients and measures."""
 
 from __future__ import annotations
 
@@ -8,17 +8,26 @@ from typing import Any
 import tensorflow as tf
 
 from tf_cluster_trainer.program import Program
+from tf_cluster_trainer.strategies.reading import ReadOnce
 
 NOT_FINITE = "the loss is not finite:"
 
 
 class Gradients:
-    """The same in every strategy, so that a program means the same in all."""
+    """The same in every strategy, so that a program means the same in all.
 
-    def __init__(self, program: Program, model: Any, metrics: Sequence[str]) -> None:
+    With `micro_batches` n > 1 a step takes n batches, one after the other: features and labels are
+    [n, batch, ...], and what comes out is the mean over them. Only one batch's activations are in
+    memory at a time, and a variable that is elsewhere is read once.
+    """
+
+    def __init__(
+        self, program: Program, model: Any, metrics: Sequence[str], micro_batches: int
+    ) -> None:
         self._program = program
         self._model = model
         self._metrics = metrics
+        self._micro_batches = micro_batches
 
     @property
     def measures(self) -> int:
@@ -38,16 +47,61 @@ class Gradients:
 
         The loss is the mean over the batch plus the model's own (regularization).
         """
-        variables = self._model.trainable_variables
+        if self._micro_batches > 1:
+            return self._of_all(features, labels)
         with tf.GradientTape() as tape:
-            outputs = self._model(features, training=True)
-            loss = tf.reduce_mean(self._program.loss(labels, outputs))
-            if self._model.losses:
-                loss += tf.cast(tf.add_n(self._model.losses), loss.dtype)
-        gradients = tape.gradient(loss, variables)
+            loss, measures = self._measured(features, labels)
+        return tape.gradient(loss, self._model.trainable_variables), measures
+
+    def _measured(self, features: Any, labels: Any) -> tuple[Any, Any]:
+        """The loss of one batch, and its measures."""
+        outputs = self._model(features, training=True)
+        loss = tf.reduce_mean(self._program.loss(labels, outputs))
+        if self._model.losses:
+            loss += tf.cast(tf.add_n(self._model.losses), loss.dtype)
         measured = self._program.metrics(labels, outputs)
         values = (loss, *(tf.reduce_mean(measured[name]) for name in self._metrics))
-        return gradients, tf.stack([tf.cast(value, tf.float64) for value in values])
+        return loss, tf.stack([tf.cast(value, tf.float64) for value in values])
+
+    def _of_all(self, features: Any, labels: Any) -> tuple[Any, Any]:
+        """Written out, not a loop: TensorFlow puts all of an inner loop's body on one machine."""
+        values = ReadOnce(self._model.trainable_variables)
+        sums: Any = None
+        for at in range(self._micro_batches):
+            before = tf.nest.flatten(sums, expand_composites=True) if at else []
+            with tf.control_dependencies([tensor for tensor in before if tensor is not None]):
+                parts = [part[at] for part in tf.nest.flatten((features, labels))]
+                batch = tf.nest.pack_sequence_as((features, labels), parts)
+                with tf.GradientTape() as tape, values.on(tape):
+                    loss, measures = self._measured(batch[0], batch[1])
+                new = (values.gradients(tape, loss), measures)
+                sums = _plus(sums, new) if at else new
+        gradients, measures = sums
+        share = 1 / self._micro_batches
+        return [scaled(gradient, share) for gradient in gradients], measures * share
+
+
+def scaled(gradient: Any, by: float) -> Any:
+    """The gradient times a number; None stays None."""
+    if isinstance(gradient, tf.IndexedSlices):
+        return tf.IndexedSlices(gradient.values * by, gradient.indices, gradient.dense_shape)
+    return None if gradient is None else gradient * by
+
+
+def _plus(sums: tuple[Any, Any], new: tuple[Any, Any]) -> tuple[Any, Any]:
+    """Gradients and measures of one batch more."""
+    gradients = [_sum(one, other) for one, other in zip(sums[0], new[0], strict=True)]
+    return gradients, sums[1] + new[1]
+
+
+def _sum(one: Any, other: Any) -> Any:
+    if isinstance(one, tf.IndexedSlices):
+        return tf.IndexedSlices(
+            tf.concat([one.values, other.values], axis=0),
+            tf.concat([one.indices, other.indices], axis=0),
+            one.dense_shape,
+        )
+    return None if one is None else one + other
 
 
 def when_finite(loss: Any, made: Any, gradients: Any) -> Any:

@@ -31,7 +31,9 @@ class InGraphAsync:
         self._recovery = worker_recovery.install(self._coordinator, say, making.lost)
         with making.strategy.scope():
             self.model = build_model(making.program, making.ctx, making.rehearsal.features)
-            self.optimizer = optimizers.make(making.ctx.settings.optimizer)
+            self.optimizer = optimizers.make(
+                making.ctx.settings.optimizer, lambda: making.origin.ahead
+            )
             self.optimizer._create_all_weights(self.model.trainable_variables)
             # One row a worker: steps, sum of losses, sums of metrics. Only that worker writes it,
             # one call at a time, so no update is lost; float64 counts exactly to 2 ** 53.
@@ -40,7 +42,9 @@ class InGraphAsync:
                 trainable=False,
                 name="tallies",
             )
-        self._gradients = Gradients(making.program, self.model, self._metrics)
+        self._gradients = Gradients(
+            making.program, self.model, self._metrics, making.ctx.settings.micro_batches
+        )
         self._calls: dict[int, Any] = {}
         self._steps = tf.function(self._make_steps)
         self._batches = self._worker_batches()
@@ -78,7 +82,7 @@ class InGraphAsync:
         made, origin = int(sums[0]), self._making.origin
         return Tally(
             step=origin.step + made,
-            examples=origin.examples + made * self._making.ctx.settings.batch_size,
+            examples=origin.examples + made * self._making.ctx.settings.examples_a_step,
             workers=origin.plus({str(index): int(row[0]) for index, row in enumerate(rows)}),
             counted=made,
             loss_sum=float(sums[1]),

@@ -27,12 +27,16 @@ class InGraphSync:
         self._metrics = making.rehearsal.metrics
         with making.strategy.scope():
             self.model = build_model(making.program, making.ctx, making.rehearsal.features)
-            self.optimizer = optimizers.make(making.ctx.settings.optimizer)
+            self.optimizer = optimizers.make(
+                making.ctx.settings.optimizer, lambda: making.origin.ahead
+            )
             self.optimizer._create_all_weights(self.model.trainable_variables)
             self._sums = tf.Variable(
                 tf.zeros([2 + len(self._metrics)], tf.float64), trainable=False, name="tally"
             )
-        self._gradients = Gradients(making.program, self.model, self._metrics)
+        self._gradients = Gradients(
+            making.program, self.model, self._metrics, making.ctx.settings.micro_batches
+        )
         self._towers = [_worker(index) for index in range(making.workers)]
         self._batches = [self._worker_batches(index) for index in range(making.workers)]
         self._steps = tf.function(self._make_steps)
@@ -59,7 +63,7 @@ class InGraphSync:
         sums = self._sums.numpy()
         made, origin = int(sums[0]), self._making.origin
         workers = self._making.workers
-        examples = made * workers * self._making.ctx.settings.batch_size
+        examples = made * workers * self._making.ctx.settings.examples_a_step
         return Tally(
             step=origin.step + made,
             examples=origin.examples + examples,

@@ -34,6 +34,7 @@ def of_worker(
     return batches(
         examples,
         batch_size=ctx.settings.batch_size,
+        micro_batches=ctx.settings.micro_batches,
         seed=seed(ctx, shard.index, start),
         buffer=shuffle_buffer(program, examples.element_spec),
     )
@@ -44,10 +45,16 @@ def seed(ctx: Context, index: Any, start: Any) -> Any:
     return ctx.settings.seed + WORKER_SEEDS * (index + 1) + START_SEEDS * start
 
 
-def batches(examples: Any, *, batch_size: int, seed: Any, buffer: int) -> Any:
-    """Shuffled anew in every epoch, repeated for ever, in batches of exactly `batch_size`."""
+def batches(examples: Any, *, batch_size: int, micro_batches: int, seed: Any, buffer: int) -> Any:
+    """Shuffled anew in every epoch, repeated for ever, in batches of exactly `batch_size`.
+
+    So many of them for a step: [micro_batches, batch_size, ...]; of one the first axis is left out.
+    """
     shuffled = examples.shuffle(buffer, seed=seed, reshuffle_each_iteration=True)
-    return shuffled.repeat().batch(batch_size, drop_remainder=True).prefetch(tf.data.AUTOTUNE)
+    batched = shuffled.repeat().batch(batch_size, drop_remainder=True)
+    if micro_batches > 1:
+        batched = batched.batch(micro_batches, drop_remainder=True)
+    return batched.prefetch(tf.data.AUTOTUNE)
 
 
 def shuffle_buffer(program: Program, element_spec: Any) -> int:

@@ -38,10 +38,10 @@ class Model:
 class State:
     """Everything of the run that is on the ps.
 
-    `life` is [which life of the state this is, the step it began at]; 0 as the first while it is
-    being filled. `tallies` has a row for each that counts: steps, sum of losses, sums of metrics.
-    `members` has a number for each worker's present session. `stored` are the tensors of a
-    checkpoint.
+    `life` is [which life of the state this is, the step it began at, the optimizer's count there];
+    0 as the first while it is being filled. `tallies` has a row for each that counts: steps, sum of
+    losses, sums of metrics. `members` has a number for each worker's present session. `stored` are
+    the tensors of a checkpoint.
     """
 
     model: Model
@@ -75,10 +75,10 @@ def make(
 ) -> State:
     """Make it in the current graph."""
     with tf.device(device(0)):
-        life = _variable("life", np.zeros([2], np.int64))
+        life = _variable("life", np.zeros([3], np.int64))
         members = _variable("members", np.zeros([workers], np.int64))
         tallies = _variable("tallies", np.zeros([rows, 2 + metrics], np.float64))
-        optimizer = optimizers.make(settings.optimizer)
+        optimizer = optimizers.make(settings.optimizer, lambda: _ahead(life))
         _ = optimizer.iterations
     variables = []
     for one, key, task in zip(described, specs, spread(specs.values(), ps), strict=True):
@@ -128,6 +128,12 @@ def beside(worker: str) -> Callable[[Any], str]:
         return "" if touches or operation.type == "Placeholder" else worker
 
     return choose
+
+
+def _ahead(life: Any) -> Any:
+    """How far the run's step is ahead of the optimizer's count (`Origin.ahead`), in the graph."""
+    began = tf.convert_to_tensor(life)
+    return began[1] - began[2]
 
 
 def _variable(name: str, value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The optimizer that the settings name.
+"""The optimizer that the settings name, and its learning rate at each step of the run.
 
 tf_keras' legacy optimizers: the only ones whose updates are not lost when several workers write
 to one ps (docs/decisions/0005-in-graph-async.md).
@@ -6,23 +6,38 @@ to one ps (docs/decisions/0005-in-graph-async.md).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+import tensorflow as tf
 import tf_keras
 
+from tf_cluster_trainer import schedule
 from tf_cluster_trainer.config import Optimizer
 
 DEFAULT_MOMENTUM = 0.9
 
 
-def make(settings: Optimizer) -> Any:
-    """An optimizer whose hyperparameters are constants of the graph.
+def make(settings: Optimizer, ahead: Callable[[], Any]) -> Any:
+    """An optimizer whose hyperparameters are constants of the graph, or computed in it.
 
     Given as numbers they become variables on ps 0, which every step of every worker would read;
-    given as functions they don't.
+    given as functions they don't. `ahead` gives, when a step is traced, how far the run's step is
+    ahead of the optimizer's own count (`Origin.ahead`), as an int or a scalar int64 tensor: with
+    the count, which every update of every worker adds 1 to, it is the step that a schedule goes by.
     """
+
+    def scheduled() -> Any:
+        step = tf.cast(optimizer.iterations + ahead(), tf.float64)
+        return schedule.rate(settings, step, tf)
+
+    rate = scheduled if settings.schedule else _constant(settings.learning_rate)
+    optimizer = _named(settings, rate)
+    return optimizer
+
+
+def _named(settings: Optimizer, rate: Callable[[], Any]) -> Any:
     legacy = tf_keras.optimizers.legacy
-    rate = _constant(settings.learning_rate)
     if settings.name == "SGD":
         return legacy.SGD(rate)
     if settings.name == "Momentum":

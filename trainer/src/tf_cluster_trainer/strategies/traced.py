@@ -98,7 +98,8 @@ def trace(program: Program, ctx: Context, rehearsal: Rehearsal, seed: int) -> Tr
     """
     with tf.device("CPU:0"):
         model = build_model(program, ctx, rehearsal.features)
-        gradients = Gradients(program, model, rehearsal.metrics)
+        micro_batches = ctx.settings.micro_batches
+        gradients = Gradients(program, model, rehearsal.metrics, micro_batches)
         kinds: list[str | None] = []
 
         def step(features: Any, labels: Any, made: Any) -> Any:
@@ -109,7 +110,7 @@ def trace(program: Program, ctx: Context, rehearsal: Rehearsal, seed: int) -> Tr
 
         tf.random.set_seed(seed)
         concrete = tf.function(step).get_concrete_function(
-            rehearsal.features, rehearsal.labels, tf.TensorSpec([], tf.int64)
+            *_of_a_step(rehearsal, micro_batches), tf.TensorSpec([], tf.int64)
         )
     graph = concrete.graph
     model_at = {id(variable.handle): at for at, variable in enumerate(model.variables)}
@@ -138,6 +139,16 @@ def trace(program: Program, ctx: Context, rehearsal: Rehearsal, seed: int) -> Tr
         constants=constants,
         outputs=tuple(tensor.name for tensor in graph.outputs),
         effects=tuple(operation.name for operation in graph.control_outputs),
+    )
+
+
+def _of_a_step(rehearsal: Rehearsal, micro_batches: int) -> Any:
+    """The specs of features and labels: a batch, or so many."""
+    specs = (rehearsal.features, rehearsal.labels)
+    if micro_batches == 1:
+        return specs
+    return tf.nest.map_structure(
+        lambda spec: tf.TensorSpec([micro_batches, *spec.shape], spec.dtype, spec.name), specs
     )
 
 

@@ -1,0 +1,29 @@
+"""settings.json: what the run was last told, kept beside its checkpoints by the run's owner."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from tf_cluster_trainer.child.say import say
+from tf_cluster_trainer.owner import replace_json
+
+SETTINGS_FILE = "settings.json"
+
+
+def write(
+    run_dir: Path,
+    training: Mapping[str, Any],
+    flags: Mapping[str, Any],
+    check_owner: Callable[[], None],
+) -> None:
+    """Put training.json there, with all flags that the program has. Raises NotOwnerError.
+
+    A disk that does not take it costs the record, not the training: that is said.
+    """
+    check_owner()
+    try:
+        replace_json(run_dir / SETTINGS_FILE, {**training, "flags": dict(flags)})
+    except OSError as error:
+        say(f"can't write {run_dir / SETTINGS_FILE}: {error}; training goes on")
