@@ -13,7 +13,7 @@ from .timing import Timing
 
 
 class ChiefPoll:
-    """Asks the chief's status port; a worker that gets no answer reads progress.json instead.
+    """Asks the chief's status port; who gets no answer and is no ps reads progress.json instead.
 
     The chief's name is not looked up before `begin`: see peers.py for what that would cost.
     """
