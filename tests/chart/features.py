@@ -22,6 +22,18 @@ FEATURES: dict[str, dict[str, Any]] = {
         "chief": {"terminationGracePeriodSeconds": 20},
     },
     "all-reduce": {"strategy": "all-reduce", "replication": "between-graph", "update": "sync"},
+    "evaluator": {
+        "evaluator": {"enabled": True, "exportBest": {"metric": "accuracy", "mode": "max"}}
+    },
+    "evaluator-all-reduce": {
+        "strategy": "all-reduce",
+        "replication": "between-graph",
+        "update": "sync",
+        "evaluator": {
+            "enabled": True,
+            "resources": {"limits": {"nvidia.com/gpu": 1, "memory": "8Gi"}},
+        },
+    },
     "no-cleanup": {"cleanup": {"enabled": False}},
     "keep-ps-after-failure": {"cleanup": {"delaySeconds": {"failure": None}}},
     "existing-claims": {
@@ -122,6 +134,19 @@ FEATURES: dict[str, dict[str, Any]] = {
                 "terminationGracePeriodSeconds": 120,
             }
             for role in ("chief", "worker", "ps")
+        },
+        "evaluator": {
+            "enabled": True,
+            "exportBest": {"metric": "loss: total", "mode": "min"},
+            "backoffLimit": 1,
+            "terminationGracePeriodSeconds": 5,
+            "extraEnv": [{"name": "TF_CPP_MIN_LOG_LEVEL", "value": "0"}],
+            "nodeSelector": {"disk": "ssd"},
+            "tolerations": [{"operator": "Exists"}],
+            "affinity": {"nodeAffinity": {}},
+            "podLabels": {"team": "research"},
+            "podAnnotations": {"example.com/scrape": "true"},
+            "priorityClassName": "training",
         },
         "cleanup": {
             "delaySeconds": {"success": 10, "failure": 3600},

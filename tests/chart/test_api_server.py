@@ -15,7 +15,7 @@ from tests.cluster.kubernetes import CommandError, Namespace, Release
 pytestmark = pytest.mark.cluster
 
 NOWHERE = {"nodeSelector": {"tf-cluster.io/test": "nowhere"}}
-UNSCHEDULED = dict.fromkeys(("chief", "worker", "ps", "cleanup"), NOWHERE)
+UNSCHEDULED = dict.fromkeys(("chief", "worker", "ps", "evaluator", "cleanup"), NOWHERE)
 
 
 @pytest.mark.parametrize("feature", FEATURES)
@@ -32,7 +32,7 @@ def test_it_takes_every_object_without_a_warning(feature: str, namespace: Namesp
         )
 
 
-@pytest.mark.parametrize("feature", ["least", "existing-claims"])
+@pytest.mark.parametrize("feature", ["least", "existing-claims", "evaluator"])
 def test_pod_security_restricted_lets_every_pod_in(feature: str, namespace: Namespace) -> None:
     for name, template in render(FEATURES[feature], namespace=namespace.name).pods.items():
         # The account is created with the release; Pod Security does not look at it.

@@ -33,6 +33,13 @@ def test_the_next_commands_name_the_objects_of_this_attempt() -> None:
     assert delete[3:] == ["delete", "pod", "digits-files"]
 
 
+def test_the_evaluators_log_is_told_where_there_is_one() -> None:
+    values = {"evaluator": {"enabled": True}}
+    name = render(values).one("Job", "evaluator")["metadata"]["name"]
+    assert commands(notes(values))[-1][3:] == ["logs", "--follow", f"job/{name}"]
+    assert "evaluator" not in notes()
+
+
 @pytest.mark.parametrize("strategy", ["parameter-server", "all-reduce"])
 def test_without_a_chief_worker_0_is_followed(strategy: str) -> None:
     values = {"strategy": strategy, "replication": "between-graph", "update": "sync"}

@@ -24,6 +24,7 @@ CLEANUP = {
     ("Role", "digits-cleanup-h"),
     ("RoleBinding", "digits-cleanup-h"),
 }
+EVALUATOR = {("Job", "digits-eval-h-s")}
 CLAIMS = {
     ("PersistentVolumeClaim", "digits-data"),
     ("PersistentVolumeClaim", "digits-log"),
@@ -44,13 +45,17 @@ EXACTLY = {
     "between-graph": BETWEEN_GRAPH,
     "between-graph-sync": BETWEEN_GRAPH | {("Deployment", "digits-ps-1-h")},
     "all-reduce": BETWEEN_GRAPH - PS - CLEANUP - CLEANUP_POLICY,
+    "evaluator": LEAST | EVALUATOR,
+    "evaluator-all-reduce": (BETWEEN_GRAPH - PS) | EVALUATOR,
     "no-cleanup": ALWAYS | CLAIMS | TASKS_POLICY,
     "keep-ps-after-failure": LEAST,
     "existing-claims": LEAST - CLAIMS,
     "static-volumes": LEAST,
     "no-network-policy": LEAST - POLICIES,
     "monitored": LEAST,
-    "everything": {(kind, name.replace("digits", "digits-vision")) for kind, name in LEAST},
+    "everything": {
+        (kind, name.replace("digits", "digits-vision")) for kind, name in LEAST | EVALUATOR
+    },
 }
 
 
@@ -127,7 +132,12 @@ def test_the_same_values_render_to_the_same_bytes() -> None:
 
 def test_names_fit_where_the_name_is_as_long_as_it_may_be() -> None:
     rendered = render(
-        {"fullnameOverride": "a" * 40, "worker": {"replicas": 1000}, "ps": {"replicas": 101}}
+        {
+            "fullnameOverride": "a" * 40,
+            "worker": {"replicas": 1000},
+            "ps": {"replicas": 101},
+            "evaluator": {"enabled": True},
+        }
     )
     for kind, name in rendered.names:
         assert len(name) <= 63, (kind, name)

@@ -18,7 +18,7 @@ from pathlib import Path
 from tests.chart.values_docs import CHART, read_values
 
 # What the variables that choose a section stand for.
-CHOICES = {"<role>": {"chief", "worker", "ps", "cleanup"}, "<volume>": {"data", "log"}}
+CHOICES = {"<role>": {"chief", "worker", "ps", "evaluator", "cleanup"}, "<volume>": {"data", "log"}}
 # Declared for others: Helm gives `global` to every chart of a release.
 NOT_READ = {("global",)}
 

@@ -17,6 +17,7 @@ import sys
 import threading
 import time
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,21 @@ def faults(start: int) -> set[str]:
     return {what for task, nth, what in listed if task == TASK and nth in (str(start), "*")}
 
 
+def serve(address: tuple[str, int], document: Callable[[], dict[str, Any]]) -> None:
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = json.dumps(document()).encode()
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    server = http.server.ThreadingHTTPServer(address, Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+
+
 class Chief:
     def __init__(self) -> None:
         self.step = int((RUN / "step").read_text()) if (RUN / "step").exists() else 0
@@ -76,20 +92,7 @@ class Chief:
         }
 
     def serve(self) -> None:
-        chief = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                body = json.dumps(chief.document).encode()
-                self.send_response(200)
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, format: str, *args: Any) -> None:
-                pass
-
-        server = http.server.ThreadingHTTPServer(status_address(KIND, INDEX), Handler)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        serve(status_address(KIND, INDEX), lambda: self.document)
 
     def save(self) -> None:
         RUN.mkdir(parents=True, exist_ok=True)
@@ -111,6 +114,25 @@ class Chief:
         self.save()
         time.sleep(0.5)  # workers fetch the final state
         return 0
+
+
+def evaluator(stop: threading.Event) -> int:
+    """Evaluates for `evaluates` seconds when the client is done."""
+    host, port = status_address(CLIENT.removesuffix("-0"), 0)
+    own_host, _, own_port = os.environ["TF_CLUSTER_STATUS"].partition(":")
+    message = "evaluating the checkpoint of step 400"
+    document = {"attempt": CLUSTER["attempt"], "status": "running", "message": message, "step": 1}
+    serve((own_host, int(own_port)), lambda: document)
+    seconds = float(TRAINING["flags"].get("evaluates", 1))
+    while not stop.wait(0.1):
+        try:
+            with urllib.request.urlopen(f"http://{host}:{port}/progress", timeout=1) as answer:
+                final = json.load(answer)["final"]
+        except OSError:
+            final = (RUN / "progress.json").exists()
+        if final:
+            return 42 if stop.wait(seconds) else 0
+    return 42
 
 
 def worker(stop: threading.Event) -> int:
@@ -144,6 +166,8 @@ def main() -> int:
         return Chief().train(stop)
     if KIND == "worker":
         return worker(stop)
+    if KIND == "evaluator":
+        return evaluator(stop)
     while not stop.wait(0.1):
         pass
     return 42

@@ -117,6 +117,27 @@ def test_a_five_line_file_is_enough() -> None:
             "(leave out extraValues.ps) [/extraValues/ps]",
         ),
         (
+            "resources: {evaluator: {requests: {cpu: 1}}}",
+            "4:24: TFC318: resources.evaluator is set, but there is no evaluator unless it is "
+            "asked for (add evaluator: true, or leave out resources.evaluator) "
+            "[/resources/evaluator]",
+        ),
+        (
+            "evaluator: {exportBest: {metric: accuracy}}",
+            "4:13: TFC202: 'mode' is missing in evaluator.exportBest (add mode: …) "
+            "[/evaluator/exportBest/mode]",
+        ),
+        (
+            "evaluator: yes please",
+            '4:12: TFC203: evaluator is "yes please", a text; true or false or a mapping is needed '
+            "[/evaluator]",
+        ),
+        (
+            "evaluator: true\nextraValues: {evaluator: {enabled: false}}",
+            "5:36: TFC310: extraValues.evaluator.enabled sets again what evaluator sets "
+            "(keep one of them) [/extraValues/evaluator/enabled]",
+        ),
+        (
             "data: {claim: here, size: 5Gi}",
             "4:21: TFC207: data.size is for a claim that the chart makes, data.claim names one "
             "that exists (keep one of them) [/data/size]",

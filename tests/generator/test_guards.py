@@ -118,10 +118,11 @@ CASES = [
     *(
         (
             "env",
-            f"image: i\nextraValues: {{{role}: {{extraEnv: [{{name: A}}, {{name: {name}}}]}}}}",
+            f"image: i\nevaluator: true\n"
+            f"extraValues: {{{role}: {{extraEnv: [{{name: A}}, {{name: {name}}}]}}}}",
             f"{code} /extraValues/{role}/extraEnv/1/name",
         )
-        for role in ("chief", "worker", "ps")
+        for role in ("chief", "worker", "ps", "evaluator")
         for name, code in (
             *((name, "TFC314") for name in (*guards.RESERVED_VARIABLES, "TF_CLUSTER_X")),
             ("A", "TFC315"),
@@ -130,10 +131,10 @@ CASES = [
     *(
         (
             "labels",
-            f"image: i\nextraValues: {{{role}: {{podLabels: {{{label}: x}}}}}}",
+            f"image: i\nevaluator: true\nextraValues: {{{role}: {{podLabels: {{{label}: x}}}}}}",
             f"TFC316 /extraValues/{role}/podLabels/{label.replace('/', '~1')}",
         )
-        for role in ("chief", "worker", "ps", "cleanup")
+        for role in ("chief", "worker", "ps", "evaluator", "cleanup")
         for label in (*guards.RESERVED_LABELS, "tf-cluster.io/attempt")
     ),
     (

@@ -506,6 +506,83 @@ def test_program_paths_are_beside_the_params_file_or_in_the_data_directory(
         assert training["dirs"] == {"data": str(tmp_path / "mine"), "log": str(tmp_path / "runs")}
 
 
+def test_the_run_ends_when_the_evaluator_has(start: Start) -> None:
+    run = start(
+        evaluator={"exportBest": {"metric": "loss: total", "mode": "min"}},
+        flags={"evaluates": 3},
+        preset="medium",
+    )
+    assert run.wait() == 0, run.stderr
+
+    assert (
+        "job: training is done; waiting for evaluator-0: evaluating the checkpoint of step 400"
+    ) in run.stderr
+    assert "accuracy  0.9712" in run.stdout
+    (told,) = run.starts("evaluator-0")
+    assert told["TF_CLUSTER_EXPORT_BEST"] == "min:loss: total"
+    assert told["TF_CLUSTER_JOB_UID"] not in ("", run.starts("chief-0")[0]["TF_CLUSTER_JOB_UID"])
+    cluster = json.loads((run.folder / "runs/job/config/cluster.json").read_text())
+    assert set(cluster["cluster"]) == set(cluster["status"]) == {"ps", "worker", "chief"}
+    assert told["TF_CLUSTER_STATUS"] not in str(cluster)
+    assert run.processes() == []
+
+
+def test_the_best_checkpoint_is_told(start: Start, tmp_path: Path) -> None:
+    record = tmp_path / "runs/job/1/evaluations.json"  # the fake trainer writes none
+    record.parent.mkdir(parents=True)
+    export = str(tmp_path / "runs/job/1/best/3")
+    best = {"metric": "accuracy", "mode": "max", "step": 300, "value": 0.97, "export": export}
+    record.write_text(json.dumps({"version": 1, "evaluations": [], "best": best}))
+    run = start(evaluator=True)
+    assert run.wait() == 0, run.stderr
+    assert "best      accuracy 0.9700 at step 300, runs/job/1/best/3" in run.stdout
+
+
+@pytest.mark.parametrize(
+    ("fault", "code", "how"), [("exit=2", 2, "exit code 2"), ("exit=1", 1, "exit code 1")]
+)
+def test_an_evaluator_that_fails_costs_the_run_its_exit_code_and_not_its_result(
+    start: Start, fault: str, code: int, how: str
+) -> None:
+    run = start(
+        evaluator=True,
+        flags={"faults": [f"evaluator-0:*:{fault}"]},
+        extraValues={"evaluator": {"backoffLimit": 0}},
+    )
+    assert run.wait() == code
+
+    assert "accuracy  0.9712" in run.stdout
+    assert f"evaluator-0 ended with {how}; training is not affected" in run.stderr
+    assert run.stderr.splitlines()[-4:] == [
+        f"job: the training is done, but evaluator-0 ended with {how}: not every checkpoint is "
+        "evaluated. The same command evaluates what is left.",
+        "the last lines of runs/job/logs/evaluator-0.log:",
+        "  evaluator-0 says hello",
+        "  evaluator-0: the words before the end",
+    ]
+    assert run.processes() == []
+
+
+def test_an_evaluator_that_is_lost_after_the_training_is_started_again(start: Start) -> None:
+    run = start(evaluator=True, flags={"evaluates": 3})
+    run.wait_until("the wait", lambda: "waiting for evaluator-0" in run.stderr)
+    os.kill(run.starts("evaluator-0")[0]["pid"], signal.SIGKILL)
+    assert run.wait() == 0, run.stderr
+    assert "evaluator-0 was killed by SIGKILL; it is started again (1 of at most 6)" in run.stderr
+    assert len(run.starts("evaluator-0")) == 2
+    assert len(run.starts("ps-0")) == 1
+
+
+def test_ctrl_c_while_the_evaluator_is_awaited_keeps_the_result(start: Start) -> None:
+    run = start(evaluator=True, flags={"evaluates": 600})
+    run.wait_until("the wait", lambda: "waiting for evaluator-0" in run.stderr)
+    run.send(signal.SIGINT)
+    assert run.wait() == 130
+    assert "accuracy  0.9712" in run.stdout
+    assert "the training is done, but evaluator-0 was stopped" in run.stderr
+    assert run.processes() == []
+
+
 def test_a_terminal_gets_a_live_block_and_the_result_stays(start: Start, tmp_path: Path) -> None:
     start("--id", "2").wait()  # writes params.yaml
     leader, follower = pty.openpty()

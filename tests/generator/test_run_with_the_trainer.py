@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -59,6 +60,28 @@ def test_the_digits_train_to_the_end_though_a_worker_is_killed_on_the_way(digits
     assert document["step"] >= 3000
     assert document["placement"]
     assert all(device.startswith("/job:ps/") for device in document["placement"].values())
+    assert run.processes() == []
+
+
+def test_an_evaluator_measures_on_the_way_and_exports_the_best(digits: Any) -> None:
+    evaluator = "evaluator: {exportBest: {metric: accuracy, mode: max}}"
+    train = "train:\n  steps: 1500\n  checkpoint: {seconds: 2, steps: 500}"
+    run = digits(change=("train:\n  steps: 2000", f"{evaluator}\n{train}"))
+
+    assert run.wait(MINUTES) == 0, run.stderr
+
+    told = dict(line.split(maxsplit=1) for line in run.stdout.splitlines())
+    record = json.loads((run.folder / "runs/digits/1/evaluations.json").read_text())
+    *_, last = record["evaluations"]
+    assert last["step"] == progress(run)["step"]
+    assert last["metrics"] == progress(run)["metrics"]
+    best = record["best"]
+    assert best["value"] == max(one["metrics"]["accuracy"] for one in record["evaluations"])
+    assert told["best"].startswith(f"accuracy {best['value']:.4f} at step {best['step']}, runs/")
+    assert (Path(best["export"]) / "saved_model.pb").is_file()
+    uids = progress(run)["jobUids"]
+    assert len({*uids.values()}) == 3
+    assert None not in uids.values()
     assert run.processes() == []
 
 

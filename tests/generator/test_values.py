@@ -59,7 +59,7 @@ def test_the_chart_renders_the_example_values(params: Path, helm: str, tmp_path:
 
     assert ran.returncode == 0, ran.stderr
     jobs = [d for d in yaml.safe_load_all(ran.stdout) if d and d["kind"] == "Job"]
-    assert len(jobs) == 3
+    assert len(jobs) == (4 if "evaluator" in check("p", params.read_bytes()).values.data else 3)
 
 
 @pytest.mark.parametrize("params", EXAMPLES, ids=example_id)
@@ -193,6 +193,28 @@ def test_a_size_is_written_as_the_chart_takes_it(size: str) -> None:
     checked = check("p", (GOOD + f"data: {{size: {size}}}\n").encode())
 
     assert checked.findings == ()
+
+
+@pytest.mark.parametrize(
+    ("said", "made"),
+    [
+        ("true", {"enabled": True}),
+        ("false", {"enabled": False}),
+        ("{}", {"enabled": True}),
+        (
+            "{exportBest: {metric: loss, mode: min}}",
+            {"enabled": True, "exportBest": {"metric": "loss", "mode": "min"}},
+        ),
+    ],
+)
+def test_an_evaluator_is_there_when_it_is_asked_for(said: str, made: dict[str, Any]) -> None:
+    assert values_of(GOOD + f"evaluator: {said}\n")["evaluator"] == made
+
+
+def test_the_presets_resources_of_an_evaluator_go_with_it() -> None:
+    assert "evaluator" not in values_of(GOOD + "preset: medium\n")
+    values = values_of(GOOD + "preset: medium\nevaluator: true\n")
+    assert values["evaluator"] == {"enabled": True, **PRESETS["medium"]["evaluator"]}
 
 
 def test_an_empty_class_is_passed_on() -> None:

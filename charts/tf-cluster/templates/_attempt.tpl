@@ -3,8 +3,8 @@ An attempt: one set of objects that works on a run. Its hash is made of everythi
 new pods: the ConfigMap, the whole spec of each training Job and ps Deployment, each rendered with a
 placeholder where the hash will stand, and run.attempt.
 
-Not in it: metadata of the objects, claims, NetworkPolicies, and cleanup (whose Job has a hash of its
-own on top), so that none of those restarts a training.
+Not in it: metadata of the objects, claims, NetworkPolicies, and the evaluator and cleanup (whose Jobs
+have a hash of their own on top), so that none of those restarts a training.
 */ -}}
 {{- define "tf-cluster.attempt" -}}
 {{- $task := dict "root" . "attempt" "00000000" -}}
@@ -35,7 +35,13 @@ own on top), so that none of those restarts a training.
 {{- printf "%s-ps-%d-%s" (include "tf-cluster.fullname" .root) (int .index) .attempt -}}
 {{- end -}}
 
-{{- /* Selects the attempt's tasks: chief, workers and ps, not cleanup. */ -}}
+{{- /* The evaluator's Job: `eval`, for a name of 40 characters leaves no more. Takes root, attempt. */ -}}
+{{- define "tf-cluster.evaluator.name" -}}
+{{- $spec := include "tf-cluster.evaluator.spec" (dict "root" .root "attempt" .attempt "role" "evaluator") -}}
+{{- printf "%s-%s" (include "tf-cluster.attempt.name" (merge (dict "kind" "eval") .)) ($spec | sha256sum | trunc 4) -}}
+{{- end -}}
+
+{{- /* Selects the attempt's tasks: chief, workers, ps and evaluator, not cleanup. */ -}}
 {{- define "tf-cluster.attempt.tasks" -}}
 {{- include "tf-cluster.identity" .root }}
 tf-cluster.io/attempt: {{ .attempt | quote }}

@@ -25,6 +25,7 @@ file that fails and says nothing about the order it takes them in.
   "chief.backoffLimit" "chief.terminationGracePeriodSeconds"
   "worker.replicas" "worker.backoffLimit" "worker.terminationGracePeriodSeconds"
   "ps.replicas" "ps.preStopSeconds" "ps.terminationGracePeriodSeconds"
+  "evaluator.enabled" "evaluator.exportBest.mode" "evaluator.backoffLimit" "evaluator.terminationGracePeriodSeconds"
   "cleanup.enabled" "cleanup.delaySeconds.success" "cleanup.workersTimeoutSeconds"
   "storage.data.size" "storage.data.accessModes" "storage.log.size" "storage.log.accessModes"
   "security.networkPolicy.enabled" }}
@@ -148,7 +149,7 @@ storage.{{ $volume }}.{{ $key }} would do nothing: remove one of the two.
 {{- end -}}
 
 {{- define "tf-cluster.guards.env" -}}
-{{- range $role := list "chief" "worker" "ps" }}
+{{- range $role := list "chief" "worker" "ps" "evaluator" }}
 {{- $seen := list }}
 {{- range $entry := (get $.Values $role | default dict).extraEnv }}
 {{- if or (has .name (list "TF_CONFIG" "JOB_COMPLETION_INDEX" "GRPC_FAIL_FAST")) (hasPrefix "TF_CLUSTER_" .name) }}
@@ -165,7 +166,7 @@ names that start with TF_CLUSTER_: the chart and the Job controller set them.
 
 {{- define "tf-cluster.guards.labels" -}}
 {{- $places := dict "commonLabels" .Values.commonLabels }}
-{{- range $role := list "chief" "worker" "ps" "cleanup" }}
+{{- range $role := list "chief" "worker" "ps" "evaluator" "cleanup" }}
 {{- $_ := set $places (printf "%s.podLabels" $role) (get $.Values $role | default dict).podLabels }}
 {{- end }}
 {{- $reserved := list "app.kubernetes.io/name" "app.kubernetes.io/instance" "app.kubernetes.io/component" "app.kubernetes.io/version" "app.kubernetes.io/managed-by" "helm.sh/chart" }}

@@ -11,7 +11,7 @@ an attempt takes a dictionary, always with these keys and no others:
 
     root        the root context
     attempt     the attempt's hash, or the placeholder while the hash is being made
-    role        chief, worker, ps or cleanup: also the section of values, the component label and
+    role        chief, worker, ps, evaluator or cleanup: also the section of values, the component label and
                 the name of the container
     index       the task's index, for ps
 
@@ -45,9 +45,12 @@ includes them first.
 {{- if eq .Values.strategy "all-reduce" }}0{{ else }}{{ int .Values.ps.replicas }}{{ end -}}
 {{- end -}}
 
-{{- /* "true" when there is a cleanup: without parameter servers a finished training leaves nothing. */ -}}
+{{- /*
+"true" when there is a cleanup: without parameter servers and evaluator a training that has ended leaves
+nothing.
+*/ -}}
 {{- define "tf-cluster.hasCleanup" -}}
-{{- if and .Values.cleanup.enabled (ne (include "tf-cluster.ps.count" .) "0") }}true{{ end -}}
+{{- if and .Values.cleanup.enabled (or (ne (include "tf-cluster.ps.count" .) "0") .Values.evaluator.enabled) }}true{{ end -}}
 {{- end -}}
 
 {{- /* The trainer image, by digest or by tag. */ -}}

@@ -23,7 +23,7 @@ Run {{ .Values.run.id }}, attempt {{ $attempt }}.
     {{ $kubectl }} wait --for=condition=Ready --timeout=10m pod --selector {{ $pod }}
     {{ $kubectl }} logs --follow {{ $logs }}
 
-2. See its tasks{{ if include "tf-cluster.hasCleanup" . }} (the ps are gone {{ .Values.cleanup.delaySeconds.success }} s after the end){{ end }}:
+2. See its tasks{{ if and .Values.cleanup.enabled (ne $ps "0") }} (the ps are gone {{ .Values.cleanup.delaySeconds.success }} s after the end){{ end }}:
 
     {{ $kubectl }} get jobs,deployments,pods --selector tf-cluster.io/attempt={{ $attempt }}
 
@@ -34,6 +34,12 @@ Run {{ .Values.run.id }}, attempt {{ $attempt }}.
     {{ $kubectl }} wait --for=condition=Ready pod/{{ $fullname }}-files
     {{ $kubectl }} cp {{ $fullname }}-files:{{ $run }}/export export
     {{ $kubectl }} delete pod {{ $fullname }}-files
+{{- if .Values.evaluator.enabled }}
+
+What the evaluator measures (the record is {{ $run }}/evaluations.json):
+
+    {{ $kubectl }} logs --follow job/{{ include "tf-cluster.evaluator.name" $context }}
+{{- end }}
 {{- if or .Values.security.networkPolicy.statusFrom (not .Values.security.networkPolicy.enabled) }}
 
 Progress as JSON, from inside the cluster:

@@ -82,8 +82,10 @@ spec:
         {{- include "tf-cluster.pod.env" . | nindent 8 }}
       {{- if $isTask }}
       ports:
+        {{- if ne .role "evaluator" }}
         - name: tensorflow
           containerPort: 2222
+        {{- end }}
         - name: status
           containerPort: 8080
       readinessProbe:
@@ -154,7 +156,7 @@ tf-cluster.io/index: {{ .index | quote }}
 
 {{- /* "true" for the roles that mount /data and /log. */ -}}
 {{- define "tf-cluster.pod.mountsClaims" -}}
-{{- if has .role (list "chief" "worker") }}true{{ end -}}
+{{- if has .role (list "chief" "worker" "evaluator") }}true{{ end -}}
 {{- end -}}
 
 {{- /*
@@ -194,7 +196,15 @@ that stands twice is refused by a server-side apply. Names that must not be repl
   value: use_caller
 - name: TF_CPP_MIN_LOG_LEVEL
   value: "1"
-{{- if ne .role "worker" }}
+{{- if eq .role "evaluator" }}
+- name: TF_CLUSTER_STATUS
+  value: 0.0.0.0:8080
+{{- with .root.Values.evaluator.exportBest.metric }}
+- name: TF_CLUSTER_EXPORT_BEST
+  value: {{ printf "%s:%s" $.root.Values.evaluator.exportBest.mode . | quote }}
+{{- end }}
+{{- end }}
+{{- if not (include "tf-cluster.pod.mayUseGpus" .) }}
 - name: NVIDIA_VISIBLE_DEVICES
   value: void
 {{- end }}
@@ -203,6 +213,15 @@ that stands twice is refused by a server-side apply. Names that must not be repl
   value: /tmp
 - name: USER
   value: trainer
+{{- end -}}
+
+{{- /*
+"true" for a worker, and for an evaluator that asks for a GPU. One that does not would see, and fill, the
+workers' on a node that shows every container all GPUs.
+*/ -}}
+{{- define "tf-cluster.pod.mayUseGpus" -}}
+{{- $limits := (.root.Values.evaluator.resources | default dict).limits | default dict -}}
+{{- if or (eq .role "worker") (and (eq .role "evaluator") (keys $limits | join " " | contains "gpu")) }}true{{ end -}}
 {{- end -}}
 
 {{- /*
@@ -230,5 +249,5 @@ labelSelector:
   matchExpressions:
     - key: app.kubernetes.io/component
       operator: In
-      values: [chief, worker]
+      values: [chief, worker, evaluator]
 {{- end -}}

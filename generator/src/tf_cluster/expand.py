@@ -12,7 +12,8 @@ from tf_cluster.preset import DEFAULT_PRESET, PRESETS
 from tf_cluster.roles import ALL_REDUCE, absent_roles
 from tf_cluster.schema_files import chart_values
 
-_ROLES = ("chief", "worker", "ps")
+_ROLES = ("chief", "worker", "ps", "evaluator")
+_HAS_EVALUATOR: Pointer = ("evaluator", "enabled")
 _RENAMED: tuple[tuple[Pointer, Pointer], ...] = (
     (("name",), ("fullnameOverride",)),
     (("run",), ("run",)),
@@ -22,6 +23,7 @@ _RENAMED: tuple[tuple[Pointer, Pointer], ...] = (
     (("update",), ("update",)),
     (("train",), ("train",)),
     (("flags",), ("flags",)),
+    (("evaluator", "exportBest"), ("evaluator", "exportBest")),
     (("workers",), ("worker", "replicas")),
     (("ps",), ("ps", "replicas")),
     *((("resources", role), (role, "resources")) for role in _ROLES),
@@ -78,6 +80,9 @@ def expand(params: Mapping[str, Any]) -> Values:
         for path, value in leaves({} if decided is None else decided):
             _put(data, target + path, _for_kubernetes(target, value))
             origins[target + path] = source + path
+    if "evaluator" in params:  # true, false, or what it shall do
+        _put(data, _HAS_EVALUATOR, params["evaluator"] is not False)
+        origins[_HAS_EVALUATOR] = ("evaluator",)
     if "image" in params:
         for key, text in parse_image(params["image"])._asdict().items():
             if text:

@@ -85,7 +85,7 @@ def _claims(document: Document, values: Values, effective: Mapping[str, Any]) ->
 def _variables(
     document: Document, values: Values, effective: Mapping[str, Any]
 ) -> Iterator[Finding]:
-    for role in ("chief", "worker", "ps"):
+    for role in ("chief", "worker", "ps", "evaluator"):
         path: Pointer = (role, "extraEnv")
         seen = set()
         for i, entry in enumerate(value_at(effective, path) or []):
@@ -104,7 +104,8 @@ def _variables(
 
 
 def _labels(document: Document, values: Values, effective: Mapping[str, Any]) -> Iterator[Finding]:
-    pods: list[Pointer] = [(role, "podLabels") for role in ("chief", "worker", "ps", "cleanup")]
+    roles = ("chief", "worker", "ps", "evaluator", "cleanup")
+    pods: list[Pointer] = [(role, "podLabels") for role in roles]
     for path in [("commonLabels",), *pods]:
         for label, text in (value_at(effective, path) or {}).items():
             if label in RESERVED_LABELS or label.startswith(RESERVED_LABEL_PREFIX):

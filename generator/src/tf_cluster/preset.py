@@ -33,6 +33,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "chief": {"resources": _resources("500m", "2Gi", "4Gi")},
         "worker": {"replicas": 4, "resources": _resources("2", "4Gi", "8Gi")},
         "ps": {"replicas": 1, "resources": _resources("1", "4Gi", "8Gi")},
+        "evaluator": {"resources": _resources("500m", "2Gi", "4Gi")},
         "storage": _shared_claims(),
     },
     # several workers and several ps
@@ -40,6 +41,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "chief": {"resources": _resources("1", "4Gi", "8Gi")},
         "worker": {"replicas": 8, "resources": _resources("4", "8Gi", "16Gi")},
         "ps": {"replicas": 4, "resources": _resources("2", "8Gi", "16Gi")},
+        "evaluator": {"resources": _resources("1", "4Gi", "8Gi")},
         "storage": _shared_claims(),
     },
 }

@@ -1,4 +1,4 @@
-"""Which roles a training has: by its strategy and replication, as the chart has it."""
+"""Which roles a training has: by its method, and whether it is evaluated; as the chart has it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -26,6 +26,11 @@ def has_ps(values: Mapping[str, Any]) -> bool:
     return bool(values["strategy"] != "all-reduce")
 
 
+def has_evaluator(values: Mapping[str, Any]) -> bool:
+    """Whether a task of its own measures the checkpoints."""
+    return bool((values.get("evaluator") or {}).get("enabled"))
+
+
 def absent_roles(values: Mapping[str, Any]) -> dict[str, str]:
     """The roles that these (effective) values have no task of, each with the reason in words."""
     absent = {}
@@ -33,4 +38,6 @@ def absent_roles(values: Mapping[str, Any]) -> dict[str, str]:
         absent["chief"] = "replication between-graph has no chief: worker 0 does its work"
     if not has_ps(values):
         absent["ps"] = "strategy all-reduce has no parameter servers"
+    if not has_evaluator(values):
+        absent["evaluator"] = "there is no evaluator unless it is asked for"
     return absent

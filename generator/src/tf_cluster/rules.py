@@ -23,6 +23,8 @@ _TAKES_NULL = {"resources", "podSecurityContext"}
 _METHOD = ("strategy", "replication", "update")
 # Without a chief this is the time that worker 0 has to save in, at least.
 _OF_THE_CLIENT: Pointer = ("chief", "terminationGracePeriodSeconds")
+# False says that there is none.
+_HAS_EVALUATOR: Pointer = ("evaluator", "enabled")
 
 
 def rules(document: Document, params: Mapping[str, Any], values: Values) -> list[Finding]:
@@ -82,11 +84,14 @@ def _roles(document: Document, values: Values, effective: Mapping[str, Any]) -> 
         said = {
             origin[: 2 if origin[0] in ("resources", "extraValues") else 1]
             for path, origin in values.origins.items()
-            if path[0] == role and origin != ("preset",) and path != _OF_THE_CLIENT
+            if path[0] == role and origin != ("preset",)
+            if path not in (_OF_THE_CLIENT, _HAS_EVALUATOR)
         }
         for place in sorted(said):
             message = f"{dotted(place)} is set, but {why}"
             fix = f"leave out {dotted(place)}"
+            if role == "evaluator":
+                fix = f"add evaluator: true, or {fix}"
             value = value_at(document.data, place)
             yield finding_at(document, place, codes.ABSENT_ROLE, message, value, fix)
 
@@ -147,7 +152,7 @@ def _resources(
     document: Document, values: Values, effective: Mapping[str, Any]
 ) -> Iterator[Finding]:
     amounts: dict[tuple[str, str, str, str], Fraction] = {}
-    for role in ("chief", "worker", "ps", "cleanup"):
+    for role in ("chief", "worker", "ps", "evaluator", "cleanup"):
         for kind in ("requests", "limits"):
             for name, amount in (value_at(effective, (role, "resources", kind)) or {}).items():
                 path = (role, "resources", kind, name)

@@ -32,7 +32,8 @@ train:
 # strategy: all-reduce          # no ps, no chief; or replication: between-graph, or update: sync
 # workers: 2                    # instead of the preset's number
 # ps: 1
-# resources:                    # of one task, by role: chief, worker, ps
+# evaluator: true               # measures every checkpoint with the program's `evaluate`
+# resources:                    # of one task, by role: chief, worker, ps, evaluator
 #   worker:
 #     requests: {{cpu: "1", memory: 2Gi}}
 #     limits: {{memory: 4Gi}}

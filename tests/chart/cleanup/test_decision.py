@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 from lightkube.models.batch_v1 import JobCondition
@@ -42,8 +42,10 @@ class Course:
     plan: Plan = PLAN
     memory: Memory = field(default_factory=lambda: Memory(started=0))
 
-    def at(self, now: float, client: JobState, worker: JobState) -> Action:
-        seen = Seen(now, client, {"worker": worker})
+    def at(
+        self, now: float, client: JobState, worker: JobState, evaluator: JobState = COMPLETE
+    ) -> Action:
+        seen = Seen(now, client, {"worker": worker, "eval": evaluator})
         self.memory, action = decide(self.plan, self.memory, seen)
         return action
 
@@ -128,6 +130,31 @@ def test_a_client_that_had_ended_before_cleanup_began_is_the_same() -> None:
     course = Course()
     course.at(0, COMPLETE, COMPLETE)
     assert course.at(30, COMPLETE, COMPLETE) == ScaleDown()
+
+
+WITH_EVALUATOR = replace(PLAN, jobs_after_failure=("eval",))
+
+
+def test_after_a_success_the_evaluator_is_neither_waited_for_nor_ended() -> None:
+    course = Course(WITH_EVALUATOR)
+    assert isinstance(course.at(100, COMPLETE, COMPLETE, RUNNING), Wait)
+    assert course.at(130, COMPLETE, COMPLETE, RUNNING) == ScaleDown()
+
+
+@pytest.mark.parametrize("client", [FAILED, ABSENT])
+def test_an_evaluator_whose_training_failed_or_was_deleted_is_ended(client: JobState) -> None:
+    course = Course(WITH_EVALUATOR)
+    course.at(0, RUNNING, RUNNING, RUNNING)
+    course.at(100, client, COMPLETE, RUNNING)
+    assert isinstance(course.at(159, client, COMPLETE, RUNNING), Wait)
+    assert course.at(160, client, COMPLETE, RUNNING) == EndJobs(("eval",))
+
+
+def test_without_ps_nothing_is_left_when_the_jobs_have_ended() -> None:
+    course = Course(replace(WITH_EVALUATOR, jobs=(), deployments=()))
+    assert course.at(0, COMPLETE, COMPLETE, RUNNING) == Finish(
+        "Job chief is complete; nothing is left to do"
+    )
 
 
 def condition(kind: str, status: str = "True", reason: str = "", message: str = "") -> JobCondition:

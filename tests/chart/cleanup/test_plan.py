@@ -12,6 +12,7 @@ from tf_cluster_cleanup.plan import Plan, PlanError, parse_plan
 GOOD: dict[str, Any] = {
     "client": "chief",
     "jobs": ["worker"],
+    "jobsAfterFailure": ["eval"],
     "deployments": ["ps-0"],
     "workersTimeoutSeconds": 60,
     "delaySeconds": {"success": 30, "failure": None},
@@ -19,7 +20,9 @@ GOOD: dict[str, Any] = {
 
 
 def test_a_plan_is_read_whole() -> None:
-    assert parse_plan(json.dumps(GOOD)) == Plan("chief", ("worker",), ("ps-0",), 60, 30, None)
+    assert parse_plan(json.dumps(GOOD)) == Plan(
+        "chief", ("worker",), ("ps-0",), 60, 30, None, ("eval",)
+    )
 
 
 @pytest.mark.parametrize(
@@ -29,6 +32,7 @@ def test_a_plan_is_read_whole() -> None:
         ({"client": 1}, "client must be a name"),
         ({"jobs": "worker"}, "jobs must be a list of names"),
         ({"deployments": [None]}, "deployments must be a name"),
+        ({"jobsAfterFailure": "eval"}, "jobsAfterFailure must be a list of names"),
         ({"workersTimeoutSeconds": -1}, "workersTimeoutSeconds must be a number of seconds"),
         ({"workersTimeoutSeconds": True}, "workersTimeoutSeconds must be a number of seconds"),
         ({"delaySeconds": {"success": 1}}, "delaySeconds must be an object with exactly the keys"),

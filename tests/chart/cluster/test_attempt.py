@@ -32,6 +32,7 @@ OTHER_CHANGES: dict[str, dict[str, Any]] = {
     "annotations of objects": {"commonAnnotations": {"team": "a"}},
     "cleanup's delay": {"cleanup": {"delaySeconds": {"success": 1}}},
     "no cleanup": {"cleanup": {"enabled": False}},
+    "an evaluator": {"evaluator": {"enabled": True, "exportBest": {"metric": "accuracy"}}},
     "no policies": {"security": {"networkPolicy": {"enabled": False}}},
     "the size of a claim": {"storage": {"log": {"size": "50Gi"}}},
     "the class of a claim": {"storage": {"log": {"storageClassName": "fast"}}},
@@ -89,6 +90,20 @@ def test_cleanup_has_a_hash_of_its_own_behind_the_attempts() -> None:
     assert old[:-4] == new[:-4] == f"digits-cleanup-{before.attempt}-"
     others = {"ServiceAccount", "Role", "RoleBinding"}
     assert {n for n in before.names if n[0] in others} == {n for n in after.names if n[0] in others}
+
+
+@pytest.mark.parametrize(
+    "change", [{"exportBest": {"metric": "loss"}}, {"resources": {"limits": {"memory": "8Gi"}}}]
+)
+def test_a_changed_evaluator_is_another_job_of_the_same_attempt(change: dict[str, Any]) -> None:
+    before = render({"evaluator": {"enabled": True}})
+    after = render({"evaluator": {"enabled": True, **change}})
+    old, new = (r.one("Job", "evaluator")["metadata"]["name"] for r in (before, after))
+    assert old != new
+    assert old[:-4] == new[:-4] == f"digits-eval-{before.attempt}-"
+    # Cleanup has to know the new one.
+    assert new in str(after.one("Job", "cleanup"))
+    assert new in str(after.one("Role", "cleanup"))
 
 
 def test_two_releases_never_share_an_attempt() -> None:

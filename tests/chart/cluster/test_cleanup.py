@@ -50,6 +50,26 @@ def test_without_ps_there_is_nothing_to_clean_up() -> None:
     assert kinds == set()
 
 
+def test_the_evaluators_job_is_ended_after_a_failure_alone() -> None:
+    rendered = render(FEATURES["evaluator"])
+    name = rendered.one("Job", "evaluator")["metadata"]["name"]
+    (container,) = rendered.one("Job", "cleanup")["spec"]["template"]["spec"]["containers"]
+    plan = parse_plan(container["args"][1])
+    assert (plan.jobs, plan.jobs_after_failure) == ((f"digits-worker-{rendered.attempt}",), (name,))
+
+
+def test_with_an_evaluator_but_without_ps_it_has_no_right_on_deployments() -> None:
+    rendered = render(FEATURES["evaluator-all-reduce"])
+    name = rendered.one("Job", "evaluator")["metadata"]["name"]
+    (container,) = rendered.one("Job", "cleanup")["spec"]["template"]["spec"]["containers"]
+    plan = parse_plan(container["args"][1])
+    assert (plan.client, plan.jobs) == (f"digits-worker-{rendered.attempt}", ())
+    assert (plan.deployments, plan.jobs_after_failure) == ((), (name,))
+    (jobs,) = rendered.one("Role", "cleanup")["rules"]
+    assert jobs["resources"] == ["jobs"]
+    assert jobs["resourceNames"] == [plan.client, name]
+
+
 def test_it_may_read_and_end_its_jobs_and_scale_its_ps_and_nothing_else() -> None:
     rendered = render({"ps": {"replicas": 2}})
     h = rendered.attempt

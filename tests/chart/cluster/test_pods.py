@@ -6,10 +6,16 @@ from typing import Any
 
 import pytest
 
+from tests.chart import helm
 from tests.chart.features import FEATURES
-from tests.chart.helm import Object, Rendered, render
+from tests.chart.helm import Object, Rendered, Values, merged
 
-ROLES = ("chief", "worker", "ps", "cleanup")
+ROLES = ("chief", "worker", "ps", "evaluator", "cleanup")
+
+
+def render(changes: Values | None = None) -> Rendered:
+    """With an evaluator, so that every role has a pod."""
+    return helm.render(merged({"evaluator": {"enabled": True}}, changes or {}))
 
 
 def pod_of(rendered: Rendered, role: str) -> Object:
@@ -49,6 +55,14 @@ ENV: dict[str, dict[str, Any]] = {
     },
     "worker": {**TASK, "TF_CLUSTER_TASK_TYPE": "worker", "TF_CLUSTER_JOB_UID": JOB_UID},
     "ps": {**TASK, **NO_GPU, "TF_CLUSTER_TASK_TYPE": "ps", "TF_CLUSTER_TASK_INDEX": "0"},
+    "evaluator": {
+        **TASK,
+        **NO_GPU,
+        "TF_CLUSTER_TASK_TYPE": "evaluator",
+        "TF_CLUSTER_TASK_INDEX": "0",
+        "TF_CLUSTER_JOB_UID": JOB_UID,
+        "TF_CLUSTER_STATUS": "0.0.0.0:8080",
+    },
     "cleanup": COMMON,
 }
 
@@ -65,7 +79,7 @@ def test_each_ps_knows_its_index() -> None:
         assert deployment["metadata"]["labels"]["tf-cluster.io/index"] == str(index)
 
 
-@pytest.mark.parametrize("role", ["chief", "worker", "ps"])
+@pytest.mark.parametrize("role", ["chief", "worker", "ps", "evaluator"])
 def test_the_users_environment_replaces_ours_by_name(role: str) -> None:
     extra = [{"name": "TF_CPP_MIN_LOG_LEVEL", "value": "3"}, {"name": "MINE", "value": "yes"}]
     env = env_of(render({role: {"extraEnv": extra}}), role)
@@ -77,20 +91,19 @@ def test_the_container_is_named_by_its_role(role: str) -> None:
     assert container_of(render(), role)["name"] == role
 
 
-@pytest.mark.parametrize("role", ["chief", "worker", "ps"])
+@pytest.mark.parametrize("role", ["chief", "worker", "ps", "evaluator"])
 def test_a_task_runs_the_images_entrypoint_without_arguments(role: str) -> None:
     container = container_of(render(), role)
     assert "command" not in container
     assert "args" not in container
 
 
-@pytest.mark.parametrize("role", ["chief", "worker", "ps"])
-def test_a_task_names_its_two_ports_and_tells_when_it_answers(role: str) -> None:
+@pytest.mark.parametrize("role", ["chief", "worker", "ps", "evaluator"])
+def test_a_task_names_its_ports_and_tells_when_it_answers(role: str) -> None:
     container = container_of(render(), role)
-    assert container["ports"] == [
-        {"name": "tensorflow", "containerPort": 2222},
-        {"name": "status", "containerPort": 8080},
-    ]
+    tensorflow = {"name": "tensorflow", "containerPort": 2222}
+    status = {"name": "status", "containerPort": 8080}
+    assert container["ports"] == ([status] if role == "evaluator" else [tensorflow, status])
     assert container["readinessProbe"]["httpGet"] == {"path": "/healthz", "port": "status"}
     assert "livenessProbe" not in container
 
@@ -104,10 +117,11 @@ def test_every_pod_keeps_names_and_tokens_to_itself(role: str) -> None:
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_only_chief_and_workers_mount_the_claims(role: str) -> None:
+def test_only_chief_workers_and_evaluator_mount_the_claims(role: str) -> None:
     rendered = render()
     mounts = {m["name"]: m["mountPath"] for m in container_of(rendered, role)["volumeMounts"]}
-    claims = {"data": "/data", "log": "/log"} if role in ("chief", "worker") else {}
+    mounting = role in ("chief", "worker", "evaluator")
+    claims = {"data": "/data", "log": "/log"} if mounting else {}
     config = {} if role == "cleanup" else {"config": "/etc/tf-cluster"}
     assert mounts == {"tmp": "/tmp", **config, **claims}
     volumes = pod_of(rendered, role)["spec"]["volumes"]
@@ -146,7 +160,7 @@ def test_scheduling_values_reach_the_pod_of_their_role_alone(role: str) -> None:
         assert ("annotations" in pod["metadata"]) == (other == role)
 
 
-@pytest.mark.parametrize("role", ["chief", "worker"])
+@pytest.mark.parametrize("role", ["chief", "worker", "evaluator"])
 def test_exit_2_fails_at_once_and_42_and_disruptions_do_not_count(role: str) -> None:
     job = render().one("Job", role)["spec"]
     assert job["template"]["spec"]["restartPolicy"] == "Never"
@@ -225,7 +239,7 @@ def test_a_ps_outlives_the_chiefs_last_save() -> None:
     assert container_of(rendered, "ps")["lifecycle"] == {
         "preStop": {"exec": {"command": ["sleep", "10"]}}
     }
-    for role in ("chief", "worker", "cleanup"):
+    for role in ("chief", "worker", "evaluator", "cleanup"):
         assert "lifecycle" not in container_of(rendered, role)
     assert "lifecycle" not in container_of(render({"ps": {"preStopSeconds": 0}}), "ps")
 

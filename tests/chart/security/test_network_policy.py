@@ -30,6 +30,14 @@ def test_tasks_of_one_attempt_reach_each_other_on_every_tcp_port() -> None:
         assert matches(peer["podSelector"], pod) == is_task
 
 
+def test_the_evaluator_reaches_the_clients_status_port() -> None:
+    rendered = render(FEATURES["evaluator"])
+    (rule,) = policies(rendered)["tasks"]["ingress"]
+    (pod,) = (pod for name, pod in rendered.pods.items() if "-eval-" in name)
+    assert matches(rule["from"][0]["podSelector"], pod)
+    assert rule["ports"] == [{"protocol": "TCP"}]
+
+
 def test_tasks_of_another_attempt_or_release_are_strangers() -> None:
     spec = policies(render())["tasks"]
     strangers = (render({"run": {"attempt": 2}}), render(release="other"))

@@ -73,15 +73,16 @@ def test_an_existing_claim_is_mounted_and_none_is_made() -> None:
 def test_pods_share_a_node_where_a_claim_needs_it_or_the_user_says_so(
     storage: dict[str, Any], colocated: bool
 ) -> None:
-    rendered = render({"storage": storage})
-    assert [bool(colocation(rendered, role)) for role in ("chief", "worker")] == [colocated] * 2
+    rendered = render({"storage": storage, "evaluator": {"enabled": True}})
+    roles = ("chief", "worker", "evaluator")
+    assert [bool(colocation(rendered, role)) for role in roles] == [colocated] * 3
     for deployment in rendered.all("Deployment", "ps"):
         assert "affinity" not in deployment["spec"]["template"]["spec"]
 
 
 def test_the_rule_holds_across_attempts_and_matches_the_first_pod_itself() -> None:
-    rendered = render()
-    for role in ("chief", "worker"):
+    rendered = render({"evaluator": {"enabled": True}})
+    for role in ("chief", "worker", "evaluator"):
         (term,) = colocation(rendered, role)
         assert term["topologyKey"] == "kubernetes.io/hostname"
         assert rendered.attempt not in str(term)

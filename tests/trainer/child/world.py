@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from tf_cluster_trainer import protocol
-from tf_cluster_trainer.protocol import Channel, Go, Message
+from tf_cluster_trainer.protocol import Channel, Finish, Go, Message
 
 from tests.ports import free_port
 
@@ -65,6 +65,10 @@ class Child:
     def go(self) -> float:
         self._channel.send(Go())
         return time.monotonic()
+
+    def finish(self, step: int | None) -> None:
+        """As when training is done, with this step as its last."""
+        self._channel.send(Finish(step))
 
     def hang_up(self) -> None:
         """As when the supervisor is gone."""
@@ -198,7 +202,7 @@ class World:
             server.wait_for(protocol.Serving)
         return servers
 
-    def start(self, kind: str, index: int = 0, **settings: Any) -> Child:
+    def start(self, kind: str, index: int = 0, *, export_best: str = "", **settings: Any) -> Child:
         number = next(self._count)
         config = self.directory / f"config-{number}"
         config.mkdir(parents=True)
@@ -220,6 +224,8 @@ class World:
                 "TF_CLUSTER_JOB_UID": "job-1",
                 "TF_CLUSTER_POD_UID": "pod-1",
                 "TF_CLUSTER_EPOCH": "pod-1/1",
+                "TF_CLUSTER_STATUS": "127.0.0.1:1",
+                "TF_CLUSTER_EXPORT_BEST": export_best,
             },
             self.directory / f"{number}-{kind}-{index}.log",
             self.where,

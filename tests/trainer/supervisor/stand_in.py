@@ -5,7 +5,8 @@
 It leaves <directory>/<task>.<n>.started (its pid) for its n-th start, and <task>.<n>.gone for its
 n-th Go. It does what it finds: <task>.do holds one of `exit <code> <words>`, `save <step>`,
 `finish`, `stall` (no step from now on), `deaf`. A worker that trains beside worker 0 says nothing
-but Ready. It imports nothing of ours: it starts in no time, and it holds the supervisor to the
+but Ready. An evaluator says of `evaluate <step>` that it did, and ends at Finish: <task>.<n>.finish
+holds the step. It imports nothing of ours: it starts in no time, and it holds the supervisor to the
 protocol as it is written.
 """
 
@@ -32,12 +33,12 @@ def tell(kind: str, **fields: object) -> None:
     os.write(answers, (json.dumps({"kind": kind, **fields}) + "\n").encode())
 
 
-def note(what: str) -> None:
+def note(what: str, words: str = "") -> None:
     number = 1
     while (directory / f"{task}.{number}.{what}").exists():
         number += 1
     path = directory / f"{task}.{number}.{what}"
-    path.with_suffix(".tmp").write_text(str(os.getpid()))
+    path.with_suffix(".tmp").write_text(words or str(os.getpid()))
     path.with_suffix(".tmp").rename(path)
 
 
@@ -122,6 +123,26 @@ def lead() -> int:
     return 0
 
 
+def evaluate() -> int:
+    tell("Ready")
+    heard = b""
+    while not heard.endswith(b"\n"):
+        words = order(("exit", "deaf", "evaluate"))
+        if words[:1] == ["evaluate"]:
+            step = int(words[1])
+            tell("Phase", status="running", message=f"evaluating the checkpoint of step {step}")
+            tell("Evaluated", step=step, metrics={"accuracy": 0.5}, export=None)
+        if stopping:
+            return 42
+        if select.select([control], [], [], 0.02)[0]:
+            heard += os.read(control, 1000)
+    note("finish", str(json.loads(heard)["step"]))
+    while (directory / f"{task}.hold").exists() and not stopping:
+        order()
+        time.sleep(0.02)
+    return 42 if stopping else 0
+
+
 def serve() -> int:
     while (directory / f"{task}.hold").exists():
         time.sleep(0.02)
@@ -135,4 +156,6 @@ def serve() -> int:
 signal.signal(signal.SIGTERM, lambda number, frame: stopping.append(number))
 note("started")
 trains = task == client or (task.startswith("worker") and client == "worker-0")
+if task == "evaluator-0":
+    sys.exit(evaluate())
 sys.exit(train() if trains else serve())

@@ -19,7 +19,7 @@ def test_a_run_ends_with_exit_code_0_everywhere_but_in_the_ps(make_world: MakeWo
     document = json.loads((world.run_dir / "progress.json").read_text())
     assert (document["status"], document["final"], document["exitCode"]) == ("done", True, 0)
     assert (document["step"], document["percent"]) == (20, 100.0)
-    assert document["jobUids"] == {"chief": "cj", "worker": "wj"}
+    assert document["jobUids"] == {"chief": "cj", "worker": "wj", "evaluator": None}
     assert document["metrics"] == {"accuracy": 0.97}
     assert json.loads((world.run_dir / "owner.json").read_text())["released"] is True
 

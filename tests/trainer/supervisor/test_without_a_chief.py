@@ -47,7 +47,7 @@ def test_a_run_ends_with_exit_code_0_in_every_worker(
 
     document = json.loads((world.run_dir / "progress.json").read_text())
     assert (document["status"], document["final"], document["step"]) == ("done", True, 20)
-    assert document["jobUids"] == {"chief": None, "worker": "wj"}
+    assert document["jobUids"] == {"chief": None, "worker": "wj", "evaluator": None}
     assert json.loads((world.run_dir / "owner.json").read_text())["jobUid"] == "wj"
 
 

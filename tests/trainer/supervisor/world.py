@@ -149,7 +149,9 @@ class World:
     words: tuple[str, str, str] = ("parameter-server", "in-graph", "async")
     counts: dict[str, int] = field(default_factory=dict)
     optimizer: dict[str, Any] = field(default_factory=lambda: {"name": "SGD", "learningRate": 0.1})
-    jobs: dict[str, str] = field(default_factory=lambda: {"chief": "cj", "worker": "wj", "ps": ""})
+    jobs: dict[str, str] = field(
+        default_factory=lambda: {"chief": "cj", "worker": "wj", "ps": "", "evaluator": "ej"}
+    )
     tasks: list[Task] = field(default_factory=list)
     addresses: dict[str, list[str]] = field(default_factory=dict)
 
@@ -164,6 +166,7 @@ class World:
             for kind, count in counts.items()
             if count
         }
+        self.evaluator = f"127.0.0.1:{free_port()}"
 
     @property
     def run_dir(self) -> Path:
@@ -212,6 +215,7 @@ class World:
         """Start a supervisor as a platform would: a pod UID of its own."""
         place = self.write()
         name = f"{kind}-{index}"
+        address = self.evaluator if kind == "evaluator" else self.addresses[kind][index]
         log = self.directory / f"{self.attempt}-{name}.log"
         with log.open("ab") as stream:
             process = subprocess.Popen(
@@ -223,12 +227,13 @@ class World:
                     "TF_CLUSTER_TASK_INDEX": str(index),
                     "TF_CLUSTER_JOB_UID": self.jobs[kind],
                     "TF_CLUSTER_POD_UID": uuid.uuid4().hex[:8],
+                    "TF_CLUSTER_STATUS": address,
                     **environment,
                 },
                 stdout=stream,
                 stderr=stream,
             )
-        task = Task(name, self.addresses[kind][index], process, log, self.children)
+        task = Task(name, address, process, log, self.children)
         self.tasks.append(task)
         return task
 

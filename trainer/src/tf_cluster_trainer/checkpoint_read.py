@@ -24,16 +24,16 @@ def newest(checkpoints: Path, say: Callable[[str], None]) -> Checkpoint | None:
     unreadable: list[Path] = []
     for step, path in found:
         try:
-            read = _read(path)
+            whole = read(path)
         except Exception as error:  # the bundle's reader raises IndexError, RuntimeError, …
             if isinstance(error, OSError) and not isinstance(error, FileNotFoundError):
                 raise  # the disk's fault, not the checkpoint's
-            say(f"the checkpoint of step {step} can't be read ({_first_line(error)})")
+            say(f"the checkpoint of step {step} can't be read ({first_line(error)})")
             unreadable.append(path)
             continue
         for left in unreadable:
             _set_aside(left, say)
-        return read
+        return whole
     if found:
         raise ProgramError(
             f"none of the {len(found)} checkpoints in {checkpoints} can be read; "
@@ -66,10 +66,15 @@ def check_model(meta: Meta, model: Mapping[str, TensorSpec]) -> None:
             )
 
 
-def _read(path: Path) -> Checkpoint:
+def read(path: Path, prefix: str = "") -> Checkpoint:
+    """The checkpoint in this directory, of its tensors those whose keys start with `prefix`.
+
+    Raises whatever TensorFlow's reader does, OSError, ValueError or KeyError when it is not whole.
+    """
     meta = checkpoint.from_json((path / checkpoint.META).read_text(encoding="utf-8"))
     reader = tf.train.load_checkpoint(str(path / checkpoint.BUNDLE))
-    tensors = {key: reader.get_tensor(key) for key in meta.tensors}  # checks each tensor's CRC
+    wanted = [key for key in meta.tensors if key.startswith(prefix)]
+    tensors = {key: reader.get_tensor(key) for key in wanted}  # checks each tensor's CRC
     if int(reader.get_tensor(checkpoint.STEP)) != meta.step:
         raise ValueError(f"{checkpoint.META} is of step {meta.step}, the tensors are not")
     for key, tensor in tensors.items():
@@ -91,5 +96,6 @@ def _text(spec: TensorSpec) -> str:
     return f"{spec.dtype}{list(spec.shape)}"
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
+    """An error in one line: its first, or what kind it is."""
     return (str(error).splitlines() or [type(error).__name__])[0]

@@ -7,15 +7,17 @@ Imports neither TensorFlow nor anything that does: the supervisor uses it too.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 import jsonschema
 
-TaskType = Literal["chief", "worker", "ps"]
+TaskType = Literal["chief", "worker", "ps", "evaluator"]
+Mode = Literal["max", "min"]
 
 DEFAULT_CONFIG_DIR = "/etc/tf-cluster"
 
@@ -131,14 +133,27 @@ class Settings:
 
 
 @dataclass(frozen=True)
+class ExportBest:
+    """Which checkpoint is the best: the one with the greatest or the least value of a metric."""
+
+    metric: str
+    mode: Mode
+
+
+@dataclass(frozen=True)
 class Config:
-    """All that a task is told. `training` is training.json as it stands, for the run's records."""
+    """All that a task is told.
+
+    `training` is training.json as it stands, for the run's records. `export_best` is an
+    evaluator's, None: it exports no model.
+    """
 
     task: Task
     cluster: Cluster
     settings: Settings
     flags: Mapping[str, Any]
     training: Mapping[str, Any]
+    export_best: ExportBest | None = None
 
     @property
     def is_client(self) -> bool:
@@ -150,6 +165,11 @@ class Config:
         """Whether this task's child makes steps itself: every worker where there is no chief."""
         return self.task.type == "worker" and self.cluster.client == "worker"
 
+    @property
+    def evaluates(self) -> bool:
+        """Whether this task measures the checkpoints of a training that it has no part in."""
+        return self.task.type == "evaluator"
+
 
 def load(environment: Mapping[str, str]) -> Config:
     """Read the two files that the environment names and this task's place in them.
@@ -160,7 +180,11 @@ def load(environment: Mapping[str, str]) -> Config:
     cluster = _cluster(_document(directory / "cluster.json", "cluster"))
     training = _document(directory / "training.json", "training")
     task = _task(environment, cluster)
-    return Config(task, cluster, _settings(training), training["flags"], training)
+    export_best = None
+    if task.type == "evaluator":
+        cluster = _with_evaluator(cluster, environment.get("TF_CLUSTER_STATUS", ""))
+        export_best = _export_best(environment.get("TF_CLUSTER_EXPORT_BEST", ""))
+    return Config(task, cluster, _settings(training), training["flags"], training, export_best)
 
 
 def _document(path: Path, schema_name: str) -> Any:
@@ -258,7 +282,9 @@ def _task(environment: Mapping[str, str], cluster: Cluster) -> Task:
             f"TF_CLUSTER_TASK_TYPE is {kind!r}, not one of {', '.join(get_args(TaskType))}"
         )
     text = environment.get("TF_CLUSTER_TASK_INDEX", environment.get("JOB_COMPLETION_INDEX", "0"))
-    if not text.isdecimal() or int(text) >= cluster.size(kind):
+    if kind == "evaluator" and text != "0":
+        raise ConfigError(f"task {kind} {text}: there is one evaluator, 0")
+    if kind != "evaluator" and (not text.isdecimal() or int(text) >= cluster.size(kind)):
         raise ConfigError(
             f"task {kind} {text}: cluster.json has {cluster.size(kind)} of this type, from 0"
         )
@@ -268,3 +294,21 @@ def _task(environment: Mapping[str, str], cluster: Cluster) -> Task:
         environment.get("TF_CLUSTER_JOB_UID", ""),
         environment.get("TF_CLUSTER_POD_UID", ""),
     )
+
+
+def _with_evaluator(cluster: Cluster, address: str) -> Cluster:
+    """The evaluator is in no cluster.json, so that it can come and go beside a training."""
+    if not re.fullmatch(r"[A-Za-z0-9.-]+:[0-9]{1,5}", address):
+        raise ConfigError(
+            f"TF_CLUSTER_STATUS is {address!r}: the evaluator's status server needs a host:port"
+        )
+    return replace(cluster, status={**cluster.status, "evaluator": (address,)})
+
+
+def _export_best(text: str) -> ExportBest | None:
+    if not text:
+        return None
+    mode, _, metric = text.partition(":")
+    if mode not in get_args(Mode) or not metric:
+        raise ConfigError(f"TF_CLUSTER_EXPORT_BEST is {text!r}, not max:<metric> or min:<metric>")
+    return ExportBest(metric, mode)  # type: ignore[arg-type]  # checked above

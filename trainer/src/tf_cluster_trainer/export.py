@@ -64,7 +64,7 @@ def export(model: Any, features: Any, directory: Path, *, check_owner: Callable[
         # A full disk is no error of the program's: the next start makes up for the export.
         shutil.rmtree(temporary, ignore_errors=True)
         raise OSError(f"{temporary}: {error.message}") from error
-    final = directory / str(1 + max(_versions(directory), default=0))
+    final = directory / str(1 + max(versions(directory), default=0))
     check_owner()
     temporary.rename(final)
     descriptor = os.open(directory, os.O_RDONLY)
@@ -75,7 +75,8 @@ def export(model: Any, features: Any, directory: Path, *, check_owner: Callable[
     return final
 
 
-def _versions(directory: Path) -> list[int]:
+def versions(directory: Path) -> list[int]:
+    """The versions that are there whole, in no order."""
     return [int(path.name) for path in directory.iterdir() if path.name.isdecimal()]
 
 

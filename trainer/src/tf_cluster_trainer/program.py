@@ -61,7 +61,10 @@ class Program:
         return {}
 
     def evaluate(self, ctx: Context, model: Any) -> Mapping[str, float]:
-        """Final measures by name, on the chief, with the trained weights in a plain model."""
+        """Measures by name, with the trained weights in a plain model.
+
+        On the chief once at the end; in an evaluator, where there is one, for every checkpoint.
+        """
         return {}
 
     def after_train(self, ctx: Context, model: Any) -> None:

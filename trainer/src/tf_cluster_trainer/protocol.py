@@ -2,7 +2,8 @@
 
 Two pipes, one JSON object a line. The child finds their file descriptors in
 TF_CLUSTER_CONTROL as "<read>,<write>". A child reads exactly one message, Go, before it touches
-other tasks or the run directory; it writes any number. SIGTERM asks a child to save and exit 42.
+other tasks or the run directory; it writes any number. An evaluator's child needs no Go; it reads
+Finish. SIGTERM asks a child to save and exit 42.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import IO, Any
+from typing import IO, Any, get_args
 
 CONTROL_VARIABLE = "TF_CLUSTER_CONTROL"
 
@@ -23,18 +24,31 @@ class Go:
 
 
 @dataclass(frozen=True)
+class Finish:
+    """Supervisor to the evaluator's child: training is done, the checkpoint of `step` is the last.
+
+    None: whichever is there is.
+    """
+
+    step: int | None = None
+
+
+@dataclass(frozen=True)
 class Serving:
     """Child of a ps, or of a worker that a chief drives: the TensorFlow server accepts calls."""
 
 
 @dataclass(frozen=True)
 class Ready:
-    """Child that trains: TensorFlow and the program are imported and tried; it waits for Go."""
+    """TensorFlow and the program are imported and tried; a child that trains waits for Go."""
 
 
 @dataclass(frozen=True)
 class Phase:
-    """Chief's child: what it does now: `running` or `saving`, with a sentence for people."""
+    """What a child does now, with a sentence for people.
+
+    Chief's child: `running` or `saving`; evaluator's: `running` or `waiting`.
+    """
 
     status: str
     message: str
@@ -87,6 +101,18 @@ class Result:
 
 
 @dataclass(frozen=True)
+class Evaluated:
+    """Evaluator's child: what the program measured of the checkpoint of a step.
+
+    `export` is the directory of the best model so far, None when there is none.
+    """
+
+    step: int
+    metrics: Mapping[str, float]
+    export: str | None = None
+
+
+@dataclass(frozen=True)
 class Failure:
     """Any child, last: why it ends, for people. Its exit code says the kind.
 
@@ -97,11 +123,21 @@ class Failure:
     lost: Sequence[str] = ()
 
 
-Message = Go | Serving | Ready | Phase | Progress | Placement | Saved | Lost | Result | Failure
-_KINDS: dict[str, type[Any]] = {
-    kind.__name__: kind
-    for kind in (Go, Serving, Ready, Phase, Progress, Placement, Saved, Lost, Result, Failure)
-}
+Message = (
+    Go
+    | Finish
+    | Serving
+    | Ready
+    | Phase
+    | Progress
+    | Placement
+    | Saved
+    | Lost
+    | Result
+    | Evaluated
+    | Failure
+)
+_KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in get_args(Message)}
 
 
 class Channel:

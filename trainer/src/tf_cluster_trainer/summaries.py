@@ -1,4 +1,4 @@
-"""TensorBoard's event files, written by the chief alone.
+"""TensorBoard's event files: one writer each, the chief or the evaluator.
 
 TensorFlow's own records and protocol buffers, without tf.summary: that makes graph operations,
 which under parameter servers land on other machines, and it can't mark where a run resumed.

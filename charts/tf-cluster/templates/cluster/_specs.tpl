@@ -1,5 +1,5 @@
 {{- /*
-The `spec` of each object whose change makes a new attempt, and of cleanup's Job. Each takes the context
+The `spec` of each object whose change makes a new attempt, and of the evaluator's and cleanup's Jobs. Each takes the context
 of _helpers.tpl. Not here on purpose: `suspend`, a TTL and activeDeadlineSeconds of Jobs (the last one
 is cleanup's to patch), and `replicas` of the Deployments (cleanup scales them to 0, for good).
 */ -}}
@@ -47,6 +47,14 @@ template:
   {{- include "tf-cluster.pod" (merge (dict "hostname" (include "tf-cluster.ps.name" .) "preStopSeconds" (int64 .root.Values.ps.preStopSeconds)) .) | nindent 2 }}
 {{- end -}}
 
+{{- define "tf-cluster.evaluator.spec" -}}
+backoffLimit: {{ int64 .root.Values.evaluator.backoffLimit }}
+podFailurePolicy:
+  {{- include "tf-cluster.podFailurePolicy" . | nindent 2 }}
+template:
+  {{- include "tf-cluster.pod" (merge (dict "restartPolicy" "Never") .) | nindent 2 }}
+{{- end -}}
+
 {{- define "tf-cluster.cleanup.spec" -}}
 {{- $account := include "tf-cluster.attempt.name" (merge (dict "kind" "cleanup") .) -}}
 {{- $args := list "--plan" (include "tf-cluster.cleanup.plan" .) -}}
@@ -67,9 +75,14 @@ template:
 {{- if eq $client "chief" -}}
 {{- $jobs = list (include "tf-cluster.attempt.name" (merge (dict "kind" "worker") .)) -}}
 {{- end -}}
+{{- $afterFailure := list -}}
+{{- if .root.Values.evaluator.enabled -}}
+{{- $afterFailure = list (include "tf-cluster.evaluator.name" (dict "root" .root "attempt" .attempt)) -}}
+{{- end -}}
 {{- dict
   "client" (include "tf-cluster.attempt.name" (merge (dict "kind" $client) .))
   "jobs" $jobs
+  "jobsAfterFailure" $afterFailure
   "deployments" $deployments
   "workersTimeoutSeconds" $values.workersTimeoutSeconds
   "delaySeconds" (dict "success" $values.delaySeconds.success "failure" $values.delaySeconds.failure)

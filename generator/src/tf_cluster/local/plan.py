@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from tf_cluster.roles import has_chief, has_ps
+from tf_cluster.roles import has_chief, has_evaluator, has_ps
 
-TaskType = Literal["chief", "worker", "ps"]
+TaskType = Literal["chief", "worker", "ps", "evaluator"]
 
 PEERS_DEADLINE_SECONDS = 300
 """At most; a cluster waits longer, since its pods may have to wait for a node."""
@@ -17,12 +17,22 @@ _LOOPBACK = "127.0.0.1"
 
 @dataclass(frozen=True)
 class Task:
-    """One task of the cluster and its two ports on the loopback interface."""
+    """One task and its ports on the loopback interface. An evaluator has no TensorFlow server."""
 
     type: TaskType
     index: int
-    port: int
+    port: int | None
     status_port: int
+
+    @property
+    def ports(self) -> list[int]:
+        """All that it listens on."""
+        return [port for port in (self.port, self.status_port) if port is not None]
+
+    @property
+    def status_address(self) -> str:
+        """Of its status server."""
+        return f"{_LOOPBACK}:{self.status_port}"
 
     @property
     def name(self) -> str:
@@ -66,22 +76,23 @@ class Folders:
 
 
 def ports_needed(values: Mapping[str, Any]) -> int:
-    """Two for each task: TensorFlow and status."""
-    return 2 * sum(count for _, count in _roles(values))
+    """Two for each task: TensorFlow and status; an evaluator has the second alone."""
+    return sum(count * (2 if _serves(kind) else 1) for kind, count in _roles(values))
 
 
 def plan_tasks(values: Mapping[str, Any], ports: Sequence[int]) -> list[Task]:
-    """The tasks that `values` asks for: ps first, the chief last."""
+    """The tasks that `values` asks for: ps first, the chief after all that it waits for."""
     supply = iter(ports)
     return [
-        Task(kind, index, next(supply), next(supply))
+        Task(kind, index, next(supply) if _serves(kind) else None, next(supply))
         for kind, count in _roles(values)
         for index in range(count)
     ]
 
 
 def cluster_document(tasks: Sequence[Task], attempt: str, hint: str) -> dict[str, Any]:
-    """cluster.json of these tasks."""
+    """cluster.json of these tasks. An evaluator is in none: nobody waits for it."""
+    tasks = [task for task in tasks if _serves(task.type)]
     return {
         "version": 1,
         "attempt": attempt,
@@ -90,7 +101,7 @@ def cluster_document(tasks: Sequence[Task], attempt: str, hint: str) -> dict[str
             for kind in dict.fromkeys(task.type for task in tasks)
         },
         "status": {
-            kind: [f"{_LOOPBACK}:{task.status_port}" for task in tasks if task.type == kind]
+            kind: [task.status_address for task in tasks if task.type == kind]
             for kind in dict.fromkeys(task.type for task in tasks)
         },
         "hint": hint,
@@ -125,7 +136,22 @@ def _roles(values: Mapping[str, Any]) -> list[tuple[TaskType, int]]:
         ("ps", values["ps"]["replicas"] if has_ps(values) else 0),
         ("worker", values["worker"]["replicas"]),
         ("chief", 1 if has_chief(values) else 0),
+        ("evaluator", 1 if has_evaluator(values) else 0),
     ]
+
+
+def _serves(kind: TaskType) -> bool:
+    """Whether tasks of this type have a TensorFlow server."""
+    return kind != "evaluator"
+
+
+def evaluator_variables(values: Mapping[str, Any], task: Task) -> dict[str, str]:
+    """What an evaluator is told in its environment (docs/formats.md)."""
+    best = values["evaluator"]["exportBest"]
+    return {
+        "TF_CLUSTER_STATUS": task.status_address,
+        "TF_CLUSTER_EXPORT_BEST": f"{best['mode']}:{best['metric']}" if best["metric"] else "",
+    }
 
 
 def client_name(tasks: Sequence[Task]) -> str:

@@ -1,7 +1,9 @@
 """The last words of a run: what came of it, where it is, and on failure why."""
 
+import json
 import os
 import sys
+from pathlib import Path
 
 from tf_cluster.local.logs import tail
 from tf_cluster.local.plan import Folders
@@ -18,6 +20,8 @@ def tell_ending(ending: Ending, folders: Folders) -> bool:
         for line in _result(progress, folders, logs):
             print(line)
         sys.stdout.flush()
+        if ending.evaluator is not None:
+            print("\n".join(_unevaluated(ending, folders)), file=sys.stderr, flush=True)
         return True
     words = [f"{folders.name}: {ending.kind}: {ending.words}"]
     if ending.kind == "done":
@@ -30,13 +34,28 @@ def tell_ending(ending: Ending, folders: Folders) -> bool:
     elif ending.culprit is not None:
         if progress.status == "failed" and progress.message:
             words.append(progress.message)
-        last = tail(ending.culprit.log)
-        if last:
-            words.append(f"the last lines of {os.path.relpath(ending.culprit.log)}:")
-            words += [f"  {line}" for line in last]
+        words += _last_lines(ending.culprit.log)
         words.append(f"all logs are in {logs}/")
     print("\n".join(words), file=sys.stderr, flush=True)
     return False
+
+
+def _unevaluated(ending: Ending, folders: Folders) -> list[str]:
+    """That the training is good and its evaluation is not."""
+    assert ending.evaluator is not None
+    name = ending.evaluator.task.name
+    return [
+        f"{folders.name}: the training is done, but {name} {ending.evaluator_words}: "
+        "not every checkpoint is evaluated. The same command evaluates what is left.",
+        *_last_lines(ending.evaluator.log),
+    ]
+
+
+def _last_lines(log: Path) -> list[str]:
+    last = tail(log)
+    if not last:
+        return []
+    return [f"the last lines of {os.path.relpath(log)}:", *(f"  {line}" for line in last)]
 
 
 def _result(progress: Progress, folders: Folders, logs: str) -> list[str]:
@@ -48,10 +67,23 @@ def _result(progress: Progress, folders: Folders, logs: str) -> list[str]:
     rows += [(name, _figure(value)) for name, value in progress.metrics.items()]
     if progress.export:
         rows.append(("export", os.path.relpath(progress.export)))
+    rows += _best(folders)
     rows.append(("run", f"{os.path.relpath(folders.run)}/"))
     rows.append(("logs", f"{logs}/"))
     width = max(len(name) for name, _ in rows)
     return [f"{name:<{width}}  {value}" for name, value in rows]
+
+
+def _best(folders: Folders) -> list[tuple[str, str]]:
+    """What an evaluator found best, where it was asked to export that."""
+    try:
+        best = json.loads((folders.run / "evaluations.json").read_bytes())["best"]
+        if best is None:
+            return []
+        words = f"{best['metric']} {_figure(best['value'])} at step {best['step']}"
+        return [("best", f"{words}, {os.path.relpath(best['export'])}")]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
 
 
 def _figure(value: object) -> str:

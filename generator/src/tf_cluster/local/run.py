@@ -6,6 +6,7 @@ import sys
 import time
 import uuid
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from tf_cluster.local.plan import (
     Task,
     TaskType,
     cluster_document,
+    evaluator_variables,
     plan_tasks,
     ports_needed,
     seconds_to_save,
@@ -64,7 +66,7 @@ def run_locally(
         finally:
             reservation.release()
         environment = _environment(folders)
-        processes = _processes(tasks, command, folders, environment)
+        processes = _processes(values, tasks, command, folders, environment)
         return _train(values, folders, processes, attempt)
 
 
@@ -117,15 +119,23 @@ def _environment(folders: Folders) -> dict[str, str]:
 
 
 def _processes(
-    tasks: list[Task], command: str, folders: Folders, environment: Mapping[str, str]
+    values: Mapping[str, Any],
+    tasks: list[Task],
+    command: str,
+    folders: Folders,
+    environment: Mapping[str, str],
 ) -> list[TaskProcess]:
-    job_uids = {"chief": str(uuid.uuid4()), "worker": str(uuid.uuid4()), "ps": ""}
+    job_uids = {kind: str(uuid.uuid4()) for kind in ("chief", "worker", "evaluator")}
     return [
         TaskProcess(
             task,
             command=command,
             log=folders.logs / f"{task.name}.log",
-            environment={**environment, "TF_CLUSTER_JOB_UID": job_uids[task.type]},
+            environment={
+                **environment,
+                "TF_CLUSTER_JOB_UID": job_uids.get(task.type, ""),
+                **(evaluator_variables(values, task) if task.type == "evaluator" else {}),
+            },
         )
         for task in tasks
     ]
@@ -139,14 +149,17 @@ def _train(
     display = display_for(folders.name, sys.stderr, time.monotonic)
     kinds = [process.task.type for process in processes]
     chief = "1 chief, " if "chief" in kinds else ""
+    evaluator = ", 1 evaluator" if "evaluator" in kinds else ""
     display.say(
-        f"training here with {chief}{kinds.count('worker')} worker(s), {kinds.count('ps')} ps; "
+        f"training here with {chief}{kinds.count('worker')} worker(s), {kinds.count('ps')} ps"
+        f"{evaluator}; "
         f"logs in {os.path.relpath(folders.logs)}/"
     )
     limits: dict[TaskType, int] = {
         "chief": values["chief"]["backoffLimit"],
         "worker": values["worker"]["backoffLimit"],
         "ps": PS_RESTARTS,
+        "evaluator": values["evaluator"]["backoffLimit"],
     }
     run = LocalRun(
         processes,
@@ -166,12 +179,19 @@ def _train(
         stop.ignore()
         display.close()
     last = read_progress(folders.run, attempt) or ending.progress
-    ending = Ending(ending.kind, ending.words, last, ending.culprit)
+    ending = replace(ending, progress=last)
     return exit_code(ending, stop.signal, tell_ending(ending, folders))
 
 
 def exit_code(ending: Ending, stop_signal: int | None, good: bool) -> int:
-    """0 done; 2 configuration or program error; 1 failed; 128 + signal stopped."""
+    """0 done; 2 configuration or program error; 1 failed; 128 + signal stopped.
+
+    A training that is done, but whose evaluator is not, has the exit code of that.
+    """
+    if ending.kind == "done" and ending.evaluator is not None:
+        if stop_signal and ending.evaluator.exit_code != 2:
+            return 128 + stop_signal
+        return exits.TROUBLE if ending.evaluator.exit_code == 2 else exits.FINDINGS
     if ending.kind == "done":
         return exits.GOOD if good else exits.FINDINGS
     if ending.kind == "stopped":

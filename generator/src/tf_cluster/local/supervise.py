@@ -5,7 +5,7 @@ What is lost inside a task is the trainer's matter; here whole tasks are started
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from tf_cluster.local.display import Display
@@ -20,6 +20,8 @@ TICK = 0.1
 POLL_EVERY = 0.5
 CLIENT_ANSWERS_WITHIN = 2.0
 PORT_PATIENCE = 30.0
+EVALUATION_PATIENCE = 3600.0
+"""Seconds that an evaluator has for each checkpoint, after the training."""
 
 
 @dataclass(frozen=True)
@@ -34,12 +36,17 @@ class Limits:
 
 @dataclass(frozen=True)
 class Ending:
-    """How a run ended. `culprit` is the task that ended it, where one did."""
+    """How a run ended. `culprit` is the task that ended it, where one did.
+
+    `evaluator` is one that did not come to its own end, `evaluator_words` say how it ended.
+    """
 
     kind: Literal["done", "stopped", "failed"]
     words: str
     progress: Progress | None
     culprit: TaskProcess | None = None
+    evaluator: TaskProcess | None = None
+    evaluator_words: str = ""
 
     @property
     def exit_code(self) -> int | None:
@@ -48,8 +55,8 @@ class Ending:
 
 
 class LocalRun:
-    """The processes of one attempt. `supervise` returns when the client's part (the
-    chief's, or worker 0's where there is none) is over; call
+    """The processes of one attempt. `supervise` returns when the client's part (the chief's, or
+    worker 0's where there is none) is over, and after a good end the evaluator's too; call
     `end_all` whatever happened."""
 
     def __init__(
@@ -64,6 +71,8 @@ class LocalRun:
         self._processes = list(processes)
         client = client_name([process.task for process in self._processes])
         self._client = next(p for p in self._processes if p.task.name == client)
+        self._evaluator = next((p for p in self._processes if p.task.type == "evaluator"), None)
+        self._evaluator_words = ""
         self._attempt = attempt
         self._limits = limits
         self._display = display
@@ -79,7 +88,7 @@ class LocalRun:
         while not self._stop.asked:
             ending = self._look_at_processes()
             if ending:
-                return ending
+                return self._with_evaluator(ending)
             self._look_at_progress()
             self._stop.wait(TICK)
         return self._stop_client()
@@ -87,14 +96,53 @@ class LocalRun:
     def end_all(self) -> None:
         """End what still runs: workers get their time after a good end, then all are asked, then
         killed. Nothing of this run is left afterwards."""
+        self._end(self._processes)
+
+    def _end(self, processes: Sequence[TaskProcess]) -> None:
         if self._client.exit_code == 0:
-            workers = [p for p in self._processes if p.task.type == "worker"]
+            workers = [p for p in processes if p.task.type == "worker"]
             self._wait_for(workers, self._limits.workers_seconds, unless_asked=True)
-        for process in self._processes:
+        for process in processes:
+            process.due = None
             process.ask_to_end()
-        self._wait_for(self._processes, self._limits.others_seconds)
-        for process in self._processes:
+        self._wait_for(processes, self._limits.others_seconds)
+        for process in processes:
             process.kill()
+
+    def _with_evaluator(self, ending: Ending) -> Ending:
+        """After a good end: what became of the evaluator, which is waited for."""
+        evaluator = self._evaluator
+        if ending.kind != "done" or evaluator is None:
+            return ending
+        self._end([process for process in self._processes if process is not evaluator])
+        words = self._wait_for_evaluator(evaluator)
+        if not words:
+            return ending
+        return replace(ending, evaluator=evaluator, evaluator_words=words)
+
+    def _wait_for_evaluator(self, evaluator: TaskProcess) -> str:
+        """Why it did not come to its end; empty when it did. It is started again as before."""
+        said, step = "", None
+        deadline = time.monotonic() + EVALUATION_PATIENCE
+        next_poll = 0.0
+        while evaluator.alive or evaluator.due is not None:
+            if self._stop.asked:
+                return "was stopped"
+            self._look_at_processes()  # only this one is left to look at
+            if time.monotonic() >= next_poll:
+                next_poll = time.monotonic() + POLL_EVERY
+                seen = fetch_progress(evaluator.task.status_port, self._attempt)
+                doing = seen.message if seen else said or "starting"
+                if doing != said:
+                    said = doing
+                    name = evaluator.task.name
+                    self._display.say(f"training is done; waiting for {name}: {said}")
+                if seen and seen.step != step:
+                    step, deadline = seen.step, time.monotonic() + EVALUATION_PATIENCE
+            if time.monotonic() >= deadline:
+                return f"did not end within {EVALUATION_PATIENCE:g} s"
+            self._stop.wait(TICK)
+        return self._evaluator_words
 
     def _look_at_processes(self) -> Ending | None:
         ended = [p for p in self._processes if p.alive and p.poll() is not None]
@@ -120,6 +168,9 @@ class LocalRun:
             return Ending("done", "done", self._progress, process)
         if judged is Verdict.STOPPED:
             return Ending("stopped", f"{task.name} was asked to stop", self._progress, process)
+        if judged is Verdict.FAILED and process is self._evaluator:
+            self._go_on_without_evaluator(process, how_it_ended(code))
+            return None
         if judged is Verdict.FAILED:
             return self._failed(process, code)
         if judged is Verdict.LEAVE:
@@ -132,6 +183,12 @@ class LocalRun:
         process.due = time.monotonic() + restart_delay(max(process.restarts - 1, 0))
         return None
 
+    def _go_on_without_evaluator(self, process: TaskProcess, words: str) -> None:
+        """What is trained is worth as much without it: the run goes on, and tells at its end."""
+        process.due = None
+        self._evaluator_words = words
+        self._display.say(f"{process.task.name} {words}; training is not affected")
+
     def _failed(self, process: TaskProcess, code: int) -> Ending:
         """Who ends with 2 says why in its log. Else the client often knows: it gets a moment."""
         if code != CONFIG and process is not self._client and self._client.alive:
@@ -142,12 +199,15 @@ class LocalRun:
         return Ending("failed", words, self._progress, process)
 
     def _start_again(self, process: TaskProcess) -> Ending | None:
-        taken = [p for p in (process.task.port, process.task.status_port) if not is_free(p)]
+        taken = [port for port in process.task.ports if not is_free(port)]
         if not taken:
             process.start()
         elif process.due is not None and time.monotonic() > process.due + PORT_PATIENCE:
-            words = f"{process.task.name} can't be started again: port {taken[0]} is taken"
-            return Ending("failed", words, self._progress, process)
+            words = f"can't be started again: port {taken[0]} is taken"
+            if process is self._evaluator:
+                self._go_on_without_evaluator(process, words)
+                return None
+            return Ending("failed", f"{process.task.name} {words}", self._progress, process)
         return None
 
     def _look_at_progress(self, *, now: bool = False) -> None:
@@ -169,7 +229,7 @@ class LocalRun:
             self._look_at_progress()
             self._stop.wait(TICK)
         if self._client.exit_code == 0:
-            return Ending("done", "done", self._progress, self._client)
+            return self._with_evaluator(Ending("done", "done", self._progress, self._client))
         saved = self._client.exit_code == 42
         words = "saved" if saved else f"{client} did not say that it saved"
         return Ending("stopped", words, self._progress, self._client)

@@ -24,7 +24,7 @@ def verdict(task: Task, code: int, restarts: int, limit: int, *, is_client: bool
         return Verdict.FAILED
     if is_client and code in (DONE, STOPPED):
         return Verdict.FINISHED if code == DONE else Verdict.STOPPED
-    if task.type == "worker" and code == DONE:
+    if task.type in ("worker", "evaluator") and code == DONE:
         return Verdict.LEAVE
     if code == STOPPED:
         return Verdict.RESTART_FREE

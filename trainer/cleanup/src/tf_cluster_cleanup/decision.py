@@ -5,7 +5,9 @@ The course of an attempt's end:
 1. Wait for the client's Job: complete, failed, or deleted after it was seen.
 2. Wait, at most `workers_timeout`, for the other training Jobs. One that has not ended then is
    ended (its activeDeadlineSeconds is set), after a failure and after a success alike: a worker
-   pod that was never scheduled would otherwise wait for a training that is over, for ever.
+   pod that was never scheduled would otherwise wait for a training that is over, for ever. The
+   evaluator is waited for and ended only after a failure: after a success it ends by itself, when
+   it has measured the last checkpoint.
 3. Wait `delay`, then scale the parameter servers to 0; or keep them, where the plan says so.
 
 Nothing is remembered outside the process: a restart goes through the same steps again, and each of
@@ -99,7 +101,10 @@ def _watch_client(plan: Plan, memory: Memory, seen: Seen) -> tuple[Memory, Wait 
 
 
 def _watch_jobs(plan: Plan, memory: Memory, seen: Seen) -> tuple[Memory, Action | None]:
-    late = tuple(name for name in plan.jobs if not seen.jobs[name].ended)
+    assert memory.client_end is not None
+    good = memory.client_end.phase is Phase.COMPLETE
+    awaited = plan.jobs if good else plan.jobs + plan.jobs_after_failure
+    late = tuple(name for name in awaited if not seen.jobs[name].ended)
     if not late:
         return replace(memory, jobs_ended=seen.now), None
     if seen.now - memory.client_ended < plan.workers_timeout:
@@ -115,6 +120,8 @@ def _wind_down(plan: Plan, memory: Memory, now: float) -> Action:
         Phase.FAILED: plan.delay_failure,
         Phase.ABSENT: 0.0,
     }[memory.client_end.phase]
+    if not plan.deployments:
+        return Finish(f"{_end_of(plan, memory)}; nothing is left to do")
     if delay is None:
         return Finish(f"{_end_of(plan, memory)}; the parameter servers are kept, as configured")
     if now - memory.jobs_ended < delay:

@@ -43,7 +43,8 @@ def end_attempt(
     while True:
         try:
             client = attempt.job(plan.client)
-            jobs = {name: attempt.job(name) for name in plan.jobs}
+            others = plan.jobs + plan.jobs_after_failure
+            jobs = {name: attempt.job(name) for name in others}
             after, action = decide(plan, memory, Seen(clock(), client, jobs))
             if isinstance(action, EndJobs):
                 _end_jobs(action.names, attempt, log)

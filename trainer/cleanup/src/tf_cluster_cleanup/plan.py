@@ -17,7 +17,8 @@ class Plan:
 
     `client` is the Job whose end is the training's end: the chief's, or the workers' where worker 0
     is the chief. `jobs` are the other training Jobs; `deployments` are the parameter servers.
-    `delay_failure` None: after a failure they are kept.
+    `delay_failure` None: after a failure they are kept. `jobs_after_failure` (the evaluator's) have
+    work to do after a good end, and none after any other.
     """
 
     client: str
@@ -26,6 +27,7 @@ class Plan:
     workers_timeout: float
     delay_success: float
     delay_failure: float | None
+    jobs_after_failure: tuple[str, ...] = ()
 
 
 def parse_plan(text: str) -> Plan:
@@ -34,7 +36,12 @@ def parse_plan(text: str) -> Plan:
         plan = json.loads(text)
     except ValueError as error:
         raise PlanError(f"not JSON: {error}") from error
-    _keys(plan, "plan", "client", "jobs", "deployments", "workersTimeoutSeconds", "delaySeconds")
+    _keys(
+        plan,
+        "plan",
+        *("client", "jobs", "jobsAfterFailure", "deployments"),
+        *("workersTimeoutSeconds", "delaySeconds"),
+    )
     delay = plan["delaySeconds"]
     _keys(delay, "delaySeconds", "success", "failure")
     return Plan(
@@ -46,6 +53,7 @@ def parse_plan(text: str) -> Plan:
         delay_failure=(
             None if delay["failure"] is None else _seconds(delay["failure"], "delaySeconds.failure")
         ),
+        jobs_after_failure=_names(plan["jobsAfterFailure"], "jobsAfterFailure"),
     )
 
 

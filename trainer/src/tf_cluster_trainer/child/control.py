@@ -6,23 +6,35 @@ import os
 import threading
 
 from tf_cluster_trainer import exit_codes
-from tf_cluster_trainer.protocol import Channel, Go
+from tf_cluster_trainer.protocol import Channel, Finish, Go
 
 
-def wait_for_go(channel: Channel) -> threading.Event:
-    """An event that is set when Go comes.
+class Orders:
+    """What the supervisor has said so far. `last_step` is Finish's, once `finish` is set."""
+
+    def __init__(self) -> None:
+        self.go = threading.Event()
+        self.finish = threading.Event()
+        self.last_step: int | None = None
+
+
+def listen(channel: Channel) -> Orders:
+    """Hear the supervisor from now on.
 
     When the supervisor's end closes, this process ends at once: nobody would hear of its fate.
     """
-    go = threading.Event()
+    orders = Orders()
 
-    def listen() -> None:
+    def hear() -> None:
         try:
             for message in channel.receive():
                 if isinstance(message, Go):
-                    go.set()
+                    orders.go.set()
+                elif isinstance(message, Finish):
+                    orders.last_step = message.step
+                    orders.finish.set()
         finally:
             os._exit(exit_codes.FAILED)
 
-    threading.Thread(target=listen, name="control", daemon=True).start()
-    return go
+    threading.Thread(target=hear, name="control", daemon=True).start()
+    return orders

@@ -8,7 +8,8 @@ from typing import Any
 import tensorflow as tf
 
 from tf_cluster_trainer import checkpoint_variables
-from tf_cluster_trainer.child.errors import HookError, ProgramError
+from tf_cluster_trainer.child.errors import HookError
+from tf_cluster_trainer.child.measuring import measure
 from tf_cluster_trainer.child.say import say
 from tf_cluster_trainer.context import Context
 from tf_cluster_trainer.export import export
@@ -33,7 +34,7 @@ def result(
         model = build_model(program, ctx, rehearsal.features)
     stored = checkpoint_variables.of_model(rehearsal.variables, model)
     checkpoint_variables.assign(stored, tensors)
-    metrics = _evaluate(program, ctx, model)
+    metrics = measure(program, ctx, model)
     path = export(model, rehearsal.features, ctx.run_dir / "export", check_owner=check_owner)
     say(f"exported step {step} to {path}")
     try:
@@ -41,16 +42,3 @@ def result(
     except Exception as error:
         raise HookError("after_train", error) from error
     return Result(step=step, metrics=metrics, export=str(path))
-
-
-def _evaluate(program: Program, ctx: Context, model: Any) -> dict[str, float]:
-    try:
-        measured = program.evaluate(ctx, model)
-    except Exception as error:
-        raise HookError("evaluate", error) from error
-    try:
-        return {str(name): float(value) for name, value in measured.items()}
-    except (AttributeError, TypeError, ValueError):
-        raise ProgramError(
-            f"evaluate must return a mapping of names to numbers; it returned {measured!r}"
-        ) from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import MutableMapping, Sequence
 
 from tf_cluster_trainer import config, exit_codes
-from tf_cluster_trainer.child.control import wait_for_go
+from tf_cluster_trainer.child.control import listen
 from tf_cluster_trainer.child.say import say
 from tf_cluster_trainer.child.stop import Stop
 from tf_cluster_trainer.config import Config
@@ -15,17 +15,17 @@ from tf_cluster_trainer.protocol import Channel, Failure, Ready
 def run(environment: MutableMapping[str, str], stop: Stop) -> int:
     """Do this task's part and return the exit code; a Failure was sent if it is not a good one."""
     channel = Channel.of_child(environment)
-    go = wait_for_go(channel)
+    orders = listen(channel)
     try:
         _prepare(environment)
         told = config.load(environment)
-        if not (told.is_client or told.trains):
+        if not (told.is_client or told.trains or told.evaluates):
             return _serve(told, channel)
     except config.ConfigError as error:
         return _failed(channel, exit_codes.CONFIG, str(error))
 
     # TensorFlow is imported from here on.
-    from tf_cluster_trainer.child import chief, failures, preparing, trainee
+    from tf_cluster_trainer.child import chief, evaluator, failures, preparing, trainee
     from tf_cluster_trainer.strategies import joins
 
     try:
@@ -33,7 +33,9 @@ def run(environment: MutableMapping[str, str], stop: Stop) -> int:
             joins.announce(told)
         prepared = preparing.prepare(told)
         channel.send(Ready())
-        go.wait()
+        if told.evaluates:
+            return evaluator.evaluate(told, prepared, channel, orders)
+        orders.go.wait()
         if told.trains:
             return trainee.train(told, prepared, channel, stop, joins.of(told.settings))
         return chief.train(told, prepared, channel, stop)

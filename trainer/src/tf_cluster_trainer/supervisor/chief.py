@@ -43,6 +43,8 @@ from .timing import Timing
 
 # Of a child that is started again: a peer was lost to it, or it was asked to end by somebody else.
 _LOST = (exit_codes.PEER_LOST, exit_codes.PEERS_LOST, exit_codes.STOPPED)
+EVALUATOR = "evaluator-0"
+EVALUATOR_ASKS = 10.0  # seconds; one that asked longer ago than that is not there any more
 _LOADING = "every task is there; the training process is loading the program"
 
 
@@ -436,10 +438,13 @@ class Chief:
 
     def _serve_the_end(self) -> None:
         until = time.monotonic() + self._settings.final_state_seconds
-        workers = [peer.task for peer in self._peers if peer.task.startswith("worker-")]
-        while not self._report.board.end_seen_by(workers):
+        board = self._report.board
+        askers = [peer.task for peer in self._peers if peer.task.startswith("worker-")]
+        if board.has_visited(EVALUATOR, lately=EVALUATOR_ASKS):
+            askers.append(EVALUATOR)
+        while not board.end_seen_by(askers):
             if time.monotonic() >= until:
-                self._log.say("not every worker has fetched the final state; ending all the same")
+                self._log.say("not every task has fetched the final state; ending all the same")
                 return
             if isinstance(self._inbox.next(0.1), StopAsked):
                 return

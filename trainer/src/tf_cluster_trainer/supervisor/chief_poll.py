@@ -17,7 +17,7 @@ _LONGEST = 4000
 
 
 class ChiefPoll:
-    """Asks the chief's status port; a worker that gets no answer reads progress.json instead.
+    """Asks the chief's status port; who gets no answer and is no ps reads progress.json instead.
 
     The chief's name is not looked up before `begin`: see peers.py for what that would cost.
     """

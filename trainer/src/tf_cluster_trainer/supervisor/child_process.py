@@ -74,6 +74,11 @@ class ChildProcess:
         with contextlib.suppress(OSError):
             self._channel.send(protocol.Go())
 
+    def finish(self, step: int | None) -> None:
+        """Tell an evaluator's child which checkpoint is the last."""
+        with contextlib.suppress(OSError):
+            self._channel.send(protocol.Finish(step))
+
     def terminate(self) -> None:
         """Ask it to save and end."""
         self._process.send_signal(signal.SIGTERM)

@@ -23,6 +23,7 @@ class Document:
     examples_per_step: int
     chief_uid: str | None = None
     worker_uid: str | None = None
+    evaluator_uid: str | None = None
     epoch: str | None = None
     status: str = STARTING
     final: bool = False
@@ -60,7 +61,11 @@ class Document:
         return {
             "version": 1,
             "attempt": self.attempt,
-            "jobUids": {"chief": self.chief_uid, "worker": self.worker_uid},
+            "jobUids": {
+                "chief": self.chief_uid,
+                "worker": self.worker_uid,
+                "evaluator": self.evaluator_uid,
+            },
             "epoch": self.epoch,
             "status": self.status,
             "final": self.final,

@@ -1,4 +1,4 @@
-"""May a worker end? Only its own attempt's final state says so (docs/formats.md)."""
+"""May a task end? Only its own attempt's final state says so (docs/formats.md)."""
 
 from __future__ import annotations
 
@@ -6,8 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 
 
-def ends(document: Mapping[str, Any], attempt: str, job_uid: str, *, from_file: bool) -> bool:
-    """Whether this document is a final state that the worker Job `job_uid` acts on.
+def ends(
+    document: Mapping[str, Any],
+    attempt: str,
+    job_uid: str,
+    *,
+    from_file: bool,
+    task_type: str = "worker",
+) -> bool:
+    """Whether this document is a final state that the Job `job_uid` of a task type acts on.
 
     One that the chief serves may not know the Job yet; one in progress.json may be of another
     attempt with the same settings, so there the Job has to be named.
@@ -15,5 +22,5 @@ def ends(document: Mapping[str, Any], attempt: str, job_uid: str, *, from_file: 
     if document.get("final") is not True or document.get("attempt") != attempt:
         return False
     uids = document.get("jobUids")
-    known = uids.get("worker") if isinstance(uids, Mapping) else None
+    known = uids.get(task_type) if isinstance(uids, Mapping) else None
     return known == job_uid or (known is None and not from_file)

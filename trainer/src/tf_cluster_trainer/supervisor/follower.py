@@ -24,7 +24,7 @@ from .timing import Timing
 
 
 class Follower(ABC):
-    """One worker or ps, from start to exit code. What its child is for, a subclass knows."""
+    """One task, from start to exit code. What its child is for, a subclass knows."""
 
     starting: str  # what is shown while a child starts
     process: str  # what a child is called
@@ -153,7 +153,7 @@ class Follower(ABC):
 
     def _is_over(self, chief: Mapping[str, Any], *, from_file: bool) -> bool:
         attempt, job_uid = self._config.cluster.attempt, self._task.job_uid
-        return ends(chief, attempt, job_uid, from_file=from_file)
+        return ends(chief, attempt, job_uid, from_file=from_file, task_type=self._task.type)
 
     def _end_child(self, outcome: Outcome, *, grace: float) -> Outcome | None:
         """End the child, then this supervisor; the first reason stands."""

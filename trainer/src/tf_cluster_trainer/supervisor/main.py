@@ -11,6 +11,7 @@ from .. import exit_codes
 from ..config import Cluster, Config, ConfigError, Settings, load
 from .chief import Chief
 from .document import FAILED, Outcome
+from .evaluator_task import EvaluatorTask
 from .events import Inbox, StopAsked
 from .log import Log
 from .server_task import ServerTask
@@ -64,9 +65,11 @@ def supervise(
         return outcome.exit_code
 
 
-def _supervisor_of(config: Config) -> type[Chief | TraineeTask | ServerTask]:
+def _supervisor_of(config: Config) -> type[Chief | TraineeTask | ServerTask | EvaluatorTask]:
     if config.is_client:
         return Chief
+    if config.evaluates:
+        return EvaluatorTask
     return TraineeTask if config.trains else ServerTask
 
 

@@ -28,6 +28,7 @@ def first_document(config: Config) -> Document:
         examples_per_step=_examples_per_step(config),
         chief_uid=task.job_uid if task.type == "chief" else None,
         worker_uid=(task.job_uid or None) if task.type == "worker" else None,
+        evaluator_uid=task.job_uid if task.type == "evaluator" else None,
     )
 
 
@@ -67,8 +68,13 @@ class Report:
 
     def publish(self) -> None:
         """Show the document with the present time; write it to disk when that is due."""
-        worker_uid = self.board.document().worker_uid
-        self._document = replace(self._document, now=time.time(), worker_uid=worker_uid)
+        shown = self.board.document()
+        self._document = replace(
+            self._document,
+            now=time.time(),
+            worker_uid=shown.worker_uid,
+            evaluator_uid=shown.evaluator_uid,
+        )
         condition = Condition(False, self._document.epoch, self._document.restarts, self._counts)
         self.board.show(self._document, condition)
         if self._on_disk:

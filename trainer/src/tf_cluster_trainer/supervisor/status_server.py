@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -54,14 +55,18 @@ class Board:
         self._asked = asked
         self._hears_failure = hears_failure
         self._condition = Condition(False, None, 0)
-        self._visitors: set[str] = set()
+        self._visitors: dict[str, float] = {}
         self._saw_the_end: set[str] = set()
 
     def show(self, document: Document, condition: Condition) -> None:
-        """Put up a new document; the workers' Job UID that visitors left is kept."""
+        """Put up a new document; the Job UIDs that visitors left are kept."""
         with self._lock:
-            worker_uid = self._document.worker_uid or document.worker_uid
-            self._document = replace(document, worker_uid=worker_uid)
+            before = self._document
+            self._document = replace(
+                document,
+                worker_uid=before.worker_uid or document.worker_uid,
+                evaluator_uid=before.evaluator_uid or document.evaluator_uid,
+            )
             self._condition = condition
 
     def document(self) -> Document:
@@ -105,20 +110,24 @@ class Board:
         """What a visitor gets. A worker's Job UID becomes the attempt's.
 
         The latest, until training has begun: workers of an uninstalled release of the same hash
-        may still be ending, and ask first. A worker knows the Job for itself.
+        may still be ending, and ask first. A worker knows the Job for itself. Of evaluators always
+        the latest: their Job may be replaced while the training goes on.
         """
         with self._lock:
-            self._visitors.add(task)
+            self._visitors[task] = time.monotonic()
             known = self._document.worker_uid and self._document.status not in (STARTING, WAITING)
             learns = not self._task.startswith("worker-") and not known
             if task.startswith("worker-") and job_uid and learns:
                 self._document = replace(self._document, worker_uid=job_uid)
+            if task.startswith("evaluator-") and job_uid:
+                self._document = replace(self._document, evaluator_uid=job_uid)
             return self._document
 
-    def has_visited(self, task: str) -> bool:
-        """Whether a task has asked since visitors were last forgotten."""
+    def has_visited(self, task: str, *, lately: float = math.inf) -> bool:
+        """Whether a task has asked since visitors were last forgotten, `lately` seconds ago."""
         with self._lock:
-            return task in self._visitors
+            last = self._visitors.get(task)
+        return last is not None and time.monotonic() - last <= lately
 
     def forget_visitors(self) -> None:
         """Who asks from now on is there now."""

@@ -1,0 +1,244 @@
+"""The evaluator's child: measures every checkpoint of the run as it comes, the last one always.
+
+It reads checkpoints and nothing else of the training. What it writes is its own: evaluations.json,
+eval/ and best/ in the run's directory.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import tensorflow as tf
+
+from tf_cluster_trainer import (
+    checkpoint,
+    checkpoint_read,
+    checkpoint_variables,
+    evaluations,
+    exit_codes,
+)
+from tf_cluster_trainer.checkpoint import Checkpoint
+from tf_cluster_trainer.child.control import Orders
+from tf_cluster_trainer.child.errors import NotOwnerError, ProgramError
+from tf_cluster_trainer.child.measuring import measure
+from tf_cluster_trainer.child.preparing import Prepared
+from tf_cluster_trainer.child.say import say
+from tf_cluster_trainer.config import Config
+from tf_cluster_trainer.evaluations import Best, Evaluation
+from tf_cluster_trainer.export import export, versions
+from tf_cluster_trainer.owner import OwnerUnreadableError, read_owner
+from tf_cluster_trainer.program import Program
+from tf_cluster_trainer.protocol import Channel, Evaluated, Failure, Phase
+from tf_cluster_trainer.strategies.rehearsal import build_model
+from tf_cluster_trainer.summaries import EventFile
+
+PERIOD_SECONDS = 1.0
+# A checkpoint that can't be read is looked at so often: it may just be removed, or the disk slow.
+LOOKS = 3
+# The last checkpoint was written on another machine: network volumes show it after a while.
+APPEAR_SECONDS = 120.0
+
+MODEL = "model/"
+
+
+def evaluate(told: Config, prepared: Prepared, channel: Channel, orders: Orders) -> int:
+    """Measure checkpoints until the last one was; the exit code. Raises what ends it early."""
+    if type(prepared.program).evaluate is Program.evaluate:
+        raise ProgramError(
+            f"program {told.settings.module} defines no evaluate, so that an evaluator has nothing "
+            "to do: define the hook, or train without an evaluator"
+        )
+    return Evaluator(told, prepared, channel).run(orders)
+
+
+class Evaluator:
+    """One start of an evaluator: a plain model that takes the weights of one checkpoint at a time.
+
+    It goes on after the last step of the record. Steps are measured in their order; one that is
+    removed before its turn is passed over.
+    """
+
+    def __init__(
+        self,
+        told: Config,
+        prepared: Prepared,
+        channel: Channel,
+        *,
+        sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._told = told
+        self._prepared = prepared
+        self._channel = channel
+        self._sleep = sleep
+        self._clock = clock
+        self._run_dir = told.settings.run_dir
+        self._wanted = told.export_best
+        self._record = evaluations.read(self._run_dir)
+        self._best = self._record.best_by(self._wanted)
+        self._evaluated = self._record.evaluated(self._wanted)
+        self._passed_over: set[int] = set()
+        self._events: EventFile | None = None
+        self._said = ""
+        features, full = prepared.rehearsal.features, prepared.rehearsal.variables
+        self._model = build_model(prepared.program, prepared.ctx, features)
+        self._stored = checkpoint_variables.of_model(full, self._model)
+
+    def run(self, orders: Orders) -> int:
+        """Go on until Finish came and its step was measured; the exit code."""
+        if self._evaluated >= 0:
+            say(f"going on after step {self._evaluated}, which was evaluated")
+        since: float | None = None
+        while True:
+            finish = orders.finish.is_set()  # asked first: what came before it is looked at after
+            found = self._next()
+            if found is not None:
+                self._evaluate(*found)
+                since = None
+            elif not finish:
+                self._tell("waiting", "waiting for the next checkpoint")
+                orders.finish.wait(PERIOD_SECONDS)
+            else:
+                since = self._clock() if since is None else since
+                code = self._through(orders.last_step, self._clock() - since)
+                if code is not None:
+                    return code
+                self._sleep(PERIOD_SECONDS)
+
+    def _through(self, last: int | None, waited: float) -> int | None:
+        """The exit code when all is done, or can't be; None: the last checkpoint is still to come.
+
+        `last` is its step, `waited` the seconds without it.
+        """
+        if last is None or self._evaluated >= last:
+            return exit_codes.DONE
+        if not self._may_write():
+            say("another attempt goes on with the run: the rest is its evaluator's")
+            return exit_codes.DONE
+        if last in self._passed_over or waited >= APPEAR_SECONDS:
+            why = "can't be read" if last in self._passed_over else "did not appear"
+            message = f"the last checkpoint, of step {last}, {why}: it is not evaluated"
+            say(message)
+            self._channel.send(Failure(message))
+            return exit_codes.FAILED
+        self._tell("waiting", f"waiting to see the checkpoint of step {last}")
+        return None
+
+    def _next(self) -> tuple[int, Path] | None:
+        """The oldest checkpoint that is to be measured, while the run is our attempt's."""
+        if not self._may_write():
+            return None
+        for step, path in reversed(checkpoint.whole(checkpoint.directory(self._run_dir))):
+            if step > self._evaluated and step not in self._passed_over:
+                return step, path
+        return None
+
+    def _evaluate(self, step: int, path: Path) -> None:
+        self._tell("running", f"evaluating the checkpoint of step {step}")
+        saved = self._read(step, path)
+        if saved is None:
+            self._passed_over.add(step)
+            return
+        checkpoint_read.check_model(saved.meta, self._prepared.rehearsal.variables)
+        checkpoint_variables.assign(self._stored, saved.tensors)
+        metrics = measure(self._prepared.program, self._prepared.ctx, self._model)
+        try:
+            better = self._export_if_better(step, metrics)
+            self._draw(step, metrics)
+            self._keep(step, metrics)
+        except NotOwnerError as error:
+            say(f"step {step} is not recorded: {error}")
+            return
+        export_path = self._best.export if self._best else None
+        self._channel.send(Evaluated(step, metrics, export_path))
+        words = ", ".join(f"{name} {value:.4g}" for name, value in metrics.items())
+        say(f"step {step}: {words}" + (f"; the best so far, in {export_path}" if better else ""))
+
+    def _read(self, step: int, path: Path) -> Checkpoint | None:
+        """The checkpoint's model; None when it is gone, or can't be read.
+
+        Raises OSError when it is the disk that can't.
+        """
+        trouble: Exception | None = None
+        for _ in range(LOOKS):
+            try:
+                return checkpoint_read.read(path, MODEL)
+            except Exception as error:  # the bundle's reader raises IndexError, RuntimeError, …
+                trouble = error
+            # Being removed takes a moment, in which parts of it are there.
+            self._sleep(PERIOD_SECONDS)
+            if not path.is_dir():
+                say(f"the checkpoint of step {step} was removed before it could be evaluated")
+                return None
+        assert trouble is not None
+        if isinstance(trouble, OSError) and not isinstance(trouble, FileNotFoundError):
+            raise trouble
+        words = checkpoint_read.first_line(trouble)
+        say(f"the checkpoint of step {step} can't be read ({words}): it is passed over")
+        return None
+
+    def _export_if_better(self, step: int, metrics: dict[str, float]) -> bool:
+        wanted = self._wanted
+        if wanted is None:
+            return False
+        if wanted.metric not in metrics:
+            there = ", ".join(sorted(metrics)) or "none"
+            raise ProgramError(
+                f"evaluator.exportBest.metric is {wanted.metric}, which evaluate does not give; "
+                f"its metrics: {there}"
+            )
+        value = metrics[wanted.metric]
+        if not evaluations.is_better(value, self._best, wanted):
+            return False
+        directory = self._run_dir / evaluations.BEST
+        features = self._prepared.rehearsal.features
+        path = export(self._model, features, directory, check_owner=self._check_owner)
+        self._best = Best(wanted.metric, wanted.mode, step, value, str(path))
+        for old in sorted(versions(directory))[: -self._told.settings.checkpoint.keep]:
+            shutil.rmtree(directory / str(old), ignore_errors=True)
+        return True
+
+    def _draw(self, step: int, metrics: dict[str, float]) -> None:
+        self._check_owner()
+        with _as_os_error():
+            if self._events is None:
+                self._events = EventFile(self._run_dir / evaluations.EVENTS, step=step)
+            self._events.scalars(step, {f"evaluation/{name}": v for name, v in metrics.items()})
+
+    def _keep(self, step: int, metrics: dict[str, float]) -> None:
+        record = self._record.plus(Evaluation(step, time.time(), metrics), self._best)
+        self._check_owner()
+        evaluations.write(self._run_dir, record)
+        self._record, self._evaluated = record, step
+
+    def _may_write(self) -> bool:
+        """Whether the run is our attempt's, or nobody works on it any more."""
+        try:
+            owner = read_owner(self._run_dir)
+        except OwnerUnreadableError:
+            return False
+        if owner is None:
+            return False
+        return owner.released or owner.attempt == self._told.cluster.attempt
+
+    def _check_owner(self) -> None:
+        if not self._may_write():
+            raise NotOwnerError(f"another attempt owns {self._run_dir} now")
+
+    def _tell(self, status: str, message: str) -> None:
+        if message != self._said:
+            self._said = message
+            self._channel.send(Phase(status, message))
+
+
+@contextmanager
+def _as_os_error() -> Iterator[None]:
+    """A full disk, which TensorFlow words in its own way, is no error of the program's."""
+    try:
+        yield
+    except tf.errors.OpError as error:
+        raise OSError(error.message) from error

@@ -1,0 +1,128 @@
+"""The evaluator: its child measures checkpoints beside a training that does not know of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from .. import evaluations, exit_codes, protocol
+from . import probe
+from .document import DONE, FAILED, RUNNING, WAITING, Outcome
+from .events import Event
+from .follower import Follower
+from .saved_step import saved_step
+
+
+class EvaluatorTask(Follower):
+    """Keeps a child while the attempt lasts, and lets it measure the last checkpoint of a run that
+    is done. It is no peer of the training: nobody waits for it and it asks nothing but the chief's
+    status. It ends with 0 when its attempt is over, whatever came of that.
+    """
+
+    starting = "loading the program"
+    process = "the evaluating process"
+
+    # Training is done: what this task ends with when its child is through, and the last step.
+    _finishing: Outcome | None = None
+    _last_step: int | None = None
+    # The last sign of life of the chief, and when it came (monotonic seconds).
+    _heard: object = None
+    _heard_at = 0.0
+
+    def run(self) -> int:
+        """Do all of it. Raises PortTakenError before anything else is touched."""
+        self._heard_at = time.monotonic()
+        settings = self._config.settings
+        try:
+            probe.writable(settings.run_dir / evaluations.EVENTS, "log")
+            probe.readable(settings.data_dir, "data")
+        except probe.UnusableError as unusable:
+            outcome = Outcome(unusable.exit_code, FAILED, str(unusable))
+            self._log.say(f"{unusable}\n{outcome.last_line}")
+            return outcome.exit_code
+        return super().run()
+
+    def _start_child(self) -> None:
+        super()._start_child()
+        # The chief's name is a Service's, there from the beginning: no need to wait for the child.
+        self._poll.begin()
+        if self._finishing is not None and self._child is not None:
+            self._child.finish(self._last_step)
+
+    def _on(self, event: Event | None) -> Outcome | None:
+        outcome = super()._on(event)
+        return self._gave_up() if outcome is None else outcome
+
+    def _on_message(self, message: protocol.Message) -> None:
+        if isinstance(message, protocol.Ready):
+            self._serves(WAITING, "waiting for a checkpoint")
+        elif isinstance(message, protocol.Phase) and message.status in (RUNNING, WAITING):
+            self._show(status=message.status, message=message.message)
+        elif isinstance(message, protocol.Evaluated):
+            self._budget.refill()
+            self._show(step=message.step, metrics=message.metrics, export=message.export)
+
+    def _on_chief(self, chief: Mapping[str, Any], *, from_file: bool) -> Outcome | None:
+        self._note_life(chief)
+        if self._finishing is not None:
+            return None
+        over = self._is_over(chief, from_file=from_file)
+        if (over and chief.get("status") == DONE) or (from_file and self._is_at_total(chief)):
+            return self._let_finish(chief)
+        return self._end_with(chief, from_file=from_file) if over else None
+
+    def _is_at_total(self, chief: Mapping[str, Any]) -> bool:
+        """Whether the run is done by any attempt: one with our total makes no step then.
+
+        So no Job has to be named, and a chief may have ended before we could ask it.
+        """
+        if chief.get("status") != DONE:
+            return False
+        try:
+            step = saved_step(self._config.settings.run_dir)
+        except probe.UnusableError:
+            return False
+        return step is not None and step >= self._config.settings.steps
+
+    def _let_finish(self, chief: Mapping[str, Any]) -> Outcome | None:
+        self._finishing = Outcome(exit_codes.DONE, DONE, "training is done, and all is evaluated")
+        saved = chief.get("checkpointStep")
+        self._last_step = saved if isinstance(saved, int) else None
+        self._poll.stop()
+        if self._child is not None:
+            self._log.say("training is done: evaluating what is left")
+            self._child.finish(self._last_step)
+        elif self._is_evaluated():
+            return self._finishing
+        return None
+
+    def _is_evaluated(self) -> bool:
+        """Whether an evaluator before us has done it all: then no child is needed."""
+        record = evaluations.read(self._config.settings.run_dir)
+        done = record.evaluated(self._config.export_best)
+        return self._last_step is not None and done >= self._last_step
+
+    def _on_end(self, returncode: int) -> Outcome | None:
+        if returncode == exit_codes.DONE and self._ending is None and self._finishing is not None:
+            return self._finishing
+        return super()._on_end(returncode)
+
+    def _note_life(self, chief: Mapping[str, Any]) -> None:
+        """An answer of our attempt's chief is one, and so is a progress.json that it changed."""
+        if chief.get("attempt") == self._config.cluster.attempt and chief != self._heard:
+            self._heard, self._heard_at = chief, time.monotonic()
+
+    def _gave_up(self) -> Outcome | None:
+        """The end of an evaluator whose attempt is gone without a word, as a gate's is."""
+        if self._finishing is not None or self._ending is not None:
+            return None
+        deadline = self._config.settings.peer_deadline_seconds
+        if time.monotonic() - self._heard_at < deadline:
+            return None
+        message = (
+            f"no word from {self._config.cluster.client}-0 for {deadline:g} s "
+            "(peers.deadlineSeconds): no checkpoint can be expected"
+        )
+        outcome = Outcome(exit_codes.PEERS_LOST, FAILED, message)
+        return self._end_child(outcome, grace=self._timing.grace)
