@@ -140,6 +140,7 @@ class World:
     final_seconds: float = 5.0
     attempt: str = "a1"
     words: tuple[str, str, str] = ("parameter-server", "in-graph", "async")
+    program: dict[str, Any] = field(default_factory=lambda: {"module": "program:Program"})
     counts: dict[str, int] = field(default_factory=dict)
     optimizer: dict[str, Any] = field(default_factory=lambda: {"name": "SGD", "learningRate": 0.1})
     jobs: dict[str, str] = field(default_factory=lambda: {"chief": "cj", "worker": "wj", "ps": ""})
@@ -181,7 +182,7 @@ class World:
         training = {
             "version": 1,
             "run": {"name": "digits", "id": "1"},
-            "program": {"module": "program:Program"},
+            "program": self.program,
             **dict(zip(("strategy", "replication", "update"), self.words, strict=True)),
             "train": {
                 "steps": self.steps,

@@ -80,12 +80,29 @@ class CheckpointCadence:
 
 
 @dataclass(frozen=True)
+class Script:
+    """A script of the user's own, run as it is in every task that is to run it.
+
+    `path` is absolute, or relative to program.path. `args` may hold $(NAME)s. `on_ps`: the ps run
+    it too; else each of them is a TensorFlow server of ours.
+    """
+
+    path: str
+    args: tuple[str, ...]
+    on_ps: bool
+
+
+@dataclass(frozen=True)
 class Settings:
-    """The system's own settings; the user's flags are apart."""
+    """The system's own settings; the user's flags are apart.
+
+    What is trained is `script`, or where that is None the class that `module` names.
+    """
 
     run_name: str
     run_id: str
     module: str
+    script: Script | None
     program_path: str
     strategy: str
     replication: str
@@ -128,6 +145,12 @@ class Config:
         """Whether this task's child makes steps itself: every worker where there is no chief."""
         return self.task.type == "worker" and self.cluster.client == "worker"
 
+    @property
+    def runs_script(self) -> bool:
+        """Whether this task's child is the user's script."""
+        script = self.settings.script
+        return script is not None and (self.task.type != "ps" or script.on_ps)
+
 
 def load(environment: Mapping[str, str]) -> Config:
     """Read the two files that the environment names and this task's place in them.
@@ -161,7 +184,10 @@ def _document(path: Path, schema_name: str) -> Any:
     )
     if errors:
         lines = (
-            f"{path}: /{'/'.join(str(p) for p in e.absolute_path)}: {e.message}" for e in errors
+            f"{path}: /{'/'.join(str(p) for p in e.absolute_path)}: "
+            # What a choice of forms asks for can't be said by the validator in a person's words.
+            f"{e.schema['x-form'] if e.validator == 'oneOf' else e.message}"
+            for e in errors
         )
         raise ConfigError("\n".join(lines))
     return document
@@ -186,7 +212,8 @@ def _settings(document: Any) -> Settings:
     return Settings(
         run_name=run["name"],
         run_id=run["id"],
-        module=program["module"],
+        module=program.get("module", ""),
+        script=_script(program),
         program_path=program.get("path", ""),
         strategy=document["strategy"],
         replication=document["replication"],
@@ -208,6 +235,13 @@ def _settings(document: Any) -> Settings:
         restarts=document["failure"]["restarts"],
         final_state_seconds=float(document["failure"]["finalStateSeconds"]),
     )
+
+
+def _script(program: Mapping[str, Any]) -> Script | None:
+    if "script" not in program:
+        return None
+    args = tuple(program.get("args", ()))
+    return Script(program["script"], args, program.get("ps", "server") == "script")
 
 
 def _task(environment: Mapping[str, str], cluster: Cluster) -> Task:

@@ -17,7 +17,7 @@ from ..config import Config
 from ..owner import Owner, OwnerUnreadableError, read_owner
 from . import epochs, gate, probe
 from .budget import Budget
-from .child_process import ChildProcess, how_it_ended, reap_orphans
+from .child_process import Child, TalkingChild, how_it_ended, reap_orphans
 from .contest import Candidate, Contest, Lost, Owning, Standing, Superseded
 from .contest_thread import ContestThread
 from .document import DONE, FAILED, RUNNING, STARTING, STOPPED, SUPERSEDED, WAITING, Outcome
@@ -48,6 +48,8 @@ _LOADING = "every task is there; the training process is loading the program"
 class Chief:
     """One attempt's chief, from start to exit code."""
 
+    working = "training"  # what is shown while its child has work
+
     def __init__(
         self,
         config: Config,
@@ -76,7 +78,7 @@ class Chief:
         self._kill_at: float | None = None
         # The present child and what is known of it.
         self._number = 0
-        self._child: ChildProcess | None = None
+        self._child: Child | None = None
         self._watch: Watch | None = None
         self._guard: PsGuard | None = None
         self._started = 0.0
@@ -106,10 +108,11 @@ class Chief:
             if os.path.lexists(checkpoints):
                 probe.writable(checkpoints, "log")
             probe.readable(self._settings.data_dir, "data")
-            self._report.update(checkpoint_step=saved_step(self._settings.run_dir))
+            if self._settings.script is None:
+                self._report.update(checkpoint_step=saved_step(self._settings.run_dir))
         except probe.UnusableError as unusable:
             return Outcome(unusable.exit_code, FAILED, str(unusable))
-        return self._long_superseded() or self._at_total()
+        return self._long_superseded() or self._done_before()
 
     def _long_superseded(self) -> Outcome | None:
         """Whether a later attempt took the run from this Job: then no peer is worth waiting for."""
@@ -121,7 +124,8 @@ class Chief:
             return None
         return self._superseded(f"attempt {owner.attempt}")
 
-    def _at_total(self) -> Outcome | None:
+    def _done_before(self) -> Outcome | None:
+        """Whether nothing is left to train: the run is at its total."""
         try:
             step = saved_step(self._settings.run_dir)
         except probe.UnusableError as unusable:
@@ -155,9 +159,7 @@ class Chief:
         # The epoch is shown before the child starts: who serves it needs as long to make room.
         self._report.update(epoch=epoch, status=STARTING, restarts=self._number - 1)
         self._report.new_child()
-        self._child = ChildProcess(
-            self._number, self._command, self._environment, epoch, self._inbox, self._log
-        )
+        self._launch(epoch)
         self._report.board.forget_visitors()
         question = urlencode({"attempt": self._config.cluster.attempt, "epoch": epoch})
         self._watch = Watch(
@@ -167,6 +169,17 @@ class Chief:
             announced=self._report.board.has_visited,
         )
 
+    def _launch(self, epoch: str) -> None:
+        """Start the child's process. It loads the program while its peers are waited for."""
+        self._child = TalkingChild(
+            self._number, self._command, self._environment, epoch, self._inbox, self._log
+        )
+
+    def _let_go(self) -> None:
+        """Have the child train: everything is there, and the run is ours."""
+        if isinstance(self._child, TalkingChild):
+            self._child.go()
+
     def _until_the_end(self) -> Outcome:
         while True:
             event = self._inbox.next(self._timing.tick)
@@ -175,6 +188,8 @@ class Chief:
             if outcome is not None:
                 return outcome
             self._advance()
+            if self._ending is not None and self._child is None:
+                return self._ending
             self._kill_when_due()
             if event is None:
                 self._report.publish()
@@ -313,7 +328,7 @@ class Chief:
 
     def _advance(self) -> None:
         """Let a waiting child go when everything is there; say what is not."""
-        if self._begun or self._ending is not None or self._child is None or self._watch is None:
+        if self._begun or self._ending is not None or self._watch is None:
             return
         seen = self._watch.seen()
         epoch = self._report.document.epoch or ""
@@ -363,11 +378,11 @@ class Chief:
         return ContestThread(contest, self._timing.renewal, self._inbox)
 
     def _begin(self) -> None:
-        if self._child is None or self._watch is None:
+        if self._watch is None:
             return
         if not self._began_once:
             # The owner before may have reached the total while this one waited.
-            outcome = self._at_total()
+            outcome = self._done_before()
             if outcome is not None:
                 self._end_child(outcome, grace=self._timing.grace)
                 return
@@ -377,8 +392,8 @@ class Chief:
         self._log.say(f"every task is there after {seconds:.1f} s: training")
         # Shown before it is so: an epoch is adopted only while the chief has not begun.
         self._report.begin()
-        self._report.update(status=RUNNING, message="training")
-        self._child.go()
+        self._report.update(status=RUNNING, message=self.working)
+        self._let_go()
         self._guard = self._guard_ps()
 
     def _guard_ps(self) -> PsGuard | None:

@@ -9,10 +9,14 @@ from collections.abc import Mapping, Sequence
 
 from .. import exit_codes
 from ..config import Cluster, Config, ConfigError, Settings, load
+from ..script_start import script_start
 from .chief import Chief
 from .document import FAILED, Outcome
 from .events import Inbox, StopAsked
+from .follower import Follower
 from .log import Log
+from .script_client import ScriptClient
+from .script_task import ScriptTask
 from .server_task import ServerTask
 from .status_server import PortTakenError
 from .tied import tie
@@ -56,6 +60,8 @@ def supervise(
         return exit_codes.STOPPED
     try:
         config = _checked(load(environment))
+        if config.runs_script:
+            script_start(config, environment)  # what is wrong with it is told before any wait
         supervisor = _supervisor_of(config)
         return supervisor(config, command, environment, inbox, log, timing).run()
     except (ConfigError, PortTakenError) as error:
@@ -64,7 +70,9 @@ def supervise(
         return outcome.exit_code
 
 
-def _supervisor_of(config: Config) -> type[Chief | TraineeTask | ServerTask]:
+def _supervisor_of(config: Config) -> type[Chief | Follower]:
+    if config.runs_script:
+        return ScriptClient if config.is_client else ScriptTask
     if config.is_client:
         return Chief
     return TraineeTask if config.trains else ServerTask
