@@ -22,6 +22,17 @@ FEATURES: dict[str, dict[str, Any]] = {
         "chief": {"terminationGracePeriodSeconds": 20},
     },
     "all-reduce": {"strategy": "all-reduce", "replication": "between-graph", "update": "sync"},
+    "script": {
+        "program": {
+            "module": "",
+            "script": "/data/code/train.py",
+            "args": ["--ps_hosts=$(PS_HOSTS)", "--steps=1000"],
+        },
+    },
+    "script-on-ps": {
+        "replication": "between-graph",
+        "program": {"module": "", "script": "train.py", "ps": "script", "path": "/data/code"},
+    },
     "no-cleanup": {"cleanup": {"enabled": False}},
     "keep-ps-after-failure": {"cleanup": {"delaySeconds": {"failure": None}}},
     "existing-claims": {

@@ -44,6 +44,8 @@ EXACTLY = {
     "between-graph": BETWEEN_GRAPH,
     "between-graph-sync": BETWEEN_GRAPH | {("Deployment", "digits-ps-1-h")},
     "all-reduce": BETWEEN_GRAPH - PS - CLEANUP - CLEANUP_POLICY,
+    "script": LEAST,
+    "script-on-ps": BETWEEN_GRAPH,
     "no-cleanup": ALWAYS | CLAIMS | TASKS_POLICY,
     "keep-ps-after-failure": LEAST,
     "existing-claims": LEAST - CLAIMS,

@@ -51,7 +51,11 @@ cluster.json: who takes part, and where. The client's status port is found by th
 {{- define "tf-cluster.config.training" -}}
 {{- $values := .root.Values -}}
 {{- $run := dict "name" (include "tf-cluster.fullname" .root) "id" $values.run.id -}}
-{{- $program := dict "module" $values.program.module -}}
+{{- $program := dict -}}
+{{- with $values.program.module -}}{{- $_ := set $program "module" . -}}{{- end -}}
+{{- with $values.program.script -}}
+{{- $program = dict "script" . "args" ($values.program.args | default list) "ps" $values.program.ps -}}
+{{- end -}}
 {{- with $values.program.path -}}{{- $_ := set $program "path" . -}}{{- end -}}
 {{- $optimizer := dict "name" $values.train.optimizer.name "learningRate" $values.train.optimizer.learningRate -}}
 {{- if not (kindIs "invalid" $values.train.optimizer.momentum) -}}

@@ -152,9 +152,10 @@ tf-cluster.io/index: {{ .index | quote }}
 {{- end }}
 {{- end -}}
 
-{{- /* "true" for the roles that mount /data and /log. */ -}}
+{{- /* "true" for the roles that mount /data and /log: those that run the user's code. */ -}}
 {{- define "tf-cluster.pod.mountsClaims" -}}
 {{- if has .role (list "chief" "worker") }}true{{ end -}}
+{{- if and (eq .role "ps") (include "tf-cluster.ps.runScript" .root) }}true{{ end -}}
 {{- end -}}
 
 {{- /*
@@ -230,5 +231,5 @@ labelSelector:
   matchExpressions:
     - key: app.kubernetes.io/component
       operator: In
-      values: [chief, worker]
+      values: [chief, worker{{ if include "tf-cluster.ps.runScript" . }}, ps{{ end }}]
 {{- end -}}

@@ -35,6 +35,8 @@ VARIABLE_TWICE = "TFC315"
 RESERVED_LABEL = "TFC316"
 WAIT_TOO_LONG = "TFC317"
 ABSENT_ROLE = "TFC318"
+UNKNOWN_REFERENCE = "TFC319"
+NOT_FOR_SCRIPTS = "TFC320"
 
 TITLES = {
     NOT_TEXT: "the file is not UTF-8 text",
@@ -70,4 +72,6 @@ TITLES = {
     RESERVED_LABEL: "a label that is the chart's own",
     WAIT_TOO_LONG: "a ps waits longer than its grace period",
     ABSENT_ROLE: "settings of a role that this way of training does not have",
+    UNKNOWN_REFERENCE: "an argument of the script uses a $(NAME) that is not there",
+    NOT_FOR_SCRIPTS: "a setting that a script does not read",
 }

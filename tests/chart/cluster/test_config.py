@@ -119,3 +119,17 @@ def test_the_hint_can_be_typed_in_as_it_is() -> None:
         "kubectl --namespace lab get pods "
         f"--selector tf-cluster.io/attempt={rendered.attempt} --output wide"
     )
+
+
+def test_a_script_stands_in_place_of_a_module() -> None:
+    assert render(FEATURES["script"]).config("training.json")["program"] == {
+        "script": "/data/code/train.py",
+        "args": ["--ps_hosts=$(PS_HOSTS)", "--steps=1000"],
+        "ps": "server",
+    }
+    assert render(FEATURES["script-on-ps"]).config("training.json")["program"] == {
+        "script": "train.py",
+        "args": [],
+        "ps": "script",
+        "path": "/data/code",
+    }

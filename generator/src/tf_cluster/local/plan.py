@@ -102,13 +102,10 @@ def training_document(
 ) -> dict[str, Any]:
     """training.json of effective values; relative program paths stand beside the params file."""
     optimizer = {k: v for k, v in values["train"]["optimizer"].items() if v is not None}
-    program = {"module": values["program"]["module"]}
-    if values["program"].get("path"):
-        program["path"] = str(_program_path(values["program"]["path"], folders, params_folder))
     return {
         "version": 1,
         "run": {"name": folders.name, "id": folders.run_id},
-        "program": program,
+        "program": _program(values["program"], folders, params_folder),
         **{key: values[key] for key in ("strategy", "replication", "update")},
         "train": {**values["train"], "optimizer": optimizer},
         "flags": values["flags"],
@@ -139,6 +136,20 @@ def seconds_to_save(values: Mapping[str, Any]) -> float:
     chief = float(values["chief"]["terminationGracePeriodSeconds"])
     worker = float(values["worker"]["terminationGracePeriodSeconds"])
     return chief if has_chief(values) else max(chief, worker)
+
+
+def _program(program: Mapping[str, Any], folders: Folders, params_folder: Path) -> dict[str, Any]:
+    path = program.get("path")
+    if program.get("script"):
+        script = program["script"]
+        if not path:
+            script = str(_program_path(script, folders, params_folder))
+        document: dict[str, Any] = {"script": script, "args": program["args"], "ps": program["ps"]}
+    else:
+        document = {"module": program["module"]}
+    if path:
+        document["path"] = str(_program_path(path, folders, params_folder))
+    return document
 
 
 def _program_path(path: str, folders: Folders, params_folder: Path) -> Path:
