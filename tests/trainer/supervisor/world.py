@@ -25,6 +25,7 @@ STAND_IN = Path(__file__).with_name("stand_in.py")
 SCHEMAS = Path(__file__).parents[3] / "trainer/src/tf_cluster_trainer/schemas"
 PROGRAM = """
 import os, sys
+from tf_cluster_trainer.sources.limits import Limits
 from tf_cluster_trainer.supervisor import peers
 from tf_cluster_trainer.supervisor.main import supervise
 from tf_cluster_trainer.supervisor.timing import Timing
@@ -32,7 +33,7 @@ fast = Timing(renewal=0.3, grace=1, worker_poll=0.1, quick_poll=0.1, backoff=0.1
               save=float(os.environ.get("SAVE_SECONDS", "600")),
               ps_guard=float(os.environ.get("PS_GUARD_SECONDS", "600")))
 peers.UNANNOUNCED_SECONDS = 1.0
-sys.exit(supervise(os.environ, sys.argv[1:], fast))
+sys.exit(supervise(os.environ, sys.argv[1:], fast, Limits(tries=2, pause=0.1)))
 """
 DEADLINE_SECONDS = 60.0
 

@@ -10,13 +10,15 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Literal, get_args
 
 import jsonschema
 
 TaskType = Literal["chief", "worker", "ps"]
 
+# From a supervisor to its child: the directory that program.source was fetched into.
+CODE_VARIABLE = "TF_CLUSTER_CODE"
 DEFAULT_CONFIG_DIR = "/etc/tf-cluster"
 
 
@@ -93,16 +95,44 @@ class Script:
 
 
 @dataclass(frozen=True)
+class Files:
+    """Code that stands in the configuration itself: texts by relative path."""
+
+    contents: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Download:
+    """Code at an HTTP(S) address: a .tar.gz, a .zip or a single .py of this hash."""
+
+    url: str
+    sha256: str
+
+
+@dataclass(frozen=True)
+class GitCommit:
+    """Code in a Git repository that is reached by HTTP(S)."""
+
+    repository: str
+    commit: str
+
+
+Source = Files | Download | GitCommit
+
+
+@dataclass(frozen=True)
 class Settings:
     """The system's own settings; the user's flags are apart.
 
-    What is trained is `script`, or where that is None the class that `module` names.
+    What is trained is `script`, or where that is None the class that `module` names. With a
+    `source` program_path is absolute once that was fetched, and relative to it before.
     """
 
     run_name: str
     run_id: str
     module: str
     script: Script | None
+    source: Source | None
     program_path: str
     strategy: str
     replication: str
@@ -151,6 +181,11 @@ class Config:
         script = self.settings.script
         return script is not None and (self.task.type != "ps" or script.on_ps)
 
+    @property
+    def runs_user_code(self) -> bool:
+        """Whether this task needs the program at all: a server of ours does not."""
+        return self.runs_script if self.settings.script else self.is_client or self.trains
+
 
 def load(environment: Mapping[str, str]) -> Config:
     """Read the two files that the environment names and this task's place in them.
@@ -161,7 +196,8 @@ def load(environment: Mapping[str, str]) -> Config:
     cluster = _cluster(_document(directory / "cluster.json", "cluster"))
     training = _document(directory / "training.json", "training")
     task = _task(environment, cluster)
-    return Config(task, cluster, _settings(training), training["flags"])
+    fetched = environment.get(CODE_VARIABLE, "")
+    return Config(task, cluster, _settings(training, fetched), training["flags"])
 
 
 def _document(path: Path, schema_name: str) -> Any:
@@ -206,7 +242,7 @@ def _cluster(document: Any) -> Cluster:
     return Cluster(document["attempt"], hosts["cluster"], hosts["status"], document.get("hint", ""))
 
 
-def _settings(document: Any) -> Settings:
+def _settings(document: Any, fetched: str) -> Settings:
     run, program, train = document["run"], document["program"], document["train"]
     optimizer, checkpoint = train["optimizer"], train["checkpoint"]
     return Settings(
@@ -214,7 +250,8 @@ def _settings(document: Any) -> Settings:
         run_id=run["id"],
         module=program.get("module", ""),
         script=_script(program),
-        program_path=program.get("path", ""),
+        source=_source(program.get("source")),
+        program_path=_program_path(program, fetched),
         strategy=document["strategy"],
         replication=document["replication"],
         update=document["update"],
@@ -242,6 +279,28 @@ def _script(program: Mapping[str, Any]) -> Script | None:
         return None
     args = tuple(program.get("args", ()))
     return Script(program["script"], args, program.get("ps", "server") == "script")
+
+
+def _source(document: Any) -> Source | None:
+    if document is None:
+        return None
+    if "files" in document:
+        return Files(document["files"])
+    if "url" in document:
+        return Download(document["url"], document["sha256"])
+    return GitCommit(document["git"], document["commit"])
+
+
+def _program_path(program: Mapping[str, Any], fetched: str) -> str:
+    path: str = program.get("path", "")
+    if "source" not in program:
+        return path
+    inside = PurePosixPath(path)
+    if inside.is_absolute() or ".." in inside.parts:
+        raise ConfigError(
+            f"training.json: /program/path is {path}, but with a source it is a directory in that"
+        )
+    return str(Path(fetched, inside)) if fetched else path
 
 
 def _task(environment: Mapping[str, str], cluster: Cluster) -> Task:

@@ -8,10 +8,12 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from .. import exit_codes
-from ..config import Cluster, Config, ConfigError, Settings, load
+from ..config import CODE_VARIABLE, Cluster, Config, ConfigError, Settings, load
 from ..script_start import script_start
+from ..sources.errors import SourceError, StoppedError, UnreachableError
+from ..sources.limits import REAL_LIMITS, Limits
 from .chief import Chief
-from .document import FAILED, Outcome
+from .document import FAILED, STOPPED, Outcome
 from .events import Inbox, StopAsked
 from .follower import Follower
 from .log import Log
@@ -47,6 +49,7 @@ def supervise(
     environment: Mapping[str, str],
     command: Sequence[str],
     timing: Timing = REAL_TIMING,
+    limits: Limits = REAL_LIMITS,
 ) -> int:
     """Run one task to its end in the main thread; the exit code is docs/formats.md's."""
     inbox = Inbox()
@@ -60,14 +63,39 @@ def supervise(
         return exit_codes.STOPPED
     try:
         config = _checked(load(environment))
-        if config.runs_script:
-            script_start(config, environment)  # what is wrong with it is told before any wait
-        supervisor = _supervisor_of(config)
-        return supervisor(config, command, environment, inbox, log, timing).run()
-    except (ConfigError, PortTakenError) as error:
+        source = config.settings.source
+        if source is None or not config.runs_user_code:
+            return _run(config, command, environment, inbox, log, timing)
+        from ..sources.code import fetched  # what speaks HTTP: a tenth of a second
+
+        def asked() -> bool:
+            return isinstance(inbox.next(0), StopAsked)  # nothing else can come yet
+
+        with fetched(source, log.say, asked, limits) as code:
+            environment = {**environment, CODE_VARIABLE: str(code)}
+            return _run(load(environment), command, environment, inbox, log, timing)
+    except (ConfigError, PortTakenError, SourceError) as error:
         outcome = Outcome(exit_codes.CONFIG, FAILED, str(error))
-        log.say(f"{error}\n{outcome.last_line}")
-        return outcome.exit_code
+    except UnreachableError as error:
+        outcome = Outcome(exit_codes.FAILED, FAILED, str(error))
+    except StoppedError:
+        outcome = Outcome(exit_codes.STOPPED, STOPPED, "stopped by SIGTERM")
+    log.say(f"{outcome.message}\n{outcome.last_line}")
+    return outcome.exit_code
+
+
+def _run(
+    config: Config,
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    inbox: Inbox,
+    log: Log,
+    timing: Timing,
+) -> int:
+    if config.runs_script:
+        script_start(config, environment)  # what is wrong with it is told before any wait
+    supervisor = _supervisor_of(config)
+    return supervisor(config, command, environment, inbox, log, timing).run()
 
 
 def _supervisor_of(config: Config) -> type[Chief | Follower]:
