@@ -33,6 +33,20 @@ FEATURES: dict[str, dict[str, Any]] = {
         "replication": "between-graph",
         "program": {"module": "", "script": "train.py", "ps": "script", "path": "/data/code"},
     },
+    "source-files": {
+        "program": {
+            "module": "train:Mine",
+            "path": "src",
+            "source": {"files": {"src/train.py": "if 1 < 2 & 1:\n    x = 'ä'\n"}},
+        },
+    },
+    "source-git": {
+        "program": {
+            "module": "",
+            "script": "train.py",
+            "source": {"git": "https://example.com/code.git", "commit": "0123456789" * 4},
+        },
+    },
     "no-cleanup": {"cleanup": {"enabled": False}},
     "keep-ps-after-failure": {"cleanup": {"delaySeconds": {"failure": None}}},
     "existing-claims": {

@@ -77,6 +77,48 @@ def test_a_script_on_ps_that_are_not_there() -> None:
     )
 
 
+URL = {"url": "http://e.com/c.zip", "sha256": "ab" * 32}
+GIT = {"git": "http://e.com/c.git", "commit": "ab" * 20}
+
+
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [
+        (
+            {"source": {**URL, **GIT}},
+            "program.source.url and program.source.git: the code comes from one place. Leave the "
+            "others empty.",
+        ),
+        (
+            {"source": {"url": URL["url"]}},
+            "program.source.url and program.source.sha256 need each other: sha256 is empty.",
+        ),
+        (
+            {"source": {"commit": GIT["commit"]}},
+            "program.source.git and program.source.commit need each other: git is empty.",
+        ),
+        (
+            {"source": GIT, "path": "/data/code"},
+            "program.path is /data/code, but with a program.source it is a path in that: take one "
+            "that stays in it.",
+        ),
+        (
+            {"source": GIT, "path": "a/../.."},
+            "program.path is a/../.., but with a program.source it is a path in that: take one "
+            "that stays in it.",
+        ),
+        (
+            {"source": {"files": {"a.py": "<" * 100_000}}},
+            "program.source.files has 585 KiB as JSON; 512 KiB is the most that a ConfigMap and "
+            "Helm's record of the\nrelease have room for. Put the code at an address "
+            "(program.source.url), in Git, or on the data volume.",
+        ),
+    ],
+)
+def test_a_source_that_can_not_be(program: dict[str, Any], message: str) -> None:
+    assert refusal({"program": program}) == message
+
+
 def test_a_variable_that_a_script_is_told_by_the_trainer() -> None:
     extra = {"worker": {"extraEnv": [{"name": "LOG_DIR", "value": "/x"}]}}
     render(extra)

@@ -46,6 +46,8 @@ EXACTLY = {
     "all-reduce": BETWEEN_GRAPH - PS - CLEANUP - CLEANUP_POLICY,
     "script": LEAST,
     "script-on-ps": BETWEEN_GRAPH,
+    "source-files": LEAST,
+    "source-git": LEAST,
     "no-cleanup": ALWAYS | CLAIMS | TASKS_POLICY,
     "keep-ps-after-failure": LEAST,
     "existing-claims": LEAST - CLAIMS,

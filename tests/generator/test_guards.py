@@ -41,6 +41,27 @@ CASES = [
         "image: i\nextraValues: {program: {args: [a]}}",
         "TFC207 /extraValues/program/args",
     ),
+    (
+        "source",
+        "image: i\nextraValues: {program: {source: {url: 'http://a/b'}}}",
+        "TFC202 /extraValues/program/source/url",
+    ),
+    (
+        "source",
+        f"image: i\nextraValues: {{program: {{source: {{git: 'http://a/b', commit: {'a' * 40}, "
+        "files: {a.py: ''}}}}",
+        "TFC207 /extraValues/program/source/git",
+    ),
+    (
+        "source",
+        "image: i\nextraValues: {program: {path: /x, source: {files: {a.py: ''}}}}",
+        "TFC323 /extraValues/program/path",
+    ),
+    (
+        "source",
+        f"image: i\nextraValues: {{program: {{source: {{files: {{a.py: '{'&' * 90000}'}}}}}}}}",
+        "TFC322 /extraValues/program/source/files",
+    ),
     ("combination", "image: i\nstrategy: all-reduce\nupdate: async", "TFC303 /update"),
     (
         "combination",

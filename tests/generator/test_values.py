@@ -29,7 +29,7 @@ def values_of(text: str) -> dict[str, Any]:
 
 
 def generated(params: Path) -> str:
-    checked = check(params.name, params.read_bytes())
+    checked = check(params.name, params.read_bytes(), folder=params.parent)
     assert checked.findings == ()
     return values_text(checked.values, params.name, preset_name(checked.document.data))
 
@@ -64,7 +64,7 @@ def test_the_chart_renders_the_example_values(params: Path, helm: str, tmp_path:
 
 @pytest.mark.parametrize("params", EXAMPLES, ids=example_id)
 def test_helm_reads_the_values_we_meant(params: Path, helm_reader: HelmReader) -> None:
-    checked = check(params.name, params.read_bytes())
+    checked = check(params.name, params.read_bytes(), folder=params.parent)
 
     read = helm_reader.read(generated(params))
 

@@ -37,6 +37,9 @@ WAIT_TOO_LONG = "TFC317"
 ABSENT_ROLE = "TFC318"
 UNKNOWN_REFERENCE = "TFC319"
 NOT_FOR_SCRIPTS = "TFC320"
+CODE_FILE = "TFC321"
+CODE_TOO_LARGE = "TFC322"
+NOT_IN_SOURCE = "TFC323"
 
 TITLES = {
     NOT_TEXT: "the file is not UTF-8 text",
@@ -74,4 +77,7 @@ TITLES = {
     ABSENT_ROLE: "settings of a role that this way of training does not have",
     UNKNOWN_REFERENCE: "an argument of the script uses a $(NAME) that is not there",
     NOT_FOR_SCRIPTS: "a setting that a script does not read",
+    CODE_FILE: "a file of program.source.files can't be used",
+    CODE_TOO_LARGE: "program.source.files are too large for a ConfigMap",
+    NOT_IN_SOURCE: "a path that does not lead into program.source",
 }

@@ -133,3 +133,13 @@ def test_a_script_stands_in_place_of_a_module() -> None:
         "ps": "script",
         "path": "/data/code",
     }
+
+
+def test_code_comes_from_one_source() -> None:
+    files = render(FEATURES["source-files"]).config("training.json")["program"]
+    assert files == {"module": "train:Mine", **FEATURES["source-files"]["program"]}
+    git = render(FEATURES["source-git"]).config("training.json")["program"]["source"]
+    assert git == FEATURES["source-git"]["program"]["source"]
+    url = {"url": "http://example.com/code.zip", "sha256": "ab" * 32}
+    program = render({"program": {"source": url}}).config("training.json")["program"]
+    assert program["source"] == url

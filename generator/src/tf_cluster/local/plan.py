@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tf_cluster.roles import has_chief, has_ps
+from tf_cluster.source import source_document
 
 TaskType = Literal["chief", "worker", "ps"]
 
@@ -105,7 +106,7 @@ def training_document(
     return {
         "version": 1,
         "run": {"name": folders.name, "id": folders.run_id},
-        "program": _program(values["program"], folders, params_folder),
+        "program": _program(values, folders, params_folder),
         **{key: values[key] for key in ("strategy", "replication", "update")},
         "train": {**values["train"], "optimizer": optimizer},
         "flags": values["flags"],
@@ -138,18 +139,23 @@ def seconds_to_save(values: Mapping[str, Any]) -> float:
     return chief if has_chief(values) else max(chief, worker)
 
 
-def _program(program: Mapping[str, Any], folders: Folders, params_folder: Path) -> dict[str, Any]:
-    path = program.get("path")
-    if program.get("script"):
-        script = program["script"]
-        if not path:
+def _program(values: Mapping[str, Any], folders: Folders, params_folder: Path) -> dict[str, Any]:
+    program, source = values["program"], source_document(values)
+    path, script = program.get("path"), program.get("script")
+    if not source:
+        if script and not path:
             script = str(_program_path(script, folders, params_folder))
-        document: dict[str, Any] = {"script": script, "args": program["args"], "ps": program["ps"]}
-    else:
-        document = {"module": program["module"]}
-    if path:
-        document["path"] = str(_program_path(path, folders, params_folder))
-    return document
+        if path:
+            path = str(_program_path(path, folders, params_folder))
+    return {
+        **(
+            {"script": script, "args": program["args"], "ps": program["ps"]}
+            if script
+            else {"module": program["module"]}
+        ),
+        **({"path": path} if path else {}),
+        **({"source": source} if source else {}),
+    }
 
 
 def _program_path(path: str, folders: Folders, params_folder: Path) -> Path:
