@@ -173,6 +173,19 @@ def test_with_all_reduce_every_script_starts_afresh_with_the_clients(
     assert not alive(first)
 
 
+def test_with_all_reduce_a_client_that_does_not_notice_a_lost_worker_starts_afresh(
+    make_scripts: MakeScriptWorld,
+) -> None:
+    world = make_scripts(words=ALL_REDUCE, workers=2)
+    client, other = world.start("worker", PS_GUARD_SECONDS="0.2"), world.start("worker", 1)
+    first = client.child(1)
+    os.kill(other.child(1), signal.SIGKILL)
+    client.child(2)
+    other.child(2)
+    assert not alive(first)
+    client.until(status="running", restarts=1)
+
+
 def test_restarts_are_given_up_in_the_end(make_scripts: MakeScriptWorld) -> None:
     world = make_scripts(restarts=1)
     chief, *_ = world.start_all()

@@ -254,7 +254,7 @@ class Chief:
 
     def _on_ps_replaced(self, task: str) -> None:
         if self._child is not None and self._ending is None:
-            self._log.say(f"{task} was replaced and has no variables of this training process")
+            self._log.say(f"{task} was replaced and has no part in this training process")
             self._failure = self._failure or f"{task} was replaced"
             self._child.kill()
 
@@ -394,13 +394,17 @@ class Chief:
         self._report.begin()
         self._report.update(status=RUNNING, message=self.working)
         self._let_go()
-        self._guard = self._guard_ps()
+        self._guard = self._guard_peers(self._watched_type())
 
-    def _guard_ps(self) -> PsGuard | None:
-        if epochs.survives_a_ps(self._settings):
+    def _watched_type(self) -> str:
+        """Tasks of this type are of no use once they were replaced, and may go unnoticed."""
+        return "" if epochs.survives_a_ps(self._settings) else "ps"
+
+    def _guard_peers(self, kind: str) -> PsGuard | None:
+        if not kind:
             return None
         return PsGuard(
-            [peer for peer in self._peers if peer.task.startswith("ps-")],
+            [peer for peer in self._peers if peer.task.startswith(f"{kind}-")],
             self._inbox,
             child=self._number,
             attempt=self._config.cluster.attempt,

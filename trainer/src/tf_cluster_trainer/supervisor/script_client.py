@@ -43,6 +43,10 @@ class ScriptClient(Chief):
             directory=start.directory,
         )
 
+    def _watched_type(self) -> str:
+        # A script may wait for ever for a worker that is gone.
+        return self._bound
+
     def _done_before(self) -> Outcome | None:
         """Whether the script of this very Job has ended well before: its pod was lost since."""
         told = read_progress(self._settings.run_dir) or {}
