@@ -79,7 +79,7 @@ def test_a_ps_pod_replaced_without_the_child_noticing_starts_the_child_again(
     second = chief.until(status="running", restarts=1)["epoch"]
     assert second != first
     assert ps.health()["epoch"] == second
-    assert "ps-0 was replaced and has no variables" in chief.said()
+    assert "ps-0 was replaced and has no part" in chief.said()
     chief.do("finish")
     assert (chief.ends(), worker.ends(), chief.starts()) == (0, 0, 2)
 
