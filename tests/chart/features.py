@@ -34,6 +34,31 @@ FEATURES: dict[str, dict[str, Any]] = {
             "resources": {"limits": {"nvidia.com/gpu": 1, "memory": "8Gi"}},
         },
     },
+    "script": {
+        "program": {
+            "module": "",
+            "script": "/data/code/train.py",
+            "args": ["--ps_hosts=$(PS_HOSTS)", "--steps=1000"],
+        },
+    },
+    "script-on-ps": {
+        "replication": "between-graph",
+        "program": {"module": "", "script": "train.py", "ps": "script", "path": "/data/code"},
+    },
+    "source-files": {
+        "program": {
+            "module": "train:Mine",
+            "path": "src",
+            "source": {"files": {"src/train.py": "if 1 < 2 & 1:\n    x = 'ä'\n"}},
+        },
+    },
+    "source-git": {
+        "program": {
+            "module": "",
+            "script": "train.py",
+            "source": {"git": "https://example.com/code.git", "commit": "0123456789" * 4},
+        },
+    },
     "no-cleanup": {"cleanup": {"enabled": False}},
     "keep-ps-after-failure": {"cleanup": {"delaySeconds": {"failure": None}}},
     "existing-claims": {

@@ -28,7 +28,8 @@ or load it into kind:
 
 PROGRAM = """\
 program.module is empty: which program shall be trained? Write package.module:ClassName, a subclass
-of tf_cluster_trainer.Program that the image holds. To try the chart:
+of tf_cluster_trainer.Program that the image holds, or a script with program.script. To try the
+chart:
 
     helm … --set program.module=tf_cluster_trainer.examples.digits:Digits"""
 
@@ -44,6 +45,93 @@ def test_no_program() -> None:
 def test_all_complaints_come_at_once() -> None:
     none = {"image": {"repository": ""}, "program": {"module": ""}}
     assert refusal(none) == f"{IMAGE}\n\n{PROGRAM}"
+
+
+def test_a_module_and_a_script() -> None:
+    assert refusal({"program": {"script": "/a.py"}}) == (
+        "program.module is example.digits:Digits and program.script is /a.py: which of them shall "
+        "be\ntrained? Leave one empty."
+    )
+
+
+@pytest.mark.parametrize("setting", [{"args": ["--steps=1"]}, {"ps": "script"}])
+def test_a_scripts_setting_beside_a_module(setting: dict[str, Any]) -> None:
+    assert refusal({"program": setting}) == (
+        "program.args and program.ps are for a program.script; program.module is "
+        "example.digits:Digits, which gets\nits settings from flags."
+    )
+
+
+def test_a_script_that_is_nowhere() -> None:
+    assert refusal({"program": {"module": "", "script": "train.py"}}) == (
+        "program.script is train.py: where is it? Give its whole path in the container, as in\n"
+        "/data/code/train.py, or the directory it is in as program.path."
+    )
+
+
+def test_a_script_on_ps_that_are_not_there() -> None:
+    program = {"module": "", "script": "/a.py", "ps": "script"}
+    method = {"strategy": "all-reduce", "replication": "between-graph", "update": "sync"}
+    assert refusal({"program": program, **method}) == (
+        "program.ps is script, but strategy all-reduce has no parameter servers."
+    )
+
+
+def test_an_evaluator_of_a_script() -> None:
+    program = {"module": "", "script": "/a.py"}
+    assert refusal({"program": program, "evaluator": {"enabled": True}}) == (
+        "evaluator.enabled is true, but a script has no `evaluate` to measure its checkpoints with."
+    )
+
+
+URL = {"url": "http://e.com/c.zip", "sha256": "ab" * 32}
+GIT = {"git": "http://e.com/c.git", "commit": "ab" * 20}
+
+
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [
+        (
+            {"source": {**URL, **GIT}},
+            "program.source.url and program.source.git: the code comes from one place. Leave the "
+            "others empty.",
+        ),
+        (
+            {"source": {"url": URL["url"]}},
+            "program.source.url and program.source.sha256 need each other: sha256 is empty.",
+        ),
+        (
+            {"source": {"commit": GIT["commit"]}},
+            "program.source.git and program.source.commit need each other: git is empty.",
+        ),
+        (
+            {"source": GIT, "path": "/data/code"},
+            "program.path is /data/code, but with a program.source it is a path in that: take one "
+            "that stays in it.",
+        ),
+        (
+            {"source": GIT, "path": "a/../.."},
+            "program.path is a/../.., but with a program.source it is a path in that: take one "
+            "that stays in it.",
+        ),
+        (
+            {"source": {"files": {"a.py": "<" * 100_000}}},
+            "program.source.files has 585 KiB as JSON; 512 KiB is the most that a ConfigMap and "
+            "Helm's record of the\nrelease have room for. Put the code at an address "
+            "(program.source.url), in Git, or on the data volume.",
+        ),
+    ],
+)
+def test_a_source_that_can_not_be(program: dict[str, Any], message: str) -> None:
+    assert refusal({"program": program}) == message
+
+
+def test_a_variable_that_a_script_is_told_by_the_trainer() -> None:
+    extra = {"worker": {"extraEnv": [{"name": "LOG_DIR", "value": "/x"}]}}
+    render(extra)
+    assert refusal({"program": {"module": "", "script": "/a.py"}, **extra}) == (
+        "worker.extraEnv sets LOG_DIR, which a script is told by the trainer."
+    )
 
 
 def test_a_tag_in_the_repository() -> None:

@@ -7,6 +7,7 @@ import shlex
 
 import pytest
 
+from tests.chart.features import FEATURES
 from tests.chart.helm import ROOT, notes, render
 from tests.chart.test_umbrella import umbrella_values
 
@@ -60,6 +61,13 @@ def test_the_numbers_are_those_of_the_tasks_there_are() -> None:
     assert "with 2 worker(s) and 0 ps." in text
     assert "the ps are gone" not in text
     assert "the parameter servers run until" not in text
+
+
+def test_a_scripts_directory_is_copied_whole() -> None:
+    text = notes(FEATURES["script"])
+    assert "/data/code/train.py runs with 2 worker(s) and 1 ps." in text
+    assert "copy what the script wrote to LOG_DIR" in text
+    assert commands(text)[5][3:] == ["cp", "digits-files:/log/digits/1", "log"]
 
 
 def test_the_pod_for_files_mounts_the_log_claim() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import uuid
@@ -57,11 +58,15 @@ def namespace(
 def make_values(tmp_path_factory: pytest.TempPathFactory) -> MakeValues:
     """Write a params file and have `tf-cluster generate` make the values of it.
 
-    `small=False` leaves resources to the preset.
+    `small=False` leaves resources to the preset; `beside` are files that the params name.
     """
 
-    def make(name: str, *, small: bool = True, **params: Any) -> Path:
+    def make(
+        name: str, *, small: bool = True, beside: tuple[Path, ...] = (), **params: Any
+    ) -> Path:
         folder = tmp_path_factory.mktemp(name)
+        for file in beside:
+            shutil.copy(file, folder)
         document = {
             "name": name,
             "preset": "small",

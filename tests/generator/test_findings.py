@@ -277,7 +277,10 @@ def test_one_wrong_thing_is_told_with_place_and_fix(extra: str, finding: str) ->
     [
         ("my.model.Net", "did you mean 'my.model:Net'?"),
         ("my.model", "add the class: my.model:ClassName"),
-        ("code/train.py", "name the module and a class in it: code.train:ClassName"),
+        (
+            "code/train.py",
+            "name the module and a class in it: code.train:ClassName; a script is program.script",
+        ),
     ],
 )
 def test_a_program_that_is_no_class_is_told_the_form(module: str, fix: str) -> None:
@@ -297,7 +300,7 @@ def test_a_number_of_thousands_of_digits_is_a_finding(key: str) -> None:
 
 def test_a_missing_program_class_is_told_where_it_belongs() -> None:
     assert found("name: a\nimage: r/i:1\nprogram: {}\n") == [
-        "p.yaml:3:1: TFC202: 'module' is missing in program (add module: "
+        "p.yaml:3:1: TFC202: 'module' or 'script' is missing in program (add module: "
         "tf_cluster_trainer.examples.digits:Digits) [/program/module]"
     ]
 
@@ -429,3 +432,72 @@ def test_aliases_that_grow_without_end_are_cut_off() -> None:
 
 def test_a_key_with_a_slash_has_an_escaped_pointer() -> None:
     assert json_pointer(("a/b", "c~d", 0)) == "/a~1b/c~0d/0"
+
+
+SCRIPT = "name: a\nimage: r/i:1\nprogram:\n  script: /data/code/train.py\n"
+
+
+def test_a_script_with_what_it_is_told_has_no_finding() -> None:
+    args = "--ps=$(PS_HOSTS) $(WORKER_HOSTS) $(JOB_NAME) $(TASK_INDEX) $(DATA_DIR) $(LOG_DIR)"
+    assert found(f"{SCRIPT}  args: ['{args}', '$$(MINE) $5 $']\n  ps: script\n") == []
+
+
+@pytest.mark.parametrize(
+    ("extra", "finding"),
+    [
+        (
+            "  module: a:B",
+            "4:3: TFC207: program.script does not go with program.module (keep one of them) "
+            "[/program/script]",
+        ),
+        (
+            "  args: [--ok, '--x=$(PS_HOST)']",
+            "5:16: TFC322: $(PS_HOST) in program.args[1] is not known (did you mean $(PS_HOSTS)?; "
+            "$$(PS_HOST) is the text itself) [/program/args/1]",
+        ),
+        (
+            "train: {steps: 5}",
+            "5:8: TFC323: train is set, but a script has settings of its own (leave out train, and "
+            "tell the script by program.args) [/train]",
+        ),
+        (
+            "evaluator: true",
+            "5:12: TFC323: evaluator: a script has no evaluate to measure its checkpoints with "
+            "(leave out evaluator) [/evaluator]",
+        ),
+        (
+            "extraValues: {flags: {a: 1}}",
+            "5:22: TFC323: extraValues.flags is set, but a script has settings of its own (leave "
+            "out extraValues.flags, and tell the script by program.args) [/extraValues/flags]",
+        ),
+        (
+            "  ps: script\nstrategy: all-reduce",
+            "5:7: TFC318: program.ps is script, but strategy all-reduce has no parameter servers "
+            "(leave out program.ps) [/program/ps]",
+        ),
+        (
+            "  args: [1]",
+            "5:10: TFC203: program.args[0] is 1, a number; a text is needed (write it in quotes: "
+            "'1') [/program/args/0]",
+        ),
+    ],
+)
+def test_a_wrong_thing_about_a_script_is_told(extra: str, finding: str) -> None:
+    assert found(SCRIPT + extra) == ["p.yaml:" + finding]
+
+
+def test_what_is_a_scripts_does_not_go_with_a_module() -> None:
+    assert found("name: a\nimage: r/i:1\nprogram: {module: 'a:B', args: [x]}\n") == [
+        "p.yaml:3:26: TFC207: program.args does not go with program.module (keep one of them) "
+        "[/program/args]"
+    ]
+
+
+def test_a_relative_script_is_for_this_machine_only() -> None:
+    text = "name: a\nimage: r/i:1\nprogram: {script: train.py}\n"
+    assert found(text) == [
+        "p.yaml:3:19: TFC309: program.script is 'train.py'; in a container it has to be absolute "
+        "(put it on the data volume, as /data/train.py, or say as program.path where it is) "
+        "[/program/script]"
+    ]
+    assert check("p.yaml", text.encode(), for_cluster=False).findings == ()

@@ -31,6 +31,37 @@ CASES = [
         "image: i\nextraValues: {program: {module: ''}}",
         "TFC310 /extraValues/program/module",
     ),
+    (
+        "program",
+        "image: i\nextraValues: {program: {script: /a.py}}",
+        "TFC207 /extraValues/program/script",
+    ),
+    (
+        "program",
+        "image: i\nextraValues: {program: {args: [a]}}",
+        "TFC207 /extraValues/program/args",
+    ),
+    (
+        "source",
+        "image: i\nextraValues: {program: {source: {url: 'http://a/b'}}}",
+        "TFC202 /extraValues/program/source/url",
+    ),
+    (
+        "source",
+        f"image: i\nextraValues: {{program: {{source: {{git: 'http://a/b', commit: {'a' * 40}, "
+        "files: {a.py: ''}}}}",
+        "TFC207 /extraValues/program/source/git",
+    ),
+    (
+        "source",
+        "image: i\nextraValues: {program: {path: /x, source: {files: {a.py: ''}}}}",
+        "TFC323 /extraValues/program/path",
+    ),
+    (
+        "source",
+        f"image: i\nextraValues: {{program: {{source: {{files: {{a.py: '{'&' * 90000}'}}}}}}}}",
+        "TFC322 /extraValues/program/source/files",
+    ),
     ("combination", "image: i\nstrategy: all-reduce\nupdate: async", "TFC303 /update"),
     (
         "combination",
@@ -191,7 +222,12 @@ ONE_OF_EACH = list({(guard, told.split()[0]): text for guard, text, told in CASE
 
 @pytest.mark.parametrize("text", ONE_OF_EACH)
 def test_helm_refuses_what_is_told(text: str, helm: str, tmp_path: Path) -> None:
-    values = check("p.yaml", (HEAD + text).encode()).values
+    refused(HEAD + text, helm, tmp_path)
+
+
+def refused(text: str, helm: str, tmp_path: Path) -> None:
+    """The chart's guards refuse what a params file makes."""
+    values = check("p.yaml", text.encode()).values
     (tmp_path / "values.yaml").write_text(values_text(values, "p.yaml", "small"))
 
     ran = subprocess.run(
@@ -203,6 +239,31 @@ def test_helm_refuses_what_is_told(text: str, helm: str, tmp_path: Path) -> None
 
     assert ran.returncode != 0
     assert "execution error at" in ran.stderr
+
+
+SCRIPT = "name: a\nimage: i\nprogram: {script: %s}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (SCRIPT % "train.py", "TFC309 /program/script"),
+        (
+            SCRIPT % "/a.py, ps: script" + "strategy: all-reduce\n",
+            "TFC318 /program/ps",
+        ),
+        (
+            SCRIPT % "/a.py" + "extraValues: {ps: {extraEnv: [{name: LOG_DIR}]}}\n",
+            "TFC314 /extraValues/ps/extraEnv/0/name",
+        ),
+    ],
+)
+def test_what_is_told_of_a_script_is_refused_by_helm(
+    text: str, told: str, helm: str, tmp_path: Path
+) -> None:
+    (finding,) = check("p.yaml", text.encode()).findings
+    assert f"{finding.code} {json_pointer(finding.pointer)}" == told
+    refused(text, helm, tmp_path)
 
 
 def test_a_momentum_out_of_range_is_one_finding() -> None:

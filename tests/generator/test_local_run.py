@@ -583,6 +583,37 @@ def test_ctrl_c_while_the_evaluator_is_awaited_keeps_the_result(start: Start) ->
     assert run.processes() == []
 
 
+def test_a_script_is_beside_the_params_file_or_where_its_path_says(
+    start: Start, tmp_path: Path
+) -> None:
+    (tmp_path / "mine").mkdir()
+    cases: list[tuple[dict[str, Any], dict[str, Any]]] = [
+        ({"script": "train.py"}, {"script": str(tmp_path / "train.py")}),
+        ({"script": "/data/train.py"}, {"script": str(tmp_path / "mine" / "train.py")}),
+        (
+            {"script": "train.py", "path": "code", "args": ["-x"], "ps": "script"},
+            {
+                "script": "train.py",
+                "path": str(tmp_path / "code"),
+                "args": ["-x"],
+                "ps": "script",
+            },
+        ),
+    ]
+    for number, (program, expected) in enumerate(cases):
+        run = start("--data", "mine", "--id", str(number), program=program, train={})
+        assert run.wait() == 0, run.stderr
+        training = json.loads((tmp_path / "runs/job/config/training.json").read_text())
+        assert training["program"] == {"args": [], "ps": "server", **expected}
+
+
+def test_steps_are_no_option_of_a_script(start: Start) -> None:
+    run = start("--steps", "5", program={"script": "train.py"}, train={})
+
+    assert run.wait() == 2
+    assert "--steps 5: a script counts for itself" in run.stderr
+
+
 def test_a_terminal_gets_a_live_block_and_the_result_stays(start: Start, tmp_path: Path) -> None:
     start("--id", "2").wait()  # writes params.yaml
     leader, follower = pty.openpty()

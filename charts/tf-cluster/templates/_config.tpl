@@ -51,8 +51,13 @@ cluster.json: who takes part, and where. The client's status port is found by th
 {{- define "tf-cluster.config.training" -}}
 {{- $values := .root.Values -}}
 {{- $run := dict "name" (include "tf-cluster.fullname" .root) "id" $values.run.id -}}
-{{- $program := dict "module" $values.program.module -}}
+{{- $program := dict -}}
+{{- with $values.program.module -}}{{- $_ := set $program "module" . -}}{{- end -}}
+{{- with $values.program.script -}}
+{{- $program = dict "script" . "args" ($values.program.args | default list) "ps" $values.program.ps -}}
+{{- end -}}
 {{- with $values.program.path -}}{{- $_ := set $program "path" . -}}{{- end -}}
+{{- with include "tf-cluster.config.source" .root | fromJson -}}{{- $_ := set $program "source" . -}}{{- end -}}
 {{- $optimizer := dict "name" $values.train.optimizer.name "learningRate" $values.train.optimizer.learningRate -}}
 {{- if not (kindIs "invalid" $values.train.optimizer.momentum) -}}
 {{- $_ := set $optimizer "momentum" $values.train.optimizer.momentum -}}
@@ -87,4 +92,18 @@ cluster.json: who takes part, and where. The client's status port is found by th
   "peers" (dict "deadlineSeconds" $values.peers.deadlineSeconds)
   "failure" (dict "restarts" (int64 $values.failure.restarts) "finalStateSeconds" $values.failure.finalStateSeconds)
   | toPrettyJson -}}
+{{- end -}}
+
+{{- /* program.source of training.json; an empty object where there is none. */ -}}
+{{- define "tf-cluster.config.source" -}}
+{{- $source := (.Values.program.source | default dict) -}}
+{{- if $source.files -}}
+{{- dict "files" $source.files | toJson -}}
+{{- else if $source.url -}}
+{{- dict "url" $source.url "sha256" $source.sha256 | toJson -}}
+{{- else if $source.git -}}
+{{- dict "git" $source.git "commit" $source.commit | toJson -}}
+{{- else -}}
+{}
+{{- end -}}
 {{- end -}}

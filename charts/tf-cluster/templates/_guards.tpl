@@ -5,7 +5,7 @@ file that fails and says nothing about the order it takes them in.
 */ -}}
 {{- define "tf-cluster.guards" -}}
 {{- $complaints := list -}}
-{{- range $guard := list "null" "image" "program" "combination" "momentum" "schedule" "preStop" "name" "claims" "env" "labels" -}}
+{{- range $guard := list "null" "image" "program" "source" "combination" "momentum" "schedule" "preStop" "name" "claims" "env" "labels" -}}
 {{- with include (printf "tf-cluster.guards.%s" $guard) $ | trim -}}
 {{- $complaints = append $complaints . -}}
 {{- end -}}
@@ -16,7 +16,7 @@ file that fails and says nothing about the order it takes them in.
 {{- /* A null removes the default, and the schema can't require a key of a file that may be partial. */ -}}
 {{- define "tf-cluster.guards.null" -}}
 {{- range $path := list
-  "clusterDomain" "image" "image.pullPolicy" "run.id" "run.attempt" "program"
+  "clusterDomain" "image" "image.pullPolicy" "run.id" "run.attempt" "program" "program.ps"
   "strategy" "replication" "update"
   "train.steps" "train.batchSize" "train.microBatches" "train.seed" "train.optimizer.name"
   "train.optimizer.learningRate" "train.optimizer.schedule.name" "train.optimizer.schedule.warmupSteps"
@@ -61,11 +61,67 @@ image.repository is {{ $repository }}: the tag goes into image.tag, a digest int
 {{- end -}}
 
 {{- define "tf-cluster.guards.program" -}}
-{{- if not (.Values.program | default dict).module }}
+{{- $program := (.Values.program | default dict) -}}
+{{- if not (or $program.module $program.script) }}
 program.module is empty: which program shall be trained? Write package.module:ClassName, a subclass
-of tf_cluster_trainer.Program that the image holds. To try the chart:
+of tf_cluster_trainer.Program that the image holds, or a script with program.script. To try the
+chart:
 
     helm … --set program.module=tf_cluster_trainer.examples.digits:Digits
+{{- else if and $program.module $program.script }}
+program.module is {{ $program.module }} and program.script is {{ $program.script }}: which of them shall be
+trained? Leave one empty.
+{{- else if and $program.module (or $program.args (ne ($program.ps | default "server") "server")) }}
+program.args and program.ps are for a program.script; program.module is {{ $program.module }}, which gets
+its settings from flags.
+{{- else if and $program.script (not $program.path) (not (hasPrefix "/" $program.script)) (not (include "tf-cluster.guards.hasSource" .)) }}
+program.script is {{ $program.script }}: where is it? Give its whole path in the container, as in
+/data/code/{{ $program.script }}, or the directory it is in as program.path.
+{{- end }}
+{{- if and $program.script (eq (toString $program.ps) "script") (eq (toString .Values.strategy) "all-reduce") }}
+program.ps is script, but strategy all-reduce has no parameter servers.
+{{- end }}
+{{- if and $program.script (.Values.evaluator | default dict).enabled }}
+evaluator.enabled is true, but a script has no `evaluate` to measure its checkpoints with.
+{{- end }}
+{{- end -}}
+
+{{- /* "true" when the code comes from a source. */ -}}
+{{- define "tf-cluster.guards.hasSource" -}}
+{{- $source := ((.Values.program | default dict).source | default dict) -}}
+{{- if or $source.files $source.url $source.git }}true{{ end -}}
+{{- end -}}
+
+{{- define "tf-cluster.guards.source" -}}
+{{- $program := (.Values.program | default dict) -}}
+{{- $source := ($program.source | default dict) -}}
+{{- $forms := list -}}
+{{- range $form := list "files" "url" "git" -}}
+{{- if get $source $form -}}{{- $forms = append $forms (printf "program.source.%s" $form) -}}{{- end -}}
+{{- end -}}
+{{- if gt (len $forms) 1 }}
+{{ join " and " $forms }}: the code comes from one place. Leave the others empty.
+{{- end }}
+{{- range $pair := list (list "url" "sha256") (list "git" "commit") }}
+{{- $whole := get $source (first $pair) }}
+{{- $proof := get $source (last $pair) }}
+{{- if and (or $whole $proof) (not (and $whole $proof)) }}
+program.source.{{ first $pair }} and program.source.{{ last $pair }} need each other: {{ $whole | empty | ternary (first $pair) (last $pair) }} is empty.
+{{- end }}
+{{- end }}
+{{- if include "tf-cluster.guards.hasSource" . }}
+{{- range $key := list "path" "script" }}
+{{- with get $program $key }}
+{{- if or (hasPrefix "/" .) (has ".." (splitList "/" .)) }}
+program.{{ $key }} is {{ . }}, but with a program.source it is a path in that: take one that stays in it.
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- $size := $source.files | default dict | toJson | len }}
+{{- if gt $size 524288 }}
+program.source.files has {{ div $size 1024 }} KiB as JSON; 512 KiB is the most that a ConfigMap and Helm's record of the
+release have room for. Put the code at an address (program.source.url), in Git, or on the data volume.
 {{- end }}
 {{- end -}}
 
@@ -149,12 +205,19 @@ storage.{{ $volume }}.{{ $key }} would do nothing: remove one of the two.
 {{- end -}}
 
 {{- define "tf-cluster.guards.env" -}}
+{{- $forScripts := list }}
+{{- if (.Values.program | default dict).script }}
+{{- $forScripts = list "PS_HOSTS" "WORKER_HOSTS" "JOB_NAME" "TASK_INDEX" "DATA_DIR" "LOG_DIR" }}
+{{- end }}
 {{- range $role := list "chief" "worker" "ps" "evaluator" }}
 {{- $seen := list }}
 {{- range $entry := (get $.Values $role | default dict).extraEnv }}
 {{- if or (has .name (list "TF_CONFIG" "JOB_COMPLETION_INDEX" "GRPC_FAIL_FAST")) (hasPrefix "TF_CLUSTER_" .name) }}
 {{ $role }}.extraEnv sets {{ .name }}. Reserved are TF_CONFIG, JOB_COMPLETION_INDEX, GRPC_FAIL_FAST and all
 names that start with TF_CLUSTER_: the chart and the Job controller set them.
+{{- end }}
+{{- if has .name $forScripts }}
+{{ $role }}.extraEnv sets {{ .name }}, which a script is told by the trainer.
 {{- end }}
 {{- if has .name $seen }}
 {{ $role }}.extraEnv has {{ .name }} twice.

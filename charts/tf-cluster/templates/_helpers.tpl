@@ -45,6 +45,11 @@ includes them first.
 {{- if eq .Values.strategy "all-reduce" }}0{{ else }}{{ int .Values.ps.replicas }}{{ end -}}
 {{- end -}}
 
+{{- /* "true" when the parameter servers run the user's script, not TensorFlow's server alone. */ -}}
+{{- define "tf-cluster.ps.runScript" -}}
+{{- if and .Values.program.script (eq .Values.program.ps "script") }}true{{ end -}}
+{{- end -}}
+
 {{- /*
 "true" when there is a cleanup: without parameter servers and evaluator a training that has ended leaves
 nothing.

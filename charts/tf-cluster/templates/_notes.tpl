@@ -15,7 +15,13 @@ the notes of the chart that is installed, not those of its subcharts.
 {{- $ps := include "tf-cluster.ps.count" . -}}
 {{- $kubectl := printf "kubectl --namespace %s" .Release.Namespace -}}
 {{- $run := printf "/log/%s/%s" $fullname .Values.run.id -}}
-{{ .Values.program.module }} trains to step {{ int64 .Values.train.steps }} with {{ int64 .Values.worker.replicas }} worker(s) and {{ $ps }} ps.
+{{- $what := printf "%s trains to step %d" .Values.program.module (int64 .Values.train.steps) -}}
+{{- $result := dict "name" "the model" "path" (printf "%s/export" $run) "copy" "export" -}}
+{{- with .Values.program.script -}}
+{{- $what = printf "%s runs" . -}}
+{{- $result = dict "name" "what the script wrote to LOG_DIR" "path" $run "copy" "log" -}}
+{{- end -}}
+{{ $what }} with {{ int64 .Values.worker.replicas }} worker(s) and {{ $ps }} ps.
 Run {{ .Values.run.id }}, attempt {{ $attempt }}.
 
 1. Follow the training:
@@ -27,12 +33,12 @@ Run {{ .Values.run.id }}, attempt {{ $attempt }}.
 
     {{ $kubectl }} get jobs,deployments,pods --selector tf-cluster.io/attempt={{ $attempt }}
 
-3. When it is done, copy the model from the claim {{ include "tf-cluster.claim" (dict "root" . "volume" "log") }}:
+3. When it is done, copy {{ $result.name }} from the claim {{ include "tf-cluster.claim" (dict "root" . "volume" "log") }}:
 
     {{ $kubectl }} run {{ $fullname }}-files --image={{ include "tf-cluster.image" . }} --restart=Never \
       --overrides='{{ include "tf-cluster.notes.filesPod" . | fromYaml | toJson }}'
     {{ $kubectl }} wait --for=condition=Ready pod/{{ $fullname }}-files
-    {{ $kubectl }} cp {{ $fullname }}-files:{{ $run }}/export export
+    {{ $kubectl }} cp {{ $fullname }}-files:{{ $result.path }} {{ $result.copy }}
     {{ $kubectl }} delete pod {{ $fullname }}-files
 {{- if .Values.evaluator.enabled }}
 

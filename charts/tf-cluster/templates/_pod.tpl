@@ -154,9 +154,10 @@ tf-cluster.io/index: {{ .index | quote }}
 {{- end }}
 {{- end -}}
 
-{{- /* "true" for the roles that mount /data and /log. */ -}}
+{{- /* "true" for the roles that mount /data and /log: those that run the user's code. */ -}}
 {{- define "tf-cluster.pod.mountsClaims" -}}
 {{- if has .role (list "chief" "worker" "evaluator") }}true{{ end -}}
+{{- if and (eq .role "ps") (include "tf-cluster.ps.runScript" .root) }}true{{ end -}}
 {{- end -}}
 
 {{- /*
@@ -249,5 +250,5 @@ labelSelector:
   matchExpressions:
     - key: app.kubernetes.io/component
       operator: In
-      values: [chief, worker, evaluator]
+      values: [chief, worker, evaluator{{ if include "tf-cluster.ps.runScript" . }}, ps{{ end }}]
 {{- end -}}

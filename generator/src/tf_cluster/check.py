@@ -3,6 +3,7 @@
 import copy
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from tf_cluster import codes
@@ -12,6 +13,7 @@ from tf_cluster.pointer import Pointer, dotted
 from tf_cluster.rules import cluster_rules, rules
 from tf_cluster.schema_files import params_schema, values_schema
 from tf_cluster.shape import Misfit, misfits
+from tf_cluster.source import with_files
 from tf_cluster.yaml_in import Document, read_document
 
 
@@ -36,9 +38,12 @@ class Checked:
         return not errors(self.findings)
 
 
-def check(file: str, raw: bytes, *, for_cluster: bool = True) -> Checked:
+def check(
+    file: str, raw: bytes, *, folder: Path | None = None, for_cluster: bool = True
+) -> Checked:
     """Check one params file. `file` is its name in findings; a local run skips cluster matters.
 
+    Files that it names are looked for in `folder`, by default the one that `file` is in.
     Raises BugError.
     """
     document = read_document(file, raw)
@@ -51,6 +56,8 @@ def check(file: str, raw: bytes, *, for_cluster: bool = True) -> Checked:
         if not _told(finding, document.findings)
     ]
     good_part = _without(document.data, (f.pointer for f in errors(found)))
+    good_part, unread = with_files(document, good_part, folder or Path(file).parent)
+    found += unread
     refused = _chart_findings(document, expand(good_part), found)
     found += refused
     good_part = _without(good_part, (f.pointer for f in refused))

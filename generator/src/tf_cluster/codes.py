@@ -38,6 +38,11 @@ ABSENT_ROLE = "TFC318"
 NOTHING_DECAYS = "TFC319"
 END_FACTOR_MISSING = "TFC320"
 WARMUP_TOO_LONG = "TFC321"
+UNKNOWN_REFERENCE = "TFC322"
+NOT_FOR_SCRIPTS = "TFC323"
+CODE_FILE = "TFC324"
+CODE_TOO_LARGE = "TFC325"
+NOT_IN_SOURCE = "TFC326"
 
 TITLES = {
     NOT_TEXT: "the file is not UTF-8 text",
@@ -76,4 +81,9 @@ TITLES = {
     NOTHING_DECAYS: "settings of a decay, with the learning rate constant",
     END_FACTOR_MISSING: "an exponential decay without its end",
     WARMUP_TOO_LONG: "a warm-up of the learning rate that the run does not finish",
+    UNKNOWN_REFERENCE: "an argument of the script uses a $(NAME) that is not there",
+    NOT_FOR_SCRIPTS: "a setting that a script does not read",
+    CODE_FILE: "a file of program.source.files can't be used",
+    CODE_TOO_LARGE: "program.source.files are too large for a ConfigMap",
+    NOT_IN_SOURCE: "a path that does not lead into program.source",
 }

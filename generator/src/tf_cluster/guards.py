@@ -11,6 +11,7 @@ from tf_cluster.expand import Values
 from tf_cluster.finding import Finding
 from tf_cluster.placing import finding_at, written
 from tf_cluster.pointer import Pointer, dotted, value_at
+from tf_cluster.script import VARIABLES as SCRIPT_VARIABLES
 from tf_cluster.yaml_in import Document
 
 RESERVED_VARIABLES = ("TF_CONFIG", "JOB_COMPLETION_INDEX", "GRPC_FAIL_FAST")
@@ -85,13 +86,16 @@ def _claims(document: Document, values: Values, effective: Mapping[str, Any]) ->
 def _variables(
     document: Document, values: Values, effective: Mapping[str, Any]
 ) -> Iterator[Finding]:
+    reserved = set(RESERVED_VARIABLES)
+    if value_at(effective, ("program", "script")):
+        reserved |= set(SCRIPT_VARIABLES)
     for role in ("chief", "worker", "ps", "evaluator"):
         path: Pointer = (role, "extraEnv")
         seen = set()
         for i, entry in enumerate(value_at(effective, path) or []):
             name = entry["name"]
             where = (*written(values, path), i, "name")
-            if name in RESERVED_VARIABLES or name.startswith(RESERVED_VARIABLE_PREFIX):
+            if name in reserved or name.startswith(RESERVED_VARIABLE_PREFIX):
                 message = f"{role}.extraEnv sets {name}, which the chart or Kubernetes sets"
                 fix = "take another name"
                 code = codes.RESERVED_VARIABLE

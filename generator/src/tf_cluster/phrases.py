@@ -30,6 +30,12 @@ _CHART_FORMS = {
     "pullSecrets": _OBJECT,
     "id": "letters, digits, '.', '_' and '-', with a letter or digit first and last",
     "module": "package.module:ClassName",
+    "script": "the path of a Python script, as in /data/code/train.py",
+    "files": "a relative path of letters, digits, '_', '.', '-', '/' and blanks",
+    "url": "an address with a path and no login in it, as in https://example.com/code.tar.gz",
+    "sha256": "64 hexadecimal digits",
+    "git": "an address with a path and no login in it, as in https://example.com/team/code.git",
+    "commit": "40 hexadecimal digits",
     "priorityClassName": _OBJECT,
     "existingClaim": _OBJECT,
     "volumeName": _OBJECT,
@@ -103,7 +109,7 @@ def module_fix(value: str) -> str:
     """What someone meant who wrote a program that is not `package.module:ClassName`."""
     if value.endswith((".py", ".ipynb")) or "/" in value:
         stem = re.sub(r"\.(py|ipynb)$", "", value).strip("./").replace("/", ".")
-        return f"name the module and a class in it: {stem}:ClassName"
+        return f"name the module and a class in it: {stem}:ClassName; a script is program.script"
     package, dot, last = value.rpartition(".")
     if dot and last[:1].isupper() and ":" not in value:
         return f"did you mean '{package}:{last}'?"

@@ -14,6 +14,8 @@ from tf_cluster.pointer import Pointer, dotted, value_at
 from tf_cluster.quantity import quantity
 from tf_cluster.roles import ALL_REDUCE, COMBINATIONS, absent_roles
 from tf_cluster.schema_files import chart_values
+from tf_cluster.script import script_rules
+from tf_cluster.source import has_source, source_rules
 from tf_cluster.yaml_in import Document
 
 RUN_FOLDERS = ("config", "data", "lock", "logs")
@@ -39,6 +41,8 @@ def rules(document: Document, params: Mapping[str, Any], values: Values) -> list
         *_sizes(document, values, effective),
         *_cadence(document, values, effective),
         *_run_id(document, values, effective),
+        *script_rules(document, values, effective),
+        *source_rules(document, values, effective),
         *_said_twice(document, params),
         *_removed(document, params),
     ]
@@ -56,11 +60,21 @@ def cluster_rules(document: Document, values: Values) -> list[Finding]:
         found.append(finding_at(document, ("image",), codes.IMAGE_MISSING, message, fix=fix))
     at: Pointer = ("program", "path")
     path = value_at(values.effective, at)
-    if path and not path.startswith("/"):
+    # A source with findings is left out of the values, and is one all the same.
+    said = value_at(document.data, ("program", "source")) is not None
+    fetched = said or has_source(values.effective)
+    if path and not path.startswith("/") and not fetched:
         message = f"program.path is '{path}'; in a container it has to be absolute"
         fix = "put the code in the image, or on the data volume: /data/…"
         where = written(values, at)
         found.append(finding_at(document, where, codes.PATH_NOT_ABSOLUTE, message, path, fix))
+    script: Pointer = ("program", "script")
+    name = value_at(values.effective, script)
+    if name and not path and not name.startswith("/") and not fetched:
+        message = f"program.script is '{name}'; in a container it has to be absolute"
+        fix = f"put it on the data volume, as /data/{name}, or say as program.path where it is"
+        where = written(values, script)
+        found.append(finding_at(document, where, codes.PATH_NOT_ABSOLUTE, message, name, fix))
     found += guards(document, values)
     return found
 

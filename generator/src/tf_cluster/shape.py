@@ -69,6 +69,8 @@ def _of_error(error: ValidationError, schema: dict[str, Any]) -> Iterator[Misfit
         message = f"{name} is {excerpt(value)}, not {form}"
         fix = module_fix(value) if path[-1:] == ("module",) else _close_form(path, value)
         yield Misfit(codes.WRONG_FORM, path, message, fix, value)
+    elif keyword == "oneOf":
+        yield from _forms(wanted, path, value, rules)
     elif keyword == "not" and "dependencies" in error.absolute_schema_path:
         for key in (form["required"][0] for form in wanted["anyOf"]):
             if key in value:
@@ -80,6 +82,31 @@ def _of_error(error: ValidationError, schema: dict[str, Any]) -> Iterator[Misfit
                 yield Misfit(codes.TWO_FORMS, (*path, key), message, fix, value[key], at_key=True)
     else:
         yield _out_of_range(str(keyword), wanted, path, name, value, error)
+
+
+def _forms(
+    forms: list[dict[str, Any]], path: Pointer, value: dict[str, Any], rules: dict[str, Any]
+) -> Iterator[Misfit]:
+    """Of forms that a mapping can have, each named by its first key, not exactly one is there."""
+    names = [form["required"][0] for form in forms]
+    chosen = [form for form in forms if form["required"][0] in value]
+    if not chosen:
+        missing = " or ".join(f"'{name}'" for name in names)
+        where = f" in {dotted(path)}" if path else ""
+        message = f"{missing} is missing{where}"
+        yield Misfit(codes.MISSING_KEY, (*path, names[0]), message, _example(rules, names[0]))
+        return
+    name = chosen[0]["required"][0]
+    for key in value:
+        alien = key not in chosen[0]["propertyNames"]["enum"]
+        if alien and any(key in form["propertyNames"]["enum"] for form in forms):
+            message = f"{dotted((*path, key))} does not go with {dotted((*path, name))}"
+            fix = "keep one of them"
+            yield Misfit(codes.TWO_FORMS, (*path, key), message, fix, value[key], at_key=True)
+    for key in chosen[0]["required"]:
+        if key not in value:
+            message = f"'{key}' is missing in {dotted(path)}"
+            yield Misfit(codes.MISSING_KEY, (*path, key), message, _example(rules, key))
 
 
 _BOUNDS = {

@@ -21,6 +21,7 @@ image: registry.example.com/team/tf-cluster-trainer:0.1.0
 
 program:
   # package.module:ClassName, a subclass of tf_cluster_trainer.Program
+  # (or, in place of module and train, a script that runs as it is: script: train.py)
   module: {module}
 
 train:

@@ -134,3 +134,27 @@ def test_the_hint_can_be_typed_in_as_it_is() -> None:
         "kubectl --namespace lab get pods "
         f"--selector tf-cluster.io/attempt={rendered.attempt} --output wide"
     )
+
+
+def test_a_script_stands_in_place_of_a_module() -> None:
+    assert render(FEATURES["script"]).config("training.json")["program"] == {
+        "script": "/data/code/train.py",
+        "args": ["--ps_hosts=$(PS_HOSTS)", "--steps=1000"],
+        "ps": "server",
+    }
+    assert render(FEATURES["script-on-ps"]).config("training.json")["program"] == {
+        "script": "train.py",
+        "args": [],
+        "ps": "script",
+        "path": "/data/code",
+    }
+
+
+def test_code_comes_from_one_source() -> None:
+    files = render(FEATURES["source-files"]).config("training.json")["program"]
+    assert files == {"module": "train:Mine", **FEATURES["source-files"]["program"]}
+    git = render(FEATURES["source-git"]).config("training.json")["program"]["source"]
+    assert git == FEATURES["source-git"]["program"]["source"]
+    url = {"url": "http://example.com/code.zip", "sha256": "ab" * 32}
+    program = render({"program": {"source": url}}).config("training.json")["program"]
+    assert program["source"] == url

@@ -128,6 +128,19 @@ def test_only_chief_workers_and_evaluator_mount_the_claims(role: str) -> None:
     assert [volume["name"] for volume in volumes] == list(mounts)
 
 
+def test_a_ps_that_runs_the_script_mounts_the_claims_too() -> None:
+    rendered = render(FEATURES["script-on-ps"])
+    mounts = {m["name"] for m in container_of(rendered, "ps")["volumeMounts"]}
+    assert {"data", "log"} <= mounts
+    for role in ("worker", "ps"):
+        (pod,) = (pod for name, pod in rendered.pods.items() if f"-{role}-" in name)
+        (term,) = pod["spec"]["affinity"]["podAffinity"][
+            "requiredDuringSchedulingIgnoredDuringExecution"
+        ]
+        (rule,) = term["labelSelector"]["matchExpressions"]
+        assert rule["values"] == ["chief", "worker", "ps"]
+
+
 def test_a_digest_wins_over_a_tag() -> None:
     digest = "sha256:" + "a" * 64
     image = {"tag": "2.0", "digest": digest}

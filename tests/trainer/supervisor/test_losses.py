@@ -79,7 +79,7 @@ def test_a_ps_pod_replaced_without_the_child_noticing_starts_the_child_again(
     second = chief.until(status="running", restarts=1)["epoch"]
     assert second != first
     assert ps.health()["epoch"] == second
-    assert "ps-0 was replaced and knows nothing" in chief.said()
+    assert "ps-0 was replaced and has no part" in chief.said()
     chief.do("finish")
     assert (chief.ends(), worker.ends(), chief.starts()) == (0, 0, 2)
 
@@ -94,7 +94,7 @@ def test_a_worker_replaced_without_the_child_noticing_starts_a_synchronous_child
     worker.kill()
     world.start("worker")
     chief.until(status="running", restarts=1)
-    assert "worker-0 was replaced and knows nothing" in chief.said()
+    assert "worker-0 was replaced and has no part" in chief.said()
     assert 'tf_cluster_task_losses_total{task="worker-0"} 1.0' in chief.metrics()
 
 

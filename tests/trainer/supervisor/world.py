@@ -26,6 +26,7 @@ STAND_IN = Path(__file__).with_name("stand_in.py")
 SCHEMAS = Path(__file__).parents[3] / "trainer/src/tf_cluster_trainer/schemas"
 PROGRAM = """
 import os, sys
+from tf_cluster_trainer.sources.limits import Limits
 from tf_cluster_trainer.supervisor import peers
 from tf_cluster_trainer.supervisor.main import supervise
 from tf_cluster_trainer.supervisor.timing import Timing
@@ -34,7 +35,7 @@ fast = Timing(renewal=0.3, grace=1, worker_poll=0.1, quick_poll=0.1, backoff=0.1
               guard=float(os.environ.get("GUARD_SECONDS", "600")),
               stall=float(os.environ.get("STALL_SECONDS", "600")))
 peers.UNANNOUNCED_SECONDS = 1.0
-sys.exit(supervise(os.environ, sys.argv[1:], fast))
+sys.exit(supervise(os.environ, sys.argv[1:], fast, Limits(tries=2, pause=0.1)))
 """
 DEADLINE_SECONDS = 60.0
 
@@ -147,6 +148,7 @@ class World:
     final_seconds: float = 5.0
     attempt: str = "a1"
     words: tuple[str, str, str] = ("parameter-server", "in-graph", "async")
+    program: dict[str, Any] = field(default_factory=lambda: {"module": "program:Program"})
     counts: dict[str, int] = field(default_factory=dict)
     optimizer: dict[str, Any] = field(default_factory=lambda: {"name": "SGD", "learningRate": 0.1})
     jobs: dict[str, str] = field(
@@ -191,7 +193,7 @@ class World:
         training = {
             "version": 1,
             "run": {"name": "digits", "id": "1"},
-            "program": {"module": "program:Program"},
+            "program": self.program,
             **dict(zip(("strategy", "replication", "update"), self.words, strict=True)),
             "train": {
                 "steps": self.steps,

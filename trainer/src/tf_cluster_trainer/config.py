@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from importlib import resources
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Literal, get_args
 
 import jsonschema
@@ -19,6 +19,8 @@ import jsonschema
 TaskType = Literal["chief", "worker", "ps", "evaluator"]
 Mode = Literal["max", "min"]
 
+# From a supervisor to its child: the directory that program.source was fetched into.
+CODE_VARIABLE = "TF_CLUSTER_CODE"
 DEFAULT_CONFIG_DIR = "/etc/tf-cluster"
 
 
@@ -97,12 +99,57 @@ class CheckpointCadence:
 
 
 @dataclass(frozen=True)
+class Script:
+    """A script of the user's own, run as it is in every task that is to run it.
+
+    `path` is absolute, or relative to program.path. `args` may hold $(NAME)s. `on_ps`: the ps run
+    it too; else each of them is a TensorFlow server of ours.
+    """
+
+    path: str
+    args: tuple[str, ...]
+    on_ps: bool
+
+
+@dataclass(frozen=True)
+class Files:
+    """Code that stands in the configuration itself: texts by relative path."""
+
+    contents: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Download:
+    """Code at an HTTP(S) address: a .tar.gz, a .zip or a single .py of this hash."""
+
+    url: str
+    sha256: str
+
+
+@dataclass(frozen=True)
+class GitCommit:
+    """Code in a Git repository that is reached by HTTP(S)."""
+
+    repository: str
+    commit: str
+
+
+Source = Files | Download | GitCommit
+
+
+@dataclass(frozen=True)
 class Settings:
-    """The system's own settings; the user's flags are apart."""
+    """The system's own settings; the user's flags are apart.
+
+    What is trained is `script`, or where that is None the class that `module` names. With a
+    `source` program_path is absolute once that was fetched, and relative to it before.
+    """
 
     run_name: str
     run_id: str
     module: str
+    script: Script | None
+    source: Source | None
     program_path: str
     strategy: str
     replication: str
@@ -170,6 +217,19 @@ class Config:
         """Whether this task measures the checkpoints of a training that it has no part in."""
         return self.task.type == "evaluator"
 
+    @property
+    def runs_script(self) -> bool:
+        """Whether this task's child is the user's script."""
+        script = self.settings.script
+        return script is not None and (self.task.type != "ps" or script.on_ps)
+
+    @property
+    def runs_user_code(self) -> bool:
+        """Whether this task needs the program at all: a server of ours does not."""
+        if self.settings.script:
+            return self.runs_script
+        return self.is_client or self.trains or self.evaluates
+
 
 def load(environment: Mapping[str, str]) -> Config:
     """Read the two files that the environment names and this task's place in them.
@@ -184,7 +244,8 @@ def load(environment: Mapping[str, str]) -> Config:
     if task.type == "evaluator":
         cluster = _with_evaluator(cluster, environment.get("TF_CLUSTER_STATUS", ""))
         export_best = _export_best(environment.get("TF_CLUSTER_EXPORT_BEST", ""))
-    return Config(task, cluster, _settings(training), training["flags"], training, export_best)
+    settings = _settings(training, environment.get(CODE_VARIABLE, ""))
+    return Config(task, cluster, settings, training["flags"], training, export_best)
 
 
 def _document(path: Path, schema_name: str) -> Any:
@@ -207,7 +268,10 @@ def _document(path: Path, schema_name: str) -> Any:
     )
     if errors:
         lines = (
-            f"{path}: /{'/'.join(str(p) for p in e.absolute_path)}: {e.message}" for e in errors
+            f"{path}: /{'/'.join(str(p) for p in e.absolute_path)}: "
+            # What a choice of forms asks for can't be said by the validator in a person's words.
+            f"{e.schema['x-form'] if e.validator == 'oneOf' else e.message}"
+            for e in errors
         )
         raise ConfigError("\n".join(lines))
     return document
@@ -226,14 +290,16 @@ def _cluster(document: Any) -> Cluster:
     return Cluster(document["attempt"], hosts["cluster"], hosts["status"], document.get("hint", ""))
 
 
-def _settings(document: Any) -> Settings:
+def _settings(document: Any, fetched: str) -> Settings:
     run, program, train = document["run"], document["program"], document["train"]
     optimizer, checkpoint = train["optimizer"], train["checkpoint"]
     return Settings(
         run_name=run["name"],
         run_id=run["id"],
-        module=program["module"],
-        program_path=program.get("path", ""),
+        module=program.get("module", ""),
+        script=_script(program),
+        source=_source(program.get("source")),
+        program_path=_program_path(program, fetched),
         strategy=document["strategy"],
         replication=document["replication"],
         update=document["update"],
@@ -258,6 +324,35 @@ def _settings(document: Any) -> Settings:
         restarts=document["failure"]["restarts"],
         final_state_seconds=float(document["failure"]["finalStateSeconds"]),
     )
+
+
+def _script(program: Mapping[str, Any]) -> Script | None:
+    if "script" not in program:
+        return None
+    args = tuple(program.get("args", ()))
+    return Script(program["script"], args, program.get("ps", "server") == "script")
+
+
+def _source(document: Any) -> Source | None:
+    if document is None:
+        return None
+    if "files" in document:
+        return Files(document["files"])
+    if "url" in document:
+        return Download(document["url"], document["sha256"])
+    return GitCommit(document["git"], document["commit"])
+
+
+def _program_path(program: Mapping[str, Any], fetched: str) -> str:
+    path: str = program.get("path", "")
+    if "source" not in program:
+        return path
+    inside = PurePosixPath(path)
+    if inside.is_absolute() or ".." in inside.parts:
+        raise ConfigError(
+            f"training.json: /program/path is {path}, but with a source it is a directory in that"
+        )
+    return str(Path(fetched, inside)) if fetched else path
 
 
 def _schedule(document: Any, total: int) -> Schedule | None:

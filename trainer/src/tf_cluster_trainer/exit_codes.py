@@ -10,3 +10,11 @@ PEERS_LOST = 43
 PEER_LOST = 44
 # Between child and supervisor only: another attempt owns the run now; nothing was written.
 NOT_OWNER = 45
+
+
+def of_script(code: int) -> int:
+    """The exit code of a task whose script ended with `code`: the same, where it keeps its meaning.
+
+    42 and 43 tell the platform what only a supervisor knows.
+    """
+    return FAILED if code in (STOPPED, PEERS_LOST) else code

@@ -39,6 +39,8 @@ def overridden(
         wrong.append(f"the run id '{run_id}' names a folder of `tf-cluster run`: choose another")
     if ps is not None and "ps" in absent_roles(changed):
         wrong.append(f"--ps {ps}: {absent_roles(changed)['ps']}")
+    if steps is not None and changed["program"]["script"]:
+        wrong.append(f"--steps {steps}: a script counts for itself; tell it by program.args")
     if wrong:
         raise RefusedError("; ".join(wrong))
     return changed

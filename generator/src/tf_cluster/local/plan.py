@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tf_cluster.roles import has_chief, has_evaluator, has_ps
+from tf_cluster.source import source_document
 
 TaskType = Literal["chief", "worker", "ps", "evaluator"]
 
@@ -113,13 +114,10 @@ def training_document(
 ) -> dict[str, Any]:
     """training.json of effective values; relative program paths stand beside the params file."""
     optimizer = {k: v for k, v in values["train"]["optimizer"].items() if v is not None}
-    program = {"module": values["program"]["module"]}
-    if values["program"].get("path"):
-        program["path"] = str(_program_path(values["program"]["path"], folders, params_folder))
     return {
         "version": 1,
         "run": {"name": folders.name, "id": folders.run_id},
-        "program": program,
+        "program": _program(values, folders, params_folder),
         **{key: values[key] for key in ("strategy", "replication", "update")},
         "train": {**values["train"], "optimizer": optimizer},
         "flags": values["flags"],
@@ -165,6 +163,25 @@ def seconds_to_save(values: Mapping[str, Any]) -> float:
     chief = float(values["chief"]["terminationGracePeriodSeconds"])
     worker = float(values["worker"]["terminationGracePeriodSeconds"])
     return chief if has_chief(values) else max(chief, worker)
+
+
+def _program(values: Mapping[str, Any], folders: Folders, params_folder: Path) -> dict[str, Any]:
+    program, source = values["program"], source_document(values)
+    path, script = program.get("path"), program.get("script")
+    if not source:
+        if script and not path:
+            script = str(_program_path(script, folders, params_folder))
+        if path:
+            path = str(_program_path(path, folders, params_folder))
+    return {
+        **(
+            {"script": script, "args": program["args"], "ps": program["ps"]}
+            if script
+            else {"module": program["module"]}
+        ),
+        **({"path": path} if path else {}),
+        **({"source": source} if source else {}),
+    }
 
 
 def _program_path(path: str, folders: Folders, params_folder: Path) -> Path:

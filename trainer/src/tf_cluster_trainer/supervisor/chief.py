@@ -17,7 +17,7 @@ from ..config import Config
 from ..owner import Owner, OwnerUnreadableError, read_owner
 from . import epochs, gate, probe
 from .budget import Budget
-from .child_process import ChildProcess, how_it_ended, reap_orphans
+from .child_process import Child, TalkingChild, how_it_ended, reap_orphans
 from .contest import Candidate, Contest, Lost, Owning, Standing, Superseded
 from .contest_thread import ContestThread
 from .document import DONE, FAILED, RUNNING, STARTING, STOPPED, SUPERSEDED, WAITING, Outcome
@@ -34,7 +34,7 @@ from .events import (
 from .gate_log import GateLog
 from .log import Log
 from .peer_guard import PeerGuard, Replaced
-from .peers import Health, Watch, peers_of
+from .peers import Health, Peer, Watch, peers_of
 from .progress_file import read_progress
 from .report import Report
 from .saved_step import CHECKPOINTS, saved_step
@@ -50,6 +50,8 @@ _LOADING = "every task is there; the training process is loading the program"
 
 class Chief:
     """One attempt's chief, from start to exit code."""
+
+    working = "training"  # what is shown while its child has work
 
     def __init__(
         self,
@@ -79,7 +81,7 @@ class Chief:
         self._kill_at: float | None = None
         # The present child and what is known of it.
         self._number = 0
-        self._child: ChildProcess | None = None
+        self._child: Child | None = None
         self._watch: Watch | None = None
         self._guard: PeerGuard | None = None
         self._replaced = Replaced(timing.stall)
@@ -110,10 +112,11 @@ class Chief:
             if os.path.lexists(checkpoints):
                 probe.writable(checkpoints, "log")
             probe.readable(self._settings.data_dir, "data")
-            self._report.update(checkpoint_step=saved_step(self._settings.run_dir))
+            if self._settings.script is None:
+                self._report.update(checkpoint_step=saved_step(self._settings.run_dir))
         except probe.UnusableError as unusable:
             return Outcome(unusable.exit_code, FAILED, str(unusable))
-        return self._long_superseded() or self._at_total()
+        return self._long_superseded() or self._done_before()
 
     def _long_superseded(self) -> Outcome | None:
         """Whether a later attempt took the run from this Job: then no peer is worth waiting for."""
@@ -125,7 +128,8 @@ class Chief:
             return None
         return self._superseded(f"attempt {owner.attempt}")
 
-    def _at_total(self) -> Outcome | None:
+    def _done_before(self) -> Outcome | None:
+        """Whether nothing is left to train: the run is at its total."""
         try:
             step = saved_step(self._settings.run_dir)
         except probe.UnusableError as unusable:
@@ -159,9 +163,7 @@ class Chief:
         # The epoch is shown before the child starts: who serves it needs as long to make room.
         self._report.update(epoch=epoch, status=STARTING, restarts=self._number - 1)
         self._report.new_child()
-        self._child = ChildProcess(
-            self._number, self._command, self._environment, epoch, self._inbox, self._log
-        )
+        self._launch(epoch)
         self._report.board.forget_visitors()
         question = urlencode({"attempt": self._config.cluster.attempt, "epoch": epoch})
         self._watch = Watch(
@@ -171,6 +173,17 @@ class Chief:
             announced=self._report.board.has_visited,
         )
 
+    def _launch(self, epoch: str) -> None:
+        """Start the child's process. It loads the program while its peers are waited for."""
+        self._child = TalkingChild(
+            self._number, self._command, self._environment, epoch, self._inbox, self._log
+        )
+
+    def _let_go(self) -> None:
+        """Have the child train: everything is there, and the run is ours."""
+        if isinstance(self._child, TalkingChild):
+            self._child.go()
+
     def _until_the_end(self) -> Outcome:
         while True:
             event = self._inbox.next(self._timing.tick)
@@ -179,6 +192,8 @@ class Chief:
             if outcome is not None:
                 return outcome
             self._advance()
+            if self._ending is not None and self._child is None:
+                return self._ending
             self._kill_when_due()
             self._kill_when_stalled()
             if event is None:
@@ -251,8 +266,11 @@ class Chief:
         if task.startswith("worker-") and self._settings.update == "async":
             self._replaced.note(task)
         else:
-            self._report.count_losses([task])
-            self._kill_for(f"{task} was replaced and knows nothing of this training process")
+            self._kill_without(task)
+
+    def _kill_without(self, task: str) -> None:
+        self._report.count_losses([task])
+        self._kill_for(f"{task} was replaced and has no part in this training process")
 
     def _kill_when_stalled(self) -> None:
         tasks = self._replaced.overdue() if self._begun else []
@@ -337,7 +355,7 @@ class Chief:
 
     def _advance(self) -> None:
         """Let a waiting child go when everything is there; say what is not."""
-        if self._begun or self._ending is not None or self._child is None or self._watch is None:
+        if self._begun or self._ending is not None or self._watch is None:
             return
         seen = self._watch.seen()
         epoch = self._report.document.epoch or ""
@@ -387,11 +405,11 @@ class Chief:
         return ContestThread(contest, self._timing.renewal, self._inbox)
 
     def _begin(self) -> None:
-        if self._child is None or self._watch is None:
+        if self._watch is None:
             return
         if not self._began_once:
             # The owner before may have reached the total while this one waited.
-            outcome = self._at_total()
+            outcome = self._done_before()
             if outcome is not None:
                 self._end_child(outcome, grace=self._timing.grace)
                 return
@@ -401,16 +419,22 @@ class Chief:
         self._log.say(f"every task is there after {seconds:.1f} s: training")
         # Shown before it is so: an epoch is adopted only while the chief has not begun.
         self._report.begin()
-        self._report.update(status=RUNNING, message="training")
-        self._child.go()
+        self._report.update(status=RUNNING, message=self.working)
+        self._let_go()
         self._replaced = Replaced(self._timing.stall)
         self._guard = self._guard_peers(self._watch.seen())
 
+    def _watched(self) -> Sequence[Peer]:
+        """Those whose replacement the child may not notice, and does not survive by itself."""
+        # Without a chief the child takes care of that, or has heartbeats.
+        return self._peers if self._settings.replication == "in-graph" else ()
+
     def _guard_peers(self, known: Mapping[str, Health]) -> PeerGuard | None:
-        if self._settings.replication != "in-graph":
-            return None  # the child takes care of that, or has heartbeats
+        peers = self._watched()
+        if not peers:
+            return None
         return PeerGuard(
-            self._peers,
+            peers,
             known,
             self._inbox,
             child=self._number,

@@ -19,8 +19,8 @@ from .log import Log
 EPOCH_VARIABLE = "TF_CLUSTER_EPOCH"
 
 
-class ChildProcess:
-    """A running child with the pipes of protocol.py.
+class Child:
+    """A running process of which no more is known than that it runs.
 
     Start it from the main thread only: the kernel kills it when the starting *thread* ends. It has
     a session of its own, so that Ctrl-C in a terminal reaches the supervisor alone and whatever
@@ -32,42 +32,82 @@ class ChildProcess:
         number: int,
         command: Sequence[str],
         environment: Mapping[str, str],
-        epoch: str,
         inbox: Inbox,
-        log: Log,
+        *,
+        directory: Path | None = None,
+        pass_fds: Sequence[int] = (),
     ) -> None:
         self.number = number
         self._inbox = inbox
-        self._log = log
-        child_reads, we_write = os.pipe()
-        we_read, child_writes = os.pipe()
-        try:
-            self._process = subprocess.Popen(
-                [
-                    *(sys.executable, "-I", "-S", str(Path(tied.__file__)), str(os.getpid())),
-                    *command,
-                ],
-                env={
-                    **environment,
-                    EPOCH_VARIABLE: epoch,
-                    protocol.CONTROL_VARIABLE: f"{child_reads},{child_writes}",
-                },
-                pass_fds=(child_reads, child_writes),
-                stdin=subprocess.DEVNULL,
-                start_new_session=True,
-            )
-        finally:
-            os.close(child_reads)
-            os.close(child_writes)
-        self._channel = protocol.Channel(os.fdopen(we_read), os.fdopen(we_write, "w"))
-        self._reader = threading.Thread(target=self._listen, daemon=True)
-        self._reader.start()
+        self._process = subprocess.Popen(
+            [
+                *(sys.executable, "-I", "-S", str(Path(tied.__file__)), str(os.getpid())),
+                *command,
+            ],
+            env=environment,
+            cwd=directory,
+            pass_fds=pass_fds,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+        )
         threading.Thread(target=self._wait, daemon=True).start()
 
     @property
     def pid(self) -> int:
         """Its process id."""
         return self._process.pid
+
+    def terminate(self) -> None:
+        """Ask it to save and end."""
+        self._process.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End it now, and what it started."""
+        self._kill_group()
+        self._process.kill()
+
+    def _wait(self) -> None:
+        returncode = self._process.wait()
+        self._kill_group()
+        self._hear_out()
+        self._inbox.put(ChildEnded(self.number, returncode))
+
+    def _hear_out(self) -> None:
+        """Called when it has ended, before that is told."""
+
+    def _kill_group(self) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+
+
+class TalkingChild(Child):
+    """A child with the pipes of protocol.py."""
+
+    def __init__(
+        self,
+        number: int,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        epoch: str,
+        inbox: Inbox,
+        log: Log,
+    ) -> None:
+        self._log = log
+        child_reads, we_write = os.pipe()
+        we_read, child_writes = os.pipe()
+        self._channel = protocol.Channel(os.fdopen(we_read), os.fdopen(we_write, "w"))
+        self._reader = threading.Thread(target=self._listen, daemon=True)
+        self._reader.start()  # it hears nothing before the child is there
+        ends = (child_reads, child_writes)
+        told = {
+            EPOCH_VARIABLE: epoch,
+            protocol.CONTROL_VARIABLE: f"{child_reads},{child_writes}",
+        }
+        try:
+            super().__init__(number, command, {**environment, **told}, inbox, pass_fds=ends)
+        finally:
+            for end in ends:
+                os.close(end)
 
     def go(self) -> None:
         """Let a waiting child begin. A child that is gone already is heard of as ChildEnded."""
@@ -79,15 +119,6 @@ class ChildProcess:
         with contextlib.suppress(OSError):
             self._channel.send(protocol.Finish(step))
 
-    def terminate(self) -> None:
-        """Ask it to save and end."""
-        self._process.send_signal(signal.SIGTERM)
-
-    def kill(self) -> None:
-        """End it now, and what it started."""
-        self._kill_group()
-        self._process.kill()
-
     def _listen(self) -> None:
         try:
             for message in self._channel.receive():
@@ -95,16 +126,9 @@ class ChildProcess:
         except (ValueError, KeyError, TypeError) as error:
             self._log.say(f"what the child says is not understood any more: {error!r}")
 
-    def _wait(self) -> None:
-        returncode = self._process.wait()
-        self._kill_group()
+    def _hear_out(self) -> None:
         # Everything it said is heard before its end, unless something still holds its pipe.
         self._reader.join(1.0)
-        self._inbox.put(ChildEnded(self.number, returncode))
-
-    def _kill_group(self) -> None:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
 
 
 def how_it_ended(returncode: int) -> str:

@@ -19,7 +19,7 @@ class Document:
 
     attempt: str
     start: float
-    total: int
+    total: int | None  # None: a script's, which nobody here knows
     examples_per_step: int
     chief_uid: str | None = None
     worker_uid: str | None = None
@@ -45,7 +45,7 @@ class Document:
     @property
     def percent(self) -> float | None:
         """How much of the total is made, at most 100."""
-        if self.step is None:
+        if self.step is None or self.total is None:
             return None
         return round(min(100.0, 100.0 * self.step / self.total), 2)
 

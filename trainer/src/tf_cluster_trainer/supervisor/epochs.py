@@ -13,9 +13,13 @@ def bound_to_the_client(settings: Settings) -> str:
     """The type of task whose child serves one epoch and is started afresh for the next.
 
     A ps, since variables of a client that is gone are never given back. With all-reduce every
-    worker: a collective that has lost a member is of no use to the others.
+    worker: a collective that has lost a member is of no use to the others. Nobody ("") for a script
+    that is between-graph: it finds its variables on the ps by their names, and may have no other
+    copy of them.
     """
-    return "worker" if settings.strategy == "all-reduce" else "ps"
+    if settings.strategy == "all-reduce":
+        return "worker"
+    return "" if settings.script and settings.replication == "between-graph" else "ps"
 
 
 def adopts(settings: Settings, task_type: str) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import evaluations, exit_codes, protocol
 from . import probe
+from .child_process import TalkingChild
 from .document import DONE, FAILED, RUNNING, WAITING, Outcome
 from .events import Event
 from .follower import Follower
@@ -47,7 +48,11 @@ class EvaluatorTask(Follower):
         super()._start_child()
         # The chief's name is a Service's, there from the beginning: no need to wait for the child.
         self._poll.begin()
-        if self._finishing is not None and self._child is not None:
+        if self._finishing is not None:
+            self._tell_last_step()
+
+    def _tell_last_step(self) -> None:
+        if isinstance(self._child, TalkingChild):
             self._child.finish(self._last_step)
 
     def _on(self, event: Event | None) -> Outcome | None:
@@ -92,7 +97,7 @@ class EvaluatorTask(Follower):
         self._poll.stop()
         if self._child is not None:
             self._log.say("training is done: evaluating what is left")
-            self._child.finish(self._last_step)
+            self._tell_last_step()
         elif self._is_evaluated():
             return self._finishing
         return None

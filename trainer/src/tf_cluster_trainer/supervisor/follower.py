@@ -13,7 +13,7 @@ from ..config import Config
 from . import epochs
 from .budget import Budget
 from .chief_poll import ChiefPoll
-from .child_process import ChildProcess, how_it_ended, reap_orphans
+from .child_process import Child, TalkingChild, how_it_ended, reap_orphans
 from .document import DONE, FAILED, STARTING, STOPPED, WAITING, Outcome
 from .events import ChiefSeen, ChildEnded, ChildSaid, Event, Inbox, StopAsked
 from .final_state import ends
@@ -54,7 +54,7 @@ class Follower(ABC):
         self._start_at: float | None = None
         # The present child and what is known of it.
         self._number = 0
-        self._child: ChildProcess | None = None
+        self._child: Child | None = None
         self._serving_since: float | None = None
         self._replacing = False
         self._epoch: str | None = None
@@ -94,13 +94,23 @@ class Follower(ABC):
         """Whether the child that ended so has done its part, and no other is needed for now."""
         return False
 
+    def _given_up(self, returncode: int, why: str) -> Outcome | None:
+        """How this supervisor ends after a child that is not to be started again."""
+        if returncode == exit_codes.CONFIG:
+            return Outcome(exit_codes.CONFIG, FAILED, why)
+        return None
+
     def _start_child(self) -> None:
         self._number += 1
         self._start_at = None
         self._serving_since = self._epoch = self._failure = None
         self._replacing = False
         self._show(status=STARTING, message=self.starting)
-        self._child = ChildProcess(
+        self._launch()
+
+    def _launch(self) -> None:
+        """Start the child's process; the base class starts one of ours, which speaks."""
+        self._child = TalkingChild(
             self._number, self._command, self._environment, "", self._inbox, self._log
         )
 
@@ -175,8 +185,9 @@ class Follower(ABC):
         if self._is_through(returncode):
             return None
         why = self._failure or f"{self.process} {how_it_ended(returncode)}"
-        if returncode == exit_codes.CONFIG:
-            return Outcome(exit_codes.CONFIG, FAILED, why)
+        outcome = self._given_up(returncode, why)
+        if outcome is not None:
+            return outcome
         if served is not None and time.monotonic() - served >= self._timing.steady:
             self._budget.refill()
         if not self._budget.spend():

@@ -8,12 +8,18 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from .. import exit_codes
-from ..config import Cluster, Config, ConfigError, Settings, load
+from ..config import CODE_VARIABLE, Cluster, Config, ConfigError, Settings, load
+from ..script_start import script_start
+from ..sources.errors import SourceError, StoppedError, UnreachableError
+from ..sources.limits import REAL_LIMITS, Limits
 from .chief import Chief
-from .document import FAILED, Outcome
+from .document import FAILED, STOPPED, Outcome
 from .evaluator_task import EvaluatorTask
 from .events import Inbox, StopAsked
+from .follower import Follower
 from .log import Log
+from .script_client import ScriptClient
+from .script_task import ScriptTask
 from .server_task import ServerTask
 from .status_server import PortTakenError
 from .tied import tie
@@ -44,6 +50,7 @@ def supervise(
     environment: Mapping[str, str],
     command: Sequence[str],
     timing: Timing = REAL_TIMING,
+    limits: Limits = REAL_LIMITS,
 ) -> int:
     """Run one task to its end in the main thread; the exit code is docs/formats.md's."""
     inbox = Inbox()
@@ -57,15 +64,44 @@ def supervise(
         return exit_codes.STOPPED
     try:
         config = _checked(load(environment))
-        supervisor = _supervisor_of(config)
-        return supervisor(config, command, environment, inbox, log, timing).run()
-    except (ConfigError, PortTakenError) as error:
+        source = config.settings.source
+        if source is None or not config.runs_user_code:
+            return _run(config, command, environment, inbox, log, timing)
+        from ..sources.code import fetched  # what speaks HTTP: a tenth of a second
+
+        def asked() -> bool:
+            return isinstance(inbox.next(0), StopAsked)  # nothing else can come yet
+
+        with fetched(source, log.say, asked, limits) as code:
+            environment = {**environment, CODE_VARIABLE: str(code)}
+            return _run(load(environment), command, environment, inbox, log, timing)
+    except (ConfigError, PortTakenError, SourceError) as error:
         outcome = Outcome(exit_codes.CONFIG, FAILED, str(error))
-        log.say(f"{error}\n{outcome.last_line}")
-        return outcome.exit_code
+    except UnreachableError as error:
+        outcome = Outcome(exit_codes.FAILED, FAILED, str(error))
+    except StoppedError:
+        outcome = Outcome(exit_codes.STOPPED, STOPPED, "stopped by SIGTERM")
+    log.say(f"{outcome.message}\n{outcome.last_line}")
+    return outcome.exit_code
 
 
-def _supervisor_of(config: Config) -> type[Chief | TraineeTask | ServerTask | EvaluatorTask]:
+def _run(
+    config: Config,
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    inbox: Inbox,
+    log: Log,
+    timing: Timing,
+) -> int:
+    if config.runs_script:
+        script_start(config, environment)  # what is wrong with it is told before any wait
+    supervisor = _supervisor_of(config)
+    return supervisor(config, command, environment, inbox, log, timing).run()
+
+
+def _supervisor_of(config: Config) -> type[Chief | Follower]:
+    if config.runs_script:
+        return ScriptClient if config.is_client else ScriptTask
     if config.is_client:
         return Chief
     if config.evaluates:
@@ -90,6 +126,11 @@ def _checked(config: Config) -> Config:
         raise ConfigError("TF_CLUSTER_POD_UID is empty: an id that no other process has is needed")
     if not task.job_uid and task.type != "ps":
         raise ConfigError("TF_CLUSTER_JOB_UID is empty: the id of this task's Job is needed")
+    if config.evaluates and config.settings.script:
+        raise ConfigError(
+            "training.json: /program/script: an evaluator measures with a program's `evaluate`, "
+            "which a script does not have"
+        )
     _check_shape(config.cluster, config.settings)
     optimizer = config.settings.optimizer
     if optimizer.momentum is not None and optimizer.name != "Momentum":

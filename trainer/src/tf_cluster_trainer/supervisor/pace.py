@@ -10,7 +10,7 @@ class Pace:
     before the first report is left out, because that is when TensorFlow traces and compiles.
     """
 
-    def __init__(self, total: int) -> None:
+    def __init__(self, total: int | None) -> None:
         self._total = total
         self._first: tuple[int, float] | None = None
         self._last: tuple[int, float] = (0, 0.0)
@@ -30,6 +30,8 @@ class Pace:
 
     def eta_seconds(self) -> float | None:
         """Seconds until the total at the mean pace; 0 when it is reached, None when unknown."""
+        if self._total is None:
+            return None
         if self._first is not None and self._last[0] >= self._total:
             return 0.0
         pace = self.steps_per_second()

@@ -24,7 +24,7 @@ def first_document(config: Config) -> Document:
         attempt=config.cluster.attempt,
         start=now,
         now=now,
-        total=config.settings.steps,
+        total=None if config.settings.script else config.settings.steps,
         examples_per_step=_examples_per_step(config),
         chief_uid=task.job_uid if task.type == "chief" else None,
         worker_uid=(task.job_uid or None) if task.type == "worker" else None,
@@ -52,7 +52,7 @@ class Report:
         self._document = first_document(config)
         self._file = ProgressFile(settings.run_dir, task.job_uid, task.pod_uid, say=say)
         self._on_disk = False
-        self._pace = Pace(settings.steps)
+        self._pace = Pace(self._document.total)
         self._counts = NOTHING_COUNTED
         self.board = Board(task, self._document, hears_failure=hears_failure)
 

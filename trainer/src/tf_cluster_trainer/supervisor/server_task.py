@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .. import protocol
+from . import epochs
 from .document import RUNNING, Outcome
 from .follower import Follower
 
@@ -23,5 +24,6 @@ class ServerTask(Follower):
     def _on_chief(self, chief: Mapping[str, Any], *, from_file: bool) -> Outcome | None:
         if self._task.type == "worker":
             return self._end_with(chief, from_file=from_file)
-        self._keep_epoch(chief)
+        if epochs.bound_to_the_client(self._config.settings) == self._task.type:
+            self._keep_epoch(chief)
         return None

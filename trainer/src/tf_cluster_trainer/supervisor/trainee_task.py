@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import exit_codes, protocol
 from . import epochs
+from .child_process import TalkingChild
 from .document import RUNNING, WAITING, Outcome
 from .follower import Follower
 
@@ -82,7 +83,8 @@ class TraineeTask(Follower):
         self._let_go_in = epoch
         self._log.say("worker-0 trains: beginning")
         self._show(status=RUNNING, message="training")
-        self._child.go()
+        if isinstance(self._child, TalkingChild):
+            self._child.go()
 
     def _is_through(self, returncode: int) -> bool:
         if self._let_go_in is None:

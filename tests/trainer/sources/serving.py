@@ -1,0 +1,94 @@
+"""Servers on the loopback interface: files with faults, and Git repositories."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socketserver import TCPServer
+from typing import Any
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
+
+from dulwich.objects import Blob, Commit, ObjectID, Tree
+from dulwich.repo import MemoryRepo
+from dulwich.server import DictBackend
+from dulwich.web import make_wsgi_chain
+
+Answer = Callable[[BaseHTTPRequestHandler], None]
+
+
+@contextmanager
+def serving(answer: Answer) -> Iterator[tuple[str, list[str]]]:
+    """The address of a server that answers so, and the paths it was asked for."""
+    asked: list[str] = []
+
+    class Visit(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            answer(self)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Tests print what they need."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Visit)
+    with _running(server) as address:
+        yield address, asked
+
+
+def content(body: bytes, status: int = 200, cut: int = 0) -> Answer:
+    """An answer of this body, of which `cut` bytes are announced and never come."""
+
+    def answer(visit: BaseHTTPRequestHandler) -> None:
+        visit.send_response(status)
+        visit.send_header("Content-Length", str(len(body) + cut))
+        visit.end_headers()
+        visit.wfile.write(body)
+
+    return answer
+
+
+@contextmanager
+def git_serving(repository: MemoryRepo) -> Iterator[str]:
+    """The address of a Git server with this one repository at /code.git."""
+
+    class Visit(WSGIRequestHandler):
+        def log_message(self, format: str, *args: Any) -> None:
+            """Tests print what they need."""
+
+    server = WSGIServer(("127.0.0.1", 0), Visit)
+    server.set_app(make_wsgi_chain(DictBackend({"/code.git": repository})))
+    with _running(server) as address:
+        yield f"{address}/code.git"
+
+
+@contextmanager
+def _running(server: TCPServer) -> Iterator[str]:
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def commit(repository: MemoryRepo, files: dict[str, tuple[int, bytes]]) -> str:
+    """Add a commit of these files (name: mode, content; no folders) to the branch main."""
+    tree = Tree()
+    for name, (mode, data) in files.items():
+        blob = Blob.from_string(data)
+        repository.object_store.add_object(blob)
+        tree.add(name.encode(), mode, blob.id)
+    repository.object_store.add_object(tree)
+    made = Commit()
+    made.tree = tree.id
+    made.author = made.committer = b"A <a@example.com>"
+    made.author_time = made.commit_time = 0
+    made.author_timezone = made.commit_timezone = 0
+    made.message = b"a commit"
+    before = repository.refs.as_dict().get(b"refs/heads/main")
+    made.parents = [ObjectID(before)] if before else []
+    repository.object_store.add_object(made)
+    repository.refs[b"refs/heads/main"] = made.id
+    return made.id.decode()

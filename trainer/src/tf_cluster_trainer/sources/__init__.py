@@ -1,0 +1,1 @@
+"""A program's code when it is not in the image. The supervisor's affair; no TensorFlow."""

@@ -1,0 +1,102 @@
+"""One commit of a Git repository over HTTP(S), by dulwich: the image holds no git."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from .errors import SourceError, UnreachableError
+from .limits import Limits, size
+from .writing import Writer
+
+
+def check_out(
+    url: str,
+    commit: str,
+    directory: Path,
+    scratch: Path,
+    limits: Limits,
+    say: Callable[[str], None],
+) -> None:
+    """Write the files of `commit` (40 hex digits) below `directory`; `scratch` is for the objects.
+
+    The commit alone is asked for; a server that does not give what no branch or tag names is asked
+    for all branches and tags. Links and submodules are left out, which `say` hears. Raises
+    SourceError where the commit is not there, UnreachableError where another try may help.
+    """
+    from dulwich.client import HttpGitClient, HTTPUnauthorized
+    from dulwich.errors import (
+        ApplyDeltaError,
+        ChecksumMismatch,
+        FileFormatException,
+        GitProtocolError,
+        NotGitRepository,
+    )
+    from dulwich.object_store import iter_tree_contents
+    from dulwich.objects import Blob, Commit, ObjectID
+    from dulwich.repo import Repo
+    from urllib3.exceptions import HTTPError
+
+    scratch.mkdir()
+    wanted = ObjectID(commit.lower().encode())
+    try:
+        with Repo.init_bare(scratch) as repo:
+            client = HttpGitClient(url, timeout=limits.silence)
+            try:
+                _fetch(client, repo, limits, wanted)
+            except GitProtocolError:
+                say("this server gives no single commit: asking for all branches and tags")
+                _fetch(client, repo, limits, None)
+            store = repo.object_store
+            found = store[wanted] if wanted in store else None  # noqa: SIM401  (it has no get)
+            if not isinstance(found, Commit):
+                raise SourceError(f"there is no commit {commit} in it")
+            writer = Writer(directory, limits)
+            left_out = []
+            for entry in iter_tree_contents(store, found.tree):
+                name = entry.path.decode("utf-8", "surrogateescape")
+                blob = store[entry.sha] if stat.S_ISREG(entry.mode) else None
+                if isinstance(blob, Blob):
+                    writer.write(name, [blob.data])
+                else:
+                    left_out.append(name)
+            if left_out:
+                say(f"left out, being links or submodules: {', '.join(left_out)}")
+    except NotGitRepository:
+        raise SourceError("there is no Git repository") from None
+    except HTTPUnauthorized:
+        raise SourceError("it asks who we are: there is none, or not for everybody") from None
+    except (ApplyDeltaError, ChecksumMismatch, FileFormatException) as error:
+        raise UnreachableError(f"what came is damaged: {error}") from None
+    except (GitProtocolError, HTTPError, OSError) as error:
+        raise UnreachableError(str(error) or type(error).__name__) from None
+
+
+def _fetch(client: Any, repo: Any, limits: Limits, commit: bytes | None) -> None:
+    """Put a commit's objects into the repository; without one, those of all branches and tags."""
+    pack, keep, abort = repo.object_store.add_pack()
+    count = 0
+
+    def take(data: bytes) -> int:
+        nonlocal count
+        count += len(data)
+        if count > limits.download:
+            raise SourceError(f"it is larger than {size(limits.download)}")
+        written: int = pack.write(data)
+        return written
+
+    def wants(refs: Mapping[bytes, bytes], depth: int | None = None) -> list[bytes]:
+        if commit is not None:
+            return [commit]
+        return sorted({sha for name, sha in refs.items() if not name.endswith(b"^{}")})
+
+    try:
+        client.fetch_pack(
+            "", wants, repo.get_graph_walker(), take, depth=1 if commit is not None else None
+        )
+    except BaseException:
+        abort()
+        raise
+    keep()
