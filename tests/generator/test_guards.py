@@ -55,12 +55,12 @@ CASES = [
     (
         "source",
         "image: i\nextraValues: {program: {path: /x, source: {files: {a.py: ''}}}}",
-        "TFC323 /extraValues/program/path",
+        "TFC326 /extraValues/program/path",
     ),
     (
         "source",
         f"image: i\nextraValues: {{program: {{source: {{files: {{a.py: '{'&' * 90000}'}}}}}}}}",
-        "TFC322 /extraValues/program/source/files",
+        "TFC325 /extraValues/program/source/files",
     ),
     ("combination", "image: i\nstrategy: all-reduce\nupdate: async", "TFC303 /update"),
     (

@@ -129,7 +129,7 @@ def test_only_chief_workers_and_evaluator_mount_the_claims(role: str) -> None:
 
 
 def test_a_ps_that_runs_the_script_mounts_the_claims_too() -> None:
-    rendered = render(FEATURES["script-on-ps"])
+    rendered = helm.render(FEATURES["script-on-ps"])
     mounts = {m["name"] for m in container_of(rendered, "ps")["volumeMounts"]}
     assert {"data", "log"} <= mounts
     for role in ("worker", "ps"):
@@ -138,7 +138,7 @@ def test_a_ps_that_runs_the_script_mounts_the_claims_too() -> None:
             "requiredDuringSchedulingIgnoredDuringExecution"
         ]
         (rule,) = term["labelSelector"]["matchExpressions"]
-        assert rule["values"] == ["chief", "worker", "ps"]
+        assert rule["values"] == ["chief", "worker", "evaluator", "ps"]
 
 
 def test_a_digest_wins_over_a_tag() -> None:
