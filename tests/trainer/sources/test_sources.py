@@ -134,6 +134,7 @@ def test_a_single_file_keeps_its_name(fetching: Fetching) -> None:
         (b"PK\x03\x04nonsense", "the archive can't be read"),
         (b"<html>", "it is no .tar.gz, no .zip and no .py"),
     ],
+    ids=lambda value: value if isinstance(value, str) else "body",
 )
 def test_an_archive_that_is_not_sound_is_refused(
     fetching: Fetching, tmp_path: Path, body: bytes, words: str
