@@ -177,7 +177,7 @@ def test_with_all_reduce_a_client_that_does_not_notice_a_lost_worker_starts_afre
     make_scripts: MakeScriptWorld,
 ) -> None:
     world = make_scripts(words=ALL_REDUCE, workers=2)
-    client, other = world.start("worker", PS_GUARD_SECONDS="0.2"), world.start("worker", 1)
+    client, other = world.start("worker", GUARD_SECONDS="0.2"), world.start("worker", 1)
     first = client.child(1)
     os.kill(other.child(1), signal.SIGKILL)
     client.child(2)

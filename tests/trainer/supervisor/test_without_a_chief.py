@@ -112,7 +112,7 @@ def test_between_graph_a_lost_ps_serves_the_running_chief_again_and_restarts_nob
     world = make_world(words=ASYNC, workers=2)
     one = world.start("worker", 1)
     ps = world.start("ps")
-    chief = world.start("worker", PS_GUARD_SECONDS="0.05")
+    chief = world.start("worker", GUARD_SECONDS="0.05")
     epoch = chief.until(status="running")["epoch"]
     goes(one)
     kill_child(ps)

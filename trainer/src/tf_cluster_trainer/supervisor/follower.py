@@ -69,7 +69,7 @@ class Follower(ABC):
             if outcome is None:
                 self._start_child()
                 outcome = self._until_the_end()
-            if outcome.exit_code == exit_codes.CONFIG:
+            if outcome.exit_code == exit_codes.CONFIG and not self._config.evaluates:
                 self._poll.tell_failure(outcome.message)
             self._show(status=outcome.status, message=outcome.message, exit_code=outcome.exit_code)
             self._log.say(outcome.last_line)
