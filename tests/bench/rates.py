@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from tests.bench.hand_run import ByHand, Program
@@ -16,12 +17,12 @@ from tests.bench.pairs import Comparison, compare
 from tests.bench.rows import Row, at_least, ratio_row
 from tests.bench.training import Training, window
 
-# Both trainings of a comparison run from its start; one is held while the other is timed. After so
-# many pairs both are started anew: two starts of one program differ by some per cent as well.
+# Both trainings of a comparison run all the time, but one is held while the other is timed. After
+# so many pairs both are started anew: two starts of one program differ by some per cent as well.
 PAIRS_A_START = 3
 WARM_UP = 5.0
 REPORT = 0.25
-# All-reduce takes a worker that was held for 10 s for a lost one.
+# With all-reduce a worker that is held for more than 5 s may be taken for lost.
 SETTLE, SECONDS = 0.5, 3.0
 # Our own K is found anew after a hold, and its calls take half a second.
 LONG_SETTLE, LONG_SECONDS = 3.0, 10.0
@@ -186,8 +187,8 @@ def in_turn(
         with ExitStack() as stack:
             one, two = (_started(stack, start) for start in (first, second))
             compared = compare(
-                lambda one=one: window(one, settle=settle, seconds=seconds),  # type: ignore[misc]
-                lambda two=two: window(two, settle=settle, seconds=seconds),  # type: ignore[misc]
+                partial(window, one, two, settle=settle, seconds=seconds),
+                partial(window, two, one, settle=settle, seconds=seconds),
                 min(PAIRS_A_START, pairs - len(left)),
                 "steps/s",
             )
@@ -197,11 +198,10 @@ def in_turn(
 
 
 def _started(stack: ExitStack, start: Start) -> Training:
-    """A training that is warm, and held."""
+    """A training that is warm."""
     training = stack.enter_context(start())
     training.wait_for_all()
     time.sleep(WARM_UP)
-    training.hold()
     return training
 
 

@@ -18,6 +18,7 @@ from tests.bench import processes
 from tests.cluster.waiting import eventually
 
 START_SECONDS = 60
+BREATH = 0.7
 
 Kind = TypeVar("Kind", bound="Training")
 
@@ -127,14 +128,20 @@ def steps_per_second(points: Sequence[Point]) -> float:
     return sum(found)
 
 
-def window(training: Training, *, settle: float, seconds: float) -> float:
-    """Steps a second over so many seconds, taken `settle` seconds after it went on; then held."""
-    training.go_on()
+def window(training: Training, *others: Training, settle: float, seconds: float) -> float:
+    """Steps a second over so many seconds, while others are held; `settle` seconds go first.
+
+    The others go on for a moment before this returns, so that nobody takes them for lost.
+    """
+    for other in others:
+        other.hold()
     time.sleep(settle)
     began = time.time()
     time.sleep(seconds)
-    training.hold()
     ended = time.time()
+    for other in others:
+        other.go_on()
+    time.sleep(BREATH)
     return steps_per_second([p for p in training.points() if began <= p.time <= ended])
 
 
