@@ -62,7 +62,8 @@ def page(measured: Mapping[str, Measured], names: Sequence[str]) -> str:
         f"Made by `make bench` (`python -m tests.bench --write`) on {machines}.",
         "A ratio is the median of interleaved pairs with its bootstrap 95 % interval: it is not a "
         "measurement with fewer than 9 pairs or with an interval wider than 5 %. A figure is the "
-        "median of several; it is not a measurement while its bar is inside its interval.",
+        "median of several: it is not a measurement with fewer than 6 or while its bar is inside "
+        "its interval.",
         "`python -m tests.bench --help` lists the measures; each can be made alone.",
         "",
         "| measure | measured | against | bar | verdict | on |",

@@ -31,9 +31,10 @@ def test_few_pairs_or_a_wide_interval_have_no_verdict() -> None:
 
 def test_a_figure_whose_bar_is_inside_its_interval_has_no_verdict() -> None:
     bar = Bar("< 1 s", 1.0)
-    assert figure_row("", bar, [0.2, 0.3, 0.4], "s").verdict == MET
-    assert figure_row("", bar, [2.2, 2.3, 2.4], "s").verdict == MISSED
-    assert figure_row("", bar, [0.2, 0.9, 1.8], "s").verdict == UNSURE
+    assert figure_row("", bar, [0.2, 0.3, 0.4] * 2, "s").verdict == MET
+    assert figure_row("", bar, [2.2, 2.3, 2.4] * 2, "s").verdict == MISSED
+    assert figure_row("", bar, [0.2, 0.9, 1.8] * 2, "s").verdict == UNSURE
+    assert figure_row("", bar, [0.2] * 5, "s").verdict == UNSURE
 
 
 def test_results_are_read_as_they_were_written(tmp_path: Path) -> None:
