@@ -39,8 +39,8 @@ cluster-up: $(VENV)/dev.stamp ## a real Kubernetes on this machine (root, Debian
 cluster-down: $(VENV)/dev.stamp ## end it and leave nothing
 	@$(MACHINE) down
 
-bench: $(VENV)/dev.stamp ## the figures of docs/benchmarks.md, as this machine makes them
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m tests.bench
+bench: $(VENV)/dev.stamp ## the figures of docs/benchmarks.md, as this machine makes them (hours; MEASURES="rate start" PAIRS=9: some)
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m tests.bench $(MEASURES) $(addprefix --pairs=,$(PAIRS))
 
 soak: $(VENV)/dev.stamp ## 20 minutes of trainings that lose tasks at random (SEED=… repeats one)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m tests.soak $(addprefix --seed=,$(SEED))

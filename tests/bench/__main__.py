@@ -4,35 +4,62 @@ from __future__ import annotations
 
 import argparse
 import os
-import platform
+import signal
 import sys
+import time
 from collections.abc import Callable
+from functools import partial
 
+from tests.bench import measures, memory, rates, recovery, reporting, results, starts
 from tests.bench.install import install
-from tests.bench.measures import LOCAL, ROOT, Row, image_size
+from tests.bench.rows import Row
 from tests.suites import cluster
 
 
 def main() -> int:
     """Measure what was asked for, or everything this machine can."""
-    parser = argparse.ArgumentParser(prog="python -m tests.bench")
-    names = (*LOCAL, "image", "install")
-    parser.add_argument("names", nargs="*", metavar="MEASURE", help=f"of {', '.join(names)}")
-    parser.add_argument("--pairs", type=int, default=9, help="pairs of the install measure")
-    parser.add_argument("--write", action="store_true", help="make docs/benchmarks.md anew")
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.bench",
+        description="Nothing else should run meanwhile. A name also stands for all that begin "
+        "with it and a dash: `rate` for all five.",
+    )
+    parser.add_argument("names", nargs="*", metavar="MEASURE", help=f"of {', '.join(NAMES)}")
+    parser.add_argument(
+        "--pairs",
+        type=int,
+        default=9,
+        help="pairs, or samples where nothing is compared; `cold` and `image` are made once",
+    )
+    parser.add_argument(
+        "--write",
+        action="store_true",
+        help="keep the rows in tests/bench/results.json and make docs/benchmarks.md anew",
+    )
     options = parser.parse_args()
-    if unknown := set(options.names) - set(names):
-        parser.error(f"no measure {', '.join(sorted(unknown))}: choose from {', '.join(names)}")
-    measures: dict[str, Callable[[], list[Row]]] = {**LOCAL, "image": image_size}
-    measures["install"] = lambda: _on_cluster(options.pairs)
-    rows: list[Row] = []
-    for name in options.names or names:
+    # Ended by SIGTERM it must leave no training behind, least of all one that is held.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    if options.pairs < 1:
+        parser.error("--pairs: at least 1")
+    names: list[str] = []
+    for asked in options.names or NAMES:
+        chosen = [name for name in NAMES if name == asked or name.startswith(f"{asked}-")]
+        if not chosen:
+            parser.error(f"no measure {asked}: choose from {', '.join(NAMES)}")
+        names += [name for name in chosen if name not in names]
+    made: dict[str, results.Measured] = {}
+    for name in names:
         print(f"{name} …", file=sys.stderr, flush=True)
-        rows += measures[name]()
-    page = _page(rows)
-    print(page)
-    if options.write:
-        (ROOT / "docs" / "benchmarks.md").write_text(page, encoding="utf-8")
+        began = time.monotonic()
+        rows = MEASURES[name](options.pairs)
+        print(f"{name}: {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+        if not rows:
+            continue
+        made[name] = results.made_here(rows)
+        if options.write:  # after each: a series that is cut off keeps what it has
+            kept = {**results.load(), name: made[name]}
+            results.save(kept, NAMES)
+            results.PAGE.write_text(results.page(kept, NAMES), encoding="utf-8")
+    print(results.page(made, names))
     return 0
 
 
@@ -51,20 +78,26 @@ def _on_cluster(pairs: int) -> list[Row]:
             cluster.down()
 
 
-def _page(rows: list[Row]) -> str:
-    lines = [
-        "# Benchmarks",
-        "",
-        f"Made by `make bench` (`python -m tests.bench --write`) on {os.cpu_count()} cores, "
-        f"{platform.system()} {platform.machine()}, Python {platform.python_version()}.",
-        "A ratio is the median of interleaved pairs with its bootstrap 95 % interval; one wider "
-        "than 5 % says so and is not a measurement.",
-        "",
-        "| measure | measured | against | bar |",
-        "|---|---|---|---|",
-    ]
-    lines += [f"| {row.what} | {row.value} | {row.against} | {row.bar} |" for row in rows]
-    return "\n".join(lines) + "\n"
+# By name, in the order of the page. Each takes a number of pairs.
+MEASURES: dict[str, Callable[[int], list[Row]]] = {
+    "validate": measures.validate,
+    "run": measures.run_warm,
+    "cold": lambda _: measures.run_cold(),
+    "image": lambda _: measures.image_size(),
+    "install": _on_cluster,
+    **{f"rate-{name}": partial(rates.against_by_hand, name) for name in rates.COMBINATIONS},
+    "adaptive": rates.adaptive,
+    "tutorial": rates.tutorial,
+    **{f"start-{name}": partial(starts.start, name) for name in rates.COMBINATIONS},
+    "reporting": reporting.reporting,
+    "partitioned": rates.partitioned,
+    # Here: local accumulation of micro-batches, examples/s at n = 4 against n = 1.
+    "recovery": recovery.recovery,
+    "memory": memory.against_by_hand,
+    "memory-chief": memory.chief_over_time,
+    "memory-ps": memory.ps_after_losses,
+}
+NAMES = tuple(MEASURES)
 
 
 if __name__ == "__main__":

@@ -16,8 +16,9 @@ from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
-from tests.bench.measures import ROOT, Row, ratio_row
+from tests.bench.measures import ROOT
 from tests.bench.pairs import compare
+from tests.bench.rows import Row, at_most, ratio_row
 from tests.cluster.kubernetes import CommandError, Namespace
 from tests.cluster.machine_tools import tool_path
 from tests.cluster.waiting import eventually
@@ -42,7 +43,7 @@ def install(kubeconfig: str, pairs: int) -> list[Row]:
         ratio_row(
             "`helm install` to the first training step (image present)",
             "manifests written by hand, `kubectl apply`",
-            "≤ 1.3 ×",
+            at_most(1.3),
             compared,
         )
     ]

@@ -46,7 +46,12 @@ def bootstrap_interval(samples: Sequence[float], resamples: int = 10_000) -> tup
     return medians[int(0.025 * resamples)], medians[int(0.975 * resamples)]
 
 
-def compare(first: Callable[[], float], second: Callable[[], float], pairs: int) -> Comparison:
+def compare(
+    first: Callable[[], float],
+    second: Callable[[], float],
+    pairs: int,
+    unit: str = "s",
+) -> Comparison:
     """Measure `pairs` pairs; which of the two goes first alternates."""
     left: list[float] = []
     right: list[float] = []
@@ -57,5 +62,6 @@ def compare(first: Callable[[], float], second: Callable[[], float], pairs: int)
         else:
             left.append(first())
             right.append(second())
-        print(f"  pair {number + 1}: {left[-1]:.2f} s, {right[-1]:.2f} s", file=sys.stderr)
+        words = f"{left[-1]:.4g} {unit}, {right[-1]:.4g} {unit}"
+        print(f"  pair {number + 1}: {words}", file=sys.stderr, flush=True)
     return Comparison(tuple(left), tuple(right))

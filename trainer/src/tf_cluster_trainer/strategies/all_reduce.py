@@ -258,16 +258,16 @@ class AllReduce:
         agreed = self._summed(asked)
         steps = tf.where(tf.reduce_any(agreed[1:] > 0), tf.zeros([], tf.int64), agreed[0])
         sums = tf.zeros([self._gradients.measures], tf.float64)
-        for made in tf.range(steps):
+        for _ in tf.range(steps):
             features, labels = next(self._batches)
-            measures = self._strategy.run(self._step, args=(features, labels, made))
+            measures = self._strategy.run(self._step, args=(features, labels))
             sums += tf.cast(self._strategy.experimental_local_results(measures)[0], tf.float64)
         for variable in self._model.variables:
             if _of_each_replica(variable):
                 self._assign(variable, variable.read_value())
         return agreed, sums
 
-    def _step(self, features: Any, labels: Any, made: Any) -> Any:
+    def _step(self, features: Any, labels: Any) -> Any:
         """One update by this replica with all others; the means of the measures over all."""
         replica = tf.distribute.get_replica_context()
         rows = self._rows(replica)
@@ -289,7 +289,7 @@ class AllReduce:
         sent = [*(gradient for gradient, _ in found), tf.cast(measures, tf.float32)]
         *means, mean_measures = _summed_together(replica, [scaled(one, of_all) for one in sent])
         # Every worker looks at the mean of all: one whose loss is not finite ends all, likewise.
-        means = when_finite(mean_measures[0], made, means)
+        means = when_finite(mean_measures[0], means)
         self._optimizer.apply_gradients(
             [(mean, variable) for mean, (_, variable) in zip(means, found, strict=True)],
             experimental_aggregate_gradients=False,

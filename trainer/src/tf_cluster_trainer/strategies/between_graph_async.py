@@ -56,7 +56,7 @@ class AsyncCalls:
                 self._fetched = [tf.identity(life), state.tallies.read_value()]
 
     def _step(self, made: Any, sums: Any) -> tuple[Any, Any]:
-        step = self._own.step(made)
+        step = self._own.step()
         state = self._own.state
         pairs = zip(step.gradients, state.model.trainable_variables, strict=True)
         applied = state.optimizer.apply_gradients(pairs)

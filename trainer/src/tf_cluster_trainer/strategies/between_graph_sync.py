@@ -153,7 +153,7 @@ class SyncCalls:
             ] + [self._gathered[-1]]
 
     def _step(self, made: Any, turn: Any) -> tuple[Any, Any]:
-        step = self._own.step(made)
+        step = self._own.step()
         gathered = self._in_the_loop()
         given = [
             _give(one, gradient, turn[0])

@@ -105,14 +105,14 @@ class InGraphAsync:
     def _make_steps(self, batches: Any, steps: Any) -> None:
         index = tf.constant(0, tf.int64)
         sums = tf.zeros([self._gradients.measures], tf.float64)
-        for made in tf.range(steps):
+        for _ in tf.range(steps):
             index, (features, labels) = next(batches)
-            sums += self._strategy.run(self._step, args=(features, labels, made))
+            sums += self._strategy.run(self._step, args=(features, labels))
         row = tf.concat([[tf.cast(steps, tf.float64)], sums], axis=0)
         self._tallies.scatter_add(tf.IndexedSlices(row[tf.newaxis], index[tf.newaxis]))
 
-    def _step(self, features: Any, labels: Any, made: Any) -> Any:
-        gradients, measures = self._gradients.of(features, labels, made)
+    def _step(self, features: Any, labels: Any) -> Any:
+        gradients, measures = self._gradients.of(features, labels)
         variables = self.model.trainable_variables
         self.optimizer.apply_gradients(zip(gradients, variables, strict=True))
         return measures

@@ -87,15 +87,15 @@ class InGraphSync:
             return iter(tf.function(make, autograph=False)())
 
     def _make_steps(self, steps: Any) -> None:
-        for made in tf.range(steps):
-            self._step(made)
+        for _ in tf.range(steps):
+            self._step()
 
-    def _step(self, made: Any) -> None:
+    def _step(self) -> None:
         gradients, measures = [], []
         for tower, batches in zip(self._towers, self._batches, strict=True):
             with tf.device(tower):
                 features, labels = next(batches)
-                one, measured = self._gradients.of(features, labels, made)
+                one, measured = self._gradients.of(features, labels)
             gradients.append(one)
             measures.append(measured)
         variables = self.model.trainable_variables

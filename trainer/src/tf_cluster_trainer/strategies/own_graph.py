@@ -80,9 +80,9 @@ class OwnGraph:
             *(variable.initializer for variable in self._own.values()),
         )
 
-    def step(self, made: Any) -> Imported:
-        """The next batch's gradients and measures; `made` are the steps of this call so far."""
+    def step(self) -> Imported:
+        """The next batch's gradients and measures."""
         with tf.compat.v1.device(on_ps.beside(self._worker)):
             features, labels = self._batches.get_next()
-            flat = [*tf.nest.flatten(features), *tf.nest.flatten(labels), made]
+            flat = [*tf.nest.flatten(features), *tf.nest.flatten(labels)]
             return self._traced.put(flat, self.state.model.variables, self._own)

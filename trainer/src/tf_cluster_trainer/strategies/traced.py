@@ -61,7 +61,7 @@ class Traced:
     def put(
         self, arguments: Sequence[Any], variables: Sequence[Any], own: Mapping[str, Any]
     ) -> Imported:
-        """Copy the step into the current graph; `arguments` are features, labels and `made`.
+        """Copy the step into the current graph; `arguments` are features and labels.
 
         Raises HookError.
         """
@@ -102,16 +102,14 @@ def trace(program: Program, ctx: Context, rehearsal: Rehearsal, seed: int) -> Tr
         gradients = Gradients(program, model, rehearsal.metrics, micro_batches)
         kinds: list[str | None] = []
 
-        def step(features: Any, labels: Any, made: Any) -> Any:
-            found, measures = gradients.of(features, labels, made)
+        def step(features: Any, labels: Any) -> Any:
+            found, measures = gradients.of(features, labels)
             kinds[:] = [_kind(gradient) for gradient in found]
             flat = [_parts(gradient) for gradient in found if gradient is not None]
             return [part for parts in flat for part in parts], measures
 
         tf.random.set_seed(seed)
-        concrete = tf.function(step).get_concrete_function(
-            *_of_a_step(rehearsal, micro_batches), tf.TensorSpec([], tf.int64)
-        )
+        concrete = tf.function(step).get_concrete_function(*_of_a_step(rehearsal, micro_batches))
     graph = concrete.graph
     model_at = {id(variable.handle): at for at, variable in enumerate(model.variables)}
     other = {id(v.handle): v for v in graph.variables if id(v.handle) not in model_at}

@@ -1,0 +1,34 @@
+"""What our side of a comparison trains: the models of by_hand/, as programs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+import tf_keras
+from tf_cluster_trainer import Context, Program
+from tf_cluster_trainer.examples import digits
+
+WIDTH = 5000
+
+
+class Digits(digits.Digits):
+    """The example without its metric, which the programs by hand don't compute either."""
+
+    metrics = Program.metrics
+
+
+class Dense(Program):
+    """One dense variable of 100 MB."""
+
+    def build_model(self, ctx: Context) -> tf_keras.Model:
+        return tf_keras.Sequential(
+            [
+                tf_keras.layers.Input((WIDTH,), name="numbers"),
+                tf_keras.layers.Dense(WIDTH, use_bias=False, kernel_initializer="zeros"),
+            ]
+        )
+
+    def dataset(self, ctx: Context, input_context: Any) -> tf.data.Dataset:
+        numbers = tf.random.stateless_uniform((64, WIDTH), seed=(1, 2))
+        return tf.data.Dataset.from_tensor_slices((numbers, numbers))

@@ -1,0 +1,155 @@
+"""A training in the background that can be held, gone on with, and asked how far it is."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import TypeVar
+
+from tests.bench import processes
+from tests.cluster.waiting import eventually
+
+START_SECONDS = 60
+BREATH = 0.7
+
+Kind = TypeVar("Kind", bound="Training")
+
+
+@dataclass(frozen=True)
+class Point:
+    """So many steps at a time (seconds since the epoch), by who makes them."""
+
+    time: float
+    counts: Mapping[str, int]
+
+    @property
+    def step(self) -> int:
+        """Steps of all."""
+        return sum(self.counts.values())
+
+
+class Training(ABC):
+    """Ours or one by hand, in a folder of its own.
+
+    Leaving the context kills every process of it and removes the folder.
+    """
+
+    def __init__(self) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="tf-cluster-bench-")
+        self.folder = Path(self._folder.name)
+        self.began = time.time()
+
+    def __enter__(self: Kind) -> Kind:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.hold()
+        processes.send(self.pids(), signal.SIGKILL)
+        for process in self.processes():
+            process.wait()
+        self._folder.cleanup()
+
+    @abstractmethod
+    def processes(self) -> Sequence[subprocess.Popen[bytes]]:
+        """Those started here."""
+
+    @abstractmethod
+    def points(self) -> list[Point]:
+        """How far it was when, oldest first."""
+
+    @abstractmethod
+    def tasks(self) -> dict[str, list[int]]:
+        """The processes of each task, `worker-0` and so on; the one with TensorFlow last."""
+
+    @abstractmethod
+    def everybody_trains(self) -> bool:
+        """Whether every worker has made a step."""
+
+    @abstractmethod
+    def words(self) -> str:
+        """What it printed, for a message."""
+
+    def pids(self) -> list[int]:
+        """All its processes, parents first."""
+        return [pid for process in self.processes() for pid in processes.tree(process.pid)]
+
+    def hold(self) -> None:
+        """Stop every process where it is: nothing of it runs until `go_on`."""
+        processes.send(self.pids(), signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        """The reverse; parents last, so that they see their children run."""
+        processes.send(reversed(self.pids()), signal.SIGCONT)
+
+    def wait_for_first_step(self) -> float:
+        """When it was made."""
+        eventually("the first step", self._has_begun, START_SECONDS, every=0.1)
+        return self.points()[0].time
+
+    def wait_for_all(self) -> None:
+        """Wait until every worker trains."""
+        eventually(
+            "a step of every worker",
+            lambda: self._has_begun() and self.everybody_trains(),
+            START_SECONDS,
+            every=0.1,
+        )
+
+    def _has_begun(self) -> bool:
+        for process in self.processes():
+            if process.poll() is not None:
+                raise RuntimeError(f"ended with {process.returncode}:\n{self.words()}")
+        return bool(self.points())
+
+
+def steps_per_second(points: Sequence[Point]) -> float:
+    """Each counter's rate between its first and its last change, summed.
+
+    So a counter that moves in large leaps (a call of 1000 steps) is not cut in the middle of one.
+    Raises ValueError when none changed twice.
+    """
+    found = []
+    for name in points[-1].counts if points else ():
+        values = [(point.time, point.counts.get(name, 0)) for point in points]
+        changes = [now for last, now in pairwise(values) if now[1] > last[1]]
+        if len(changes) > 1:
+            (began, first), (ended, last_count) = changes[0], changes[-1]
+            found.append((last_count - first) / (ended - began))
+    if not found:
+        raise ValueError(f"too few steps to tell a rate: {points[-3:]}")
+    return sum(found)
+
+
+def window(training: Training, *others: Training, settle: float, seconds: float) -> float:
+    """Steps a second over so many seconds, while others are held; `settle` seconds go first.
+
+    The others go on for a moment before this returns, so that nobody takes them for lost.
+    """
+    for other in others:
+        other.hold()
+    time.sleep(settle)
+    began = time.time()
+    time.sleep(seconds)
+    ended = time.time()
+    for other in others:
+        other.go_on()
+    time.sleep(BREATH)
+    return steps_per_second([p for p in training.points() if began <= p.time <= ended])
+
+
+def quiet_environment() -> dict[str, str]:
+    """This process' environment, with no proxy for the loopback."""
+    return {
+        **os.environ,
+        "PYTHONUNBUFFERED": "1",
+        "no_proxy": "127.0.0.1,localhost",
+        "NO_PROXY": "127.0.0.1,localhost",
+    }
