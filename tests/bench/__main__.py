@@ -91,7 +91,7 @@ MEASURES: dict[str, Callable[[int], list[Row]]] = {
     **{f"start-{name}": partial(starts.start, name) for name in rates.COMBINATIONS},
     "reporting": reporting.reporting,
     "partitioned": rates.partitioned,
-    # Here: local accumulation of micro-batches, examples/s at n = 4 against n = 1.
+    "micro-batches": rates.micro_batches,
     "recovery": recovery.recovery,
     "memory": memory.against_by_hand,
     "memory-chief": memory.chief_over_time,

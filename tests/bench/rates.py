@@ -26,6 +26,7 @@ REPORT = 0.25
 SETTLE, SECONDS = 0.5, 3.0
 # Our own K is found anew after a hold, and its calls take half a second.
 LONG_SETTLE, LONG_SECONDS = 3.0, 10.0
+MICRO_BATCHES = 4
 
 Start = Callable[[], Training]
 
@@ -134,14 +135,7 @@ def tutorial(pairs: int) -> list[Row]:
 
 def partitioned(pairs: int) -> list[Row]:
     """A dense variable of 100 MB that two ps share against one that has it whole."""
-    document = params(
-        steps_per_call=1,
-        report=REPORT,
-        workers=1,
-        ps=2,
-        train={"batchSize": 4, "optimizer": {"name": "SGD", "learningRate": 0.001}},
-    )
-    document["program"]["module"] = "programs:Dense"
+    document = dense()
     loop = Program("in_graph_async.py", ("dense", "1"), workers=1, ps=2)
     compared = in_turn(
         lambda: Ours(document),
@@ -159,6 +153,40 @@ def partitioned(pairs: int) -> list[Row]:
             unit="steps/s",
         )
     ]
+
+
+def micro_batches(pairs: int) -> list[Row]:
+    """Examples a second when a step takes four batches against one: variables are read once."""
+    four, one = dense(microBatches=MICRO_BATCHES), dense()
+    steps = in_turn(lambda: Ours(four), lambda: Ours(one), pairs, settle=1.0, seconds=5.0)
+    batch = one["train"]["batchSize"]
+    examples = Comparison(
+        tuple(rate * batch * MICRO_BATCHES for rate in steps.first),
+        tuple(rate * batch for rate in steps.second),
+    )
+    return [
+        ratio_row(
+            f"examples/s, the same variable, train.microBatches {MICRO_BATCHES}",
+            "train.microBatches 1",
+            at_least(2.0),
+            examples,
+            unit="examples/s",
+        )
+    ]
+
+
+def dense(**train: Any) -> dict[str, Any]:
+    """Params of 1 worker, 2 ps and one dense variable of 100 MB."""
+    optimizer = {"name": "SGD", "learningRate": 0.001}
+    document = params(
+        steps_per_call=1,
+        report=REPORT,
+        workers=1,
+        ps=2,
+        train={"batchSize": 4, "optimizer": optimizer, **train},
+    )
+    document["program"]["module"] = "programs:Dense"
+    return document
 
 
 def fixed(steps: int) -> Start:
