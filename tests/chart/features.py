@@ -70,6 +70,8 @@ FEATURES: dict[str, dict[str, Any]] = {
             "batchSize": 128,
             "stepsPerCall": 100,
             "seed": 7,
+            "precision": "mixed_bfloat16",
+            "xla": True,
             "optimizer": {"name": "Momentum", "learningRate": 0.0001, "momentum": 0.9},
             "checkpoint": {"seconds": 600, "steps": 50000, "keep": 10},
             "reportSeconds": 5,

@@ -63,6 +63,8 @@ cluster.json: who takes part, and where. The client's status port is found by th
   "steps" (int64 $values.train.steps)
   "batchSize" (int64 $values.train.batchSize)
   "seed" (int64 $values.train.seed)
+  "precision" $values.train.precision
+  "xla" $values.train.xla
   "optimizer" $optimizer
   "checkpoint" $checkpoint
   "reportSeconds" $values.train.reportSeconds -}}

@@ -18,7 +18,7 @@ file that fails and says nothing about the order it takes them in.
 {{- range $path := list
   "clusterDomain" "image" "image.pullPolicy" "run.id" "run.attempt" "program"
   "strategy" "replication" "update"
-  "train.steps" "train.batchSize" "train.seed" "train.optimizer.name"
+  "train.steps" "train.batchSize" "train.seed" "train.precision" "train.xla" "train.optimizer.name"
   "train.optimizer.learningRate" "train.checkpoint.seconds" "train.checkpoint.keep" "train.reportSeconds"
   "peers.deadlineSeconds" "failure.restarts" "failure.finalStateSeconds"
   "chief.backoffLimit" "chief.terminationGracePeriodSeconds"

@@ -285,6 +285,8 @@ def training(
     strategy: str = "parameter-server",
     replication: str = "in-graph",
     update: str = "async",
+    precision: str = "float32",
+    xla: bool = False,
 ) -> dict[str, Any]:
     """A training.json."""
     return {
@@ -299,6 +301,8 @@ def training(
             "batchSize": batch,
             "stepsPerCall": per_call,
             "seed": 1,
+            "precision": precision,
+            "xla": xla,
             "optimizer": dict(optimizer or {"name": "Adam", "learningRate": 0.001}),
             "checkpoint": {"seconds": save_seconds, "steps": save_steps, "keep": keep},
             "reportSeconds": report_seconds,

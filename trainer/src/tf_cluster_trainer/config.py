@@ -94,6 +94,8 @@ class Settings:
     batch_size: int
     steps_per_call: int | None
     seed: int
+    precision: str
+    xla: bool
     optimizer: Optimizer
     checkpoint: CheckpointCadence
     report_seconds: float
@@ -195,6 +197,8 @@ def _settings(document: Any) -> Settings:
         batch_size=train["batchSize"],
         steps_per_call=train.get("stepsPerCall"),
         seed=train["seed"],
+        precision=train.get("precision", "float32"),
+        xla=train.get("xla", False),
         optimizer=Optimizer(
             optimizer["name"], float(optimizer["learningRate"]), optimizer.get("momentum")
         ),

@@ -8,6 +8,7 @@ from typing import Any
 import tensorflow as tf
 
 from tf_cluster_trainer.program import Program
+from tf_cluster_trainer.strategies import precision
 
 NOT_FINITE = "the loss is not finite:"
 
@@ -40,7 +41,7 @@ class Gradients:
         """
         variables = self._model.trainable_variables
         with tf.GradientTape() as tape:
-            outputs = self._model(features, training=True)
+            outputs = precision.outputs(self._model(features, training=True))
             loss = tf.reduce_mean(self._program.loss(labels, outputs))
             if self._model.losses:
                 loss += tf.cast(tf.add_n(self._model.losses), loss.dtype)
