@@ -30,8 +30,9 @@ format: $(VENV)/dev.stamp ## ruff format and its safe fixes
 	@$(BIN)/ruff check --fix-only .
 	@$(BIN)/ruff format .
 
-image: $(VENV)/dev.stamp ## build the trainer image, and load it into the test cluster when that is up (LOAD=kind:NAME: into kind)
-	@$(MACHINE) image $(if $(LOAD),--load $(LOAD))
+image: $(VENV)/dev.stamp ## build the trainer image (TARGET=gpu|notebook, TF_VERSION=, BASE=), and load it into the test cluster when that is up (LOAD=kind:NAME: into kind; none)
+	@$(MACHINE) image $(if $(TARGET),--target $(TARGET)) $(if $(TF_VERSION),--tf-version $(TF_VERSION)) \
+	  $(if $(BASE),--base $(BASE)) $(if $(LOAD),--load $(LOAD))
 
 cluster-up: $(VENV)/dev.stamp ## a real Kubernetes on this machine (root, Debian); prints KUBECONFIG
 	@$(MACHINE) up
@@ -45,11 +46,8 @@ bench: $(VENV)/dev.stamp ## the figures of docs/benchmarks.md, as this machine m
 soak: $(VENV)/dev.stamp ## 20 minutes of trainings that lose tasks at random (SEED=… repeats one)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m tests.soak $(addprefix --seed=,$(SEED))
 
-lock: $(VENV)/dev.stamp ## requirements/*.txt anew from requirements/*.in
-	@cd requirements && for name in dev trainer run build; do \
-	  ../$(BIN)/uv pip compile --quiet --universal --python-version 3.10 --generate-hashes --no-header \
-	    --no-emit-index-url --no-emit-find-links --override overrides.txt \
-	    $$([ $$name = dev ] || echo "-c dev.txt") $$name.in -o $$name.txt; done
+lock: $(VENV)/dev.stamp ## requirements/*.txt anew from requirements/*.in (TF_VERSION=…: the images' locks for another TensorFlow)
+	@UV="$(CURDIR)/$(BIN)/uv" requirements/lock.sh $(TF_VERSION)
 
 clean: ## remove what was made here (not the user cache)
 	rm -rf $(VENV) build runs

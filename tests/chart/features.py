@@ -108,6 +108,8 @@ FEATURES: dict[str, dict[str, Any]] = {
             "microBatches": 4,
             "stepsPerCall": 100,
             "seed": 7,
+            "precision": "mixed_bfloat16",
+            "xla": True,
             "optimizer": {
                 "name": "Momentum",
                 "learningRate": 0.0001,

@@ -17,7 +17,8 @@ PYTHON_SOURCES = (
 
 def suite(helm: str) -> Suite:
     """Style, types, shell, charts and the values of the chart."""
-    scripts = tuple(str(path) for path in sorted(ROOT.glob(".ci/*")))
+    shell = (".ci/*", "requirements/*.sh", "trainer/*/*.sh")
+    scripts = tuple(str(path) for one in shell for path in sorted(ROOT.glob(one)))
     named = ("--set", "image.repository=lint", "--set", "program.module=lint:Lint")
     return Suite(
         "lint",

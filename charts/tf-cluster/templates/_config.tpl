@@ -75,6 +75,8 @@ cluster.json: who takes part, and where. The client's status port is found by th
   "batchSize" (int64 $values.train.batchSize)
   "microBatches" (int64 $values.train.microBatches)
   "seed" (int64 $values.train.seed)
+  "precision" $values.train.precision
+  "xla" $values.train.xla
   "optimizer" $optimizer
   "checkpoint" $checkpoint
   "reportSeconds" $values.train.reportSeconds -}}

@@ -18,7 +18,7 @@ file that fails and says nothing about the order it takes them in.
 {{- range $path := list
   "clusterDomain" "image" "image.pullPolicy" "run.id" "run.attempt" "program" "program.ps"
   "strategy" "replication" "update"
-  "train.steps" "train.batchSize" "train.microBatches" "train.seed" "train.optimizer.name"
+  "train.steps" "train.batchSize" "train.microBatches" "train.seed" "train.precision" "train.xla" "train.optimizer.name"
   "train.optimizer.learningRate" "train.optimizer.schedule.name" "train.optimizer.schedule.warmupSteps"
   "train.checkpoint.seconds" "train.checkpoint.keep" "train.reportSeconds"
   "peers.deadlineSeconds" "failure.restarts" "failure.finalStateSeconds"

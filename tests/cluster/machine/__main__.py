@@ -57,7 +57,9 @@ def _carry_out(chosen: argparse.Namespace, layout: Layout, addresses: Addresses)
             return 1 if left else 0
         case "image":
             version = chosen.version or trainer_version(REPOSITORY)
-            wanted = TrainerImage(REPOSITORY, version, chosen.target)
+            wanted = TrainerImage(
+                REPOSITORY, version, chosen.target, chosen.tf_version, chosen.base
+            )
             print(image(wanted, layout, chosen.load))
         case "volume":
             made = StaticVolume(chosen.name, chosen.uid, int(chosen.mode, 8), chosen.size)
@@ -83,7 +85,13 @@ def _parser() -> argparse.ArgumentParser:
         "image", help="build the trainer image and load it; prints its name"
     )
     build.add_argument("--version", default="", help="its tag; default: the trainer's version")
-    build.add_argument("--target", default="cpu", help="stage of trainer/Dockerfile")
+    build.add_argument("--target", default="cpu", help="cpu, gpu or notebook")
+    build.add_argument(
+        "--tf-version", default="", help="TF_VERSION; `make lock TF_VERSION=...` makes its locks"
+    )
+    build.add_argument(
+        "--base", default="", help="BASE; for buildah it must be in its storage already"
+    )
     build.add_argument(
         "--load",
         default="",

@@ -9,7 +9,7 @@ import shutil
 import sys
 import tempfile
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from . import base_image, buildah, image_load, packages, pip_settings
@@ -50,7 +50,8 @@ def _by_buildah(wanted: TrainerImage, layout: Layout, load: str, begun: float) -
     require_root("building the image without a Docker engine")
     packages.ensure(packages.IMAGE)
     folder = layout.cache / "images" / wanted.name.replace("/", "_").replace(":", "_")
-    inputs = key(wanted, (platform.machine(), base_image.base_name(), *base_image.PACKAGES))
+    ours = () if wanted.base else (base_image.base_name(), *base_image.PACKAGES)
+    inputs = key(wanted, (platform.machine(), *ours))
     built = _remembered(folder)
     if built is None or built.inputs != inputs:
         built = _build(wanted, layout, folder, inputs)
@@ -72,7 +73,7 @@ def _by_buildah(wanted: TrainerImage, layout: Layout, load: str, begun: float) -
 
 def _build(wanted: TrainerImage, layout: Layout, folder: Path, inputs: str) -> Built:
     tool = buildah.ready(layout.cache)
-    base = base_image.ensure(tool)
+    wanted = replace(wanted, base=wanted.base or base_image.ensure(tool))
     print(f"building {wanted.name} ...", file=sys.stderr, flush=True)
     pip = layout.cache / "images" / "pip.conf"
     pip.parent.mkdir(parents=True, exist_ok=True)
@@ -84,10 +85,9 @@ def _build(wanted: TrainerImage, layout: Layout, folder: Path, inputs: str) -> B
         mounted.append(f"{links}:{links}:ro")
     volumes = [word for volume in mounted for word in ("--volume", volume)]
     staged = stage(wanted, Path(tempfile.mkdtemp(prefix="context-", dir=tool.folder)))
-    described = ["--target", wanted.target, "--tag", wanted.name, "--build-arg", f"BASE={base}"]
     try:
         tool.build(
-            [*described, *volumes, "-f", staged.context / DOCKERFILE, staged.context],
+            [*wanted.arguments, *volumes, "-f", staged.context / DOCKERFILE, staged.context],
             log=layout.cache / "images" / "build.log",
         )
     finally:
@@ -122,8 +122,7 @@ def _load(wanted: TrainerImage, layout: Layout, folder: Path, built: Built) -> N
 
 def _by_docker(wanted: TrainerImage, layout: Layout, load: str) -> str:
     """A Docker engine keeps its own cache of layers, and can ask a registry for the base."""
-    described = ["--target", wanted.target, "--tag", wanted.name]
-    run(["docker", "build", *described, "-f", wanted.context / DOCKERFILE, wanted.context])
+    run(["docker", "build", *wanted.arguments, "-f", wanted.context / DOCKERFILE, wanted.context])
     size = int(run(["docker", "image", "inspect", "-f", "{{.Size}}", wanted.name]))
     print(f"built {wanted.name} with Docker: {size / 1e9:.2f} GB unpacked", file=sys.stderr)
     if load.startswith("kind:"):

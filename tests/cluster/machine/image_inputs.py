@@ -22,16 +22,29 @@ _NO_INPUT = {"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", "buil
 
 @dataclass(frozen=True)
 class TrainerImage:
-    """One image to be had: `context` is the repository's root, `target` a stage of it."""
+    """One image to be had: `context` is the repository's root, `target` a stage of it.
+
+    `tensorflow` and `base` are the Dockerfile's TF_VERSION and BASE, "" for its own.
+    """
 
     context: Path
     version: str
     target: str = "cpu"
+    tensorflow: str = ""
+    base: str = ""
 
     @property
     def name(self) -> str:
-        suffix = "" if self.target == "cpu" else f"-{self.target}"
-        return f"localhost/tf-cluster-trainer:{self.version}{suffix}"
+        target = "" if self.target == "cpu" else f"-{self.target}"
+        tensorflow = f"-tf{self.tensorflow}" if self.tensorflow else ""
+        return f"localhost/tf-cluster-trainer:{self.version}{target}{tensorflow}"
+
+    @property
+    def arguments(self) -> list[str]:
+        """What a build is told of it, but for the folder."""
+        given = {"BASE": self.base, "TF_VERSION": self.tensorflow}
+        named = [w for arg, v in given.items() if v for w in ("--build-arg", f"{arg}={v}")]
+        return ["--target", self.target, "--tag", self.name, *named]
 
 
 def trainer_version(context: Path) -> str:
@@ -44,7 +57,7 @@ def trainer_version(context: Path) -> str:
 
 
 def copied(dockerfile: str) -> list[str]:
-    """The paths that its COPY lines take from the build context."""
+    """The paths, or patterns of paths, that its COPY lines take from the build context."""
     paths: list[str] = []
     for line in dockerfile.replace("\\\n", " ").splitlines():
         words = shlex.split(line, comments=True) if line.startswith("COPY ") else []
@@ -56,7 +69,7 @@ def copied(dockerfile: str) -> list[str]:
 
 def key(image: TrainerImage, further: Iterable[str]) -> str:
     """Changes with the Dockerfile, any file it copies, the target, or one of `further`."""
-    digest = hashlib.sha256(repr((image.name, image.target, *further)).encode())
+    digest = hashlib.sha256(repr((image.name, *image.arguments, *further)).encode())
     for name in inputs(image):
         file = image.context / name
         digest.update(repr((str(name), _mode(file), file.stat().st_size)).encode())
@@ -67,9 +80,10 @@ def key(image: TrainerImage, further: Iterable[str]) -> str:
 def inputs(image: TrainerImage) -> Iterator[Path]:
     """Every file that the build reads, relative to the context."""
     dockerfile = image.context / DOCKERFILE
-    for source in [DOCKERFILE, *map(Path, copied(dockerfile.read_text()))]:
-        for file in _files(image.context / source):
-            yield file.relative_to(image.context)
+    for pattern in [str(DOCKERFILE), *copied(dockerfile.read_text())]:
+        for source in sorted(image.context.glob(pattern)):
+            for file in _files(source):
+                yield file.relative_to(image.context)
 
 
 def stage(image: TrainerImage, folder: Path) -> TrainerImage:

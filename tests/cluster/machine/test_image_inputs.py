@@ -71,3 +71,23 @@ def test_a_trainer_without_a_version_is_refused(image: TrainerImage) -> None:
     (image.context / "trainer/pyproject.toml").write_text("[project]\n")
     with pytest.raises(MachineError, match="names no version; pass --version"):
         trainer_version(image.context)
+
+
+def test_a_pattern_takes_every_file_that_it_fits(image: TrainerImage) -> None:
+    dockerfile = image.context / "trainer/Dockerfile"
+    dockerfile.write_text("COPY locks/bu*.txt /build/\n")
+    before = key(image, ())
+    (image.context / "locks/build-2.txt").write_text("")
+    assert key(image, ()) != before
+
+
+def test_what_is_asked_for_is_in_the_name_the_key_and_the_builds_arguments(
+    image: TrainerImage,
+) -> None:
+    asked = replace(image, target="gpu", tensorflow="2.20.0", base="debian:13")
+    assert asked.name == "localhost/tf-cluster-trainer:1.2.3-gpu-tf2.20.0"
+    assert asked.arguments == [
+        *("--target", "gpu", "--tag", asked.name),
+        *("--build-arg", "BASE=debian:13", "--build-arg", "TF_VERSION=2.20.0"),
+    ]
+    assert len({key(image, ()), key(asked, ()), key(replace(asked, base=""), ())}) == 3

@@ -57,7 +57,7 @@ def context(tmp_path: Path) -> Context:
     """As much of a context as the program and the model's seed need."""
     from types import SimpleNamespace
 
-    settings: Any = SimpleNamespace(seed=1, micro_batches=1)
+    settings: Any = SimpleNamespace(seed=1, micro_batches=1, precision="float32")
     task: Any = None
     return Context(task, settings, Flags({}), tmp_path, tmp_path, tmp_path)
 

@@ -292,6 +292,8 @@ def training(
     strategy: str = "parameter-server",
     replication: str = "in-graph",
     update: str = "async",
+    precision: str = "float32",
+    xla: bool = False,
 ) -> dict[str, Any]:
     """A training.json."""
     return {
@@ -307,6 +309,8 @@ def training(
             **({} if micro is None else {"microBatches": micro}),
             "stepsPerCall": per_call,
             "seed": 1,
+            "precision": precision,
+            "xla": xla,
             "optimizer": dict(optimizer or {"name": "Adam", "learningRate": 0.001}),
             "checkpoint": {"seconds": save_seconds, "steps": save_steps, "keep": keep},
             "reportSeconds": report_seconds,

@@ -159,6 +159,8 @@ class Settings:
     micro_batches: int
     steps_per_call: int | None
     seed: int
+    precision: str
+    xla: bool
     optimizer: Optimizer
     checkpoint: CheckpointCadence
     report_seconds: float
@@ -308,6 +310,8 @@ def _settings(document: Any, fetched: str) -> Settings:
         micro_batches=train.get("microBatches", 1),
         steps_per_call=train.get("stepsPerCall"),
         seed=train["seed"],
+        precision=train.get("precision", "float32"),
+        xla=train.get("xla", False),
         optimizer=Optimizer(
             optimizer["name"],
             float(optimizer["learningRate"]),

@@ -23,7 +23,7 @@ def train(told: Config, prepared: Prepared, channel: Channel, stop: Stop) -> int
     connecting.check_peers(cluster)
     say(f"connecting to {cluster.size('worker')} workers and {cluster.size('ps')} ps")
     with connecting.killable():
-        strategy = parameter_servers.connect(cluster)
+        strategy = parameter_servers.connect(cluster, settings.precision)
     making = Making(
         strategy=strategy,
         program=prepared.program,

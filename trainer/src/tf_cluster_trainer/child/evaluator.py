@@ -33,6 +33,7 @@ from tf_cluster_trainer.export import export, versions
 from tf_cluster_trainer.owner import OwnerUnreadableError, read_owner
 from tf_cluster_trainer.program import Program
 from tf_cluster_trainer.protocol import Channel, Evaluated, Failure, Phase
+from tf_cluster_trainer.strategies import precision
 from tf_cluster_trainer.strategies.rehearsal import build_model
 from tf_cluster_trainer.summaries import EventFile
 
@@ -85,7 +86,7 @@ class Evaluator:
         self._events: EventFile | None = None
         self._said = ""
         features, full = prepared.rehearsal.features, prepared.rehearsal.variables
-        self._model = build_model(prepared.program, prepared.ctx, features)
+        self._model = build_model(prepared.program, prepared.ctx, features, precision.FULL)
         self._stored = checkpoint_variables.of_model(full, self._model)
 
     def run(self, orders: Orders) -> int:

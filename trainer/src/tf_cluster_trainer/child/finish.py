@@ -15,6 +15,7 @@ from tf_cluster_trainer.context import Context
 from tf_cluster_trainer.export import export
 from tf_cluster_trainer.program import Program
 from tf_cluster_trainer.protocol import Result
+from tf_cluster_trainer.strategies import precision
 from tf_cluster_trainer.strategies.rehearsal import Rehearsal, build_model
 
 
@@ -28,10 +29,12 @@ def result(
 ) -> Result:
     """Evaluate, export and call after_train with a plain model that holds the trained tensors.
 
+    It computes in float32, whatever the training did.
+
     Raises HookError when a hook fails and NotOwnerError when the run is another attempt's.
     """
     with tf.device("CPU:0"):
-        model = build_model(program, ctx, rehearsal.features)
+        model = build_model(program, ctx, rehearsal.features, precision.FULL)
     stored = checkpoint_variables.of_model(rehearsal.variables, model)
     checkpoint_variables.assign(stored, tensors)
     metrics = measure(program, ctx, model)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import MutableMapping, Sequence
 
 from tf_cluster_trainer import config, exit_codes
+from tf_cluster_trainer.child import device_flags
 from tf_cluster_trainer.child.control import listen
 from tf_cluster_trainer.child.say import say
 from tf_cluster_trainer.child.stop import Stop
@@ -19,6 +20,8 @@ def run(environment: MutableMapping[str, str], stop: Stop) -> int:
     try:
         _prepare(environment)
         told = config.load(environment)
+        settings = told.settings
+        device_flags.give(environment, told.task.type, settings.strategy, settings.xla)
         if not (told.is_client or told.trains or told.evaluates):
             return _serve(told, channel)
     except config.ConfigError as error:

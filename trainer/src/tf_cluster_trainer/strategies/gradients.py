@@ -8,6 +8,7 @@ from typing import Any
 import tensorflow as tf
 
 from tf_cluster_trainer.program import Program
+from tf_cluster_trainer.strategies import precision
 from tf_cluster_trainer.strategies.reading import ReadOnce
 
 NOT_FINITE = "the loss is not finite:"
@@ -55,7 +56,7 @@ class Gradients:
 
     def _measured(self, features: Any, labels: Any) -> tuple[Any, Any]:
         """The loss of one batch, and its measures."""
-        outputs = self._model(features, training=True)
+        outputs = precision.outputs(self._model(features, training=True))
         loss = tf.reduce_mean(self._program.loss(labels, outputs))
         if self._model.losses:
             loss += tf.cast(tf.add_n(self._model.losses), loss.dtype)

@@ -13,6 +13,7 @@ from tf_cluster_trainer.config import Cluster
 from tf_cluster_trainer.context import Context, DataShard
 from tf_cluster_trainer.program import Program
 from tf_cluster_trainer.strategies import input as worker_input
+from tf_cluster_trainer.strategies import precision
 from tf_cluster_trainer.strategies.rehearsal import Rehearsal
 from tf_cluster_trainer.strategies.tally import Origin
 
@@ -33,13 +34,16 @@ class Making:
     lost: Callable[[str], None]
 
 
-def connect(cluster: Cluster) -> Any:
+def connect(cluster: Cluster, computing_in: str) -> Any:
     """Connect this process, as the cluster's chief, to every worker and ps; the strategy.
+
+    Large variables are cut in parts, one for each ps, where the model computes in float32:
+    tf_keras can't read parts in another precision.
 
     Raises ConfigError when the chief's own port is taken.
     """
     try:
-        return _strategy(cluster, cluster.size("ps"))
+        return _strategy(cluster, cluster.size("ps") if computing_in == precision.FULL else 1)
     except tf.errors.UnknownError as error:
         if server.CANT_LISTEN not in error.message:
             raise

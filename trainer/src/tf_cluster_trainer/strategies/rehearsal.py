@@ -18,6 +18,7 @@ from tf_cluster_trainer.checkpoint import TensorSpec
 from tf_cluster_trainer.child.errors import HookError, ProgramError
 from tf_cluster_trainer.context import Context
 from tf_cluster_trainer.program import Program
+from tf_cluster_trainer.strategies import precision
 
 
 @dataclass(frozen=True)
@@ -42,8 +43,16 @@ def rehearse(program: Program, ctx: Context) -> Rehearsal:
     return Rehearsal(features, labels, metrics, checkpoint_variables.specs(model))
 
 
-def build_model(program: Program, ctx: Context, features: Any) -> Any:
-    """The program's model with its variables made, the same names and initial values every time."""
+def build_model(program: Program, ctx: Context, features: Any, named: str = "") -> Any:
+    """The program's model with its variables made, the same names and initial values every time.
+
+    It computes in the settings' precision, or in the one that is named.
+    """
+    with precision.policy(named or ctx.settings.precision):
+        return _built(program, ctx, features)
+
+
+def _built(program: Program, ctx: Context, features: Any) -> Any:
     tf_keras.backend.reset_uids()
     tf_keras.utils.set_random_seed(ctx.settings.seed)
     try:
@@ -90,7 +99,7 @@ def _specs(program: Program, ctx: Context) -> tuple[Any, Any]:
 
 def _trace_loss(program: Program, model: Any, features: Any, labels: Any) -> tuple[str, ...]:
     def measures(features: Any, labels: Any) -> tuple[Any, Any]:
-        outputs = model(features, training=True)
+        outputs = precision.outputs(model(features, training=True))
         return program.loss(labels, outputs), dict(program.metrics(labels, outputs))
 
     try:
