@@ -122,15 +122,12 @@ def test_a_variable_that_is_read_whole_looked_up_and_used_in_a_loop_has_one_grad
 
 
 def test_mixed_precision_reads_once_too(tmp_path: Path) -> None:
-    tf_keras.mixed_precision.set_global_policy("mixed_float16")
-    try:
-        program = Fixed()
-        model = build_model(program, test_sync.context(tmp_path), SPECS)
-        step = tf.function(Gradients(program, model, (), 2).unchecked)
-        graph = step.get_concrete_function(*in_micro_batches(batch_of(8), 2)).graph
-        assert reads(model, graph)["hidden/kernel"] == 1
-    finally:
-        tf_keras.mixed_precision.set_global_policy("float32")
+    program = Fixed()
+    model = build_model(program, test_sync.context(tmp_path), SPECS, "mixed_bfloat16")
+    assert model.get_layer("hidden").compute_dtype == "bfloat16"
+    step = tf.function(Gradients(program, model, (), 2).unchecked)
+    graph = step.get_concrete_function(*in_micro_batches(batch_of(8), 2)).graph
+    assert reads(model, graph)["hidden/kernel"] == 1
 
 
 @pytest.fixture(scope="module")

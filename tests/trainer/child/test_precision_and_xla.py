@@ -68,12 +68,18 @@ def workers_said(world: World) -> str:
     return "".join(child.text() for child in world.children if "worker" in child.log.name)
 
 
-def test_bfloat16_and_xla_train_and_what_is_kept_is_float32(
+def test_bfloat16_and_xla_train_with_micro_batches_and_what_is_kept_is_float32(
     combination: tuple[World, Any],
 ) -> None:
     world, settings = combination
     client = trained(
-        world, module=PRECISE, steps=200, precision="mixed_bfloat16", xla=True, **settings
+        world,
+        module=PRECISE,
+        steps=200,
+        micro=2,
+        precision="mixed_bfloat16",
+        xla=True,
+        **settings,
     )
     assert client.exit_code() == exit_codes.DONE, client.tail()
     (result,) = client.of(Result)
