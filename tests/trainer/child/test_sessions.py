@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from concurrent.futures import Future
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +19,8 @@ class Worker(BetweenGraph):
     """Calls whose end the test chooses."""
 
     def __init__(self) -> None:
+        self.lost: list[str] = []
+        self._joining: Any = SimpleNamespace(lost=self.lost.append)
         self._session = None
         self._ready = False
         self._seen = Seen(1, 0, np.zeros([1, 2]))
@@ -26,8 +30,8 @@ class Worker(BetweenGraph):
         self._line = Line(lambda: None)
         self._clock = lambda: 0.0
 
-    def _who(self) -> str:
-        return "ps-0"
+    def _absent(self, kind: str) -> list[str]:
+        return ["ps-0"]
 
     def a_call_ends(self, error: Exception | None = None, *, step: int = 0) -> None:
         work: Future[None] = Future()
@@ -49,6 +53,16 @@ def test_sessions_that_are_lost_again_and_again_without_a_step_end_the_worker() 
         worker.a_call_ends(LOSS)
     with pytest.raises(PeerLostError, match="in a row were lost without a step"):
         worker.a_call_ends(LOSS)
+
+
+def test_an_outage_counts_as_one_loss_of_each_ps_that_is_away() -> None:
+    worker = Worker()
+    worker.a_call_ends(LOSS)
+    worker.a_call_ends(LOSS)
+    assert worker.lost == ["ps-0"]
+    worker.a_call_ends(step=5)
+    worker.a_call_ends(LOSS)
+    assert worker.lost == ["ps-0", "ps-0"]
 
 
 def test_steps_between_two_losses_allow_as_many_again() -> None:
