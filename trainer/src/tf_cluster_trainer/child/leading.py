@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -89,12 +89,8 @@ def lead(
     )
     plan = plan_of(settings, origin, led.callees, led.sharers)
     stop.save_first()
-    try:
+    with while_finite(led.tally):
         finished = led.run(plan, reports.report, saves.begin)
-    except tf.errors.InvalidArgumentError as error:
-        if NOT_FINITE in str(error):
-            raise NotFiniteError(not_finite(led.tally().step)) from None
-        raise
     with led.still():
         tally = led.tally()
         reports.report(tally)
@@ -144,9 +140,17 @@ def owner_check(told: Config) -> Callable[[], None]:
     return check
 
 
-def not_finite(step: int) -> str:
-    """What to tell when the loss was not finite about this step."""
-    return (
-        f"the loss became NaN or infinite about step {step}; no such update was applied after it. "
-        "A smaller train.optimizer.learningRate is the usual cure"
-    )
+@contextmanager
+def while_finite(tally: Callable[[], Tally]) -> Iterator[None]:
+    """Steps are made in it: one whose loss is not finite becomes NotFiniteError, which tells the
+    step that is known then.
+    """
+    try:
+        yield
+    except tf.errors.InvalidArgumentError as error:
+        if NOT_FINITE not in str(error):
+            raise
+        raise NotFiniteError(
+            f"the loss became NaN or infinite about step {tally().step}; no such update was "
+            "applied after it. A smaller train.optimizer.learningRate is the usual cure"
+        ) from None

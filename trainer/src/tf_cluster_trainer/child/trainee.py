@@ -5,19 +5,17 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 
-import tensorflow as tf
-
 from tf_cluster_trainer import exit_codes, loop_own
 from tf_cluster_trainer.checkpoint import Checkpoint
-from tf_cluster_trainer.child.errors import NotFiniteError, PeerLostError
+from tf_cluster_trainer.child.errors import PeerLostError
 from tf_cluster_trainer.child.leading import (
     Hears,
     Led,
     lead,
     newest_of_ours,
-    not_finite,
     owner_check,
     plan_of,
+    while_finite,
 )
 from tf_cluster_trainer.child.preparing import Prepared
 from tf_cluster_trainer.child.say import say
@@ -25,7 +23,6 @@ from tf_cluster_trainer.child.stop import Stop
 from tf_cluster_trainer.config import Config
 from tf_cluster_trainer.loop import Plan
 from tf_cluster_trainer.protocol import Channel, Lost
-from tf_cluster_trainer.strategies.gradients import NOT_FINITE
 from tf_cluster_trainer.strategies.tally import Origin
 from tf_cluster_trainer.strategies.trainee import Joining, Trainee
 
@@ -72,14 +69,9 @@ def train(told: Config, prepared: Prepared, channel: Channel, stop: Stop, join: 
 
 def _follow(told: Config, trainee: Trainee, stop: Stop) -> int:
     stop.save_first()
-    try:
-        loop_own.follow(
-            plan_of(told.settings, Origin(), 1, _sharers(told)), trainee, stop.requested
-        )
-    except tf.errors.InvalidArgumentError as error:
-        if NOT_FINITE in str(error):
-            raise NotFiniteError(not_finite(trainee.tally().step)) from None
-        raise
+    plan = plan_of(told.settings, Origin(), 1, _sharers(told))
+    with while_finite(trainee.tally):
+        loop_own.follow(plan, trainee, stop.requested)
     trainee.leave()
     if stop.requested.is_set():
         say("stopped; the run's state is with worker-0")
