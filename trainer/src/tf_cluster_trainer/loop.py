@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
-from tf_cluster_trainer.loop_cadence import Cadence
+from tf_cluster_trainer.loop_cadence import Cadence, Reporting
 from tf_cluster_trainer.loop_pace import Pace
 from tf_cluster_trainer.strategies.tally import Tally
 
@@ -80,9 +80,8 @@ def run(
     sizes: deque[int] = deque()  # of the calls that are queued or under way, in order
     pace = pace_of(plan, clock)
     window = FIRST_WINDOW * plan.callees
-    reporting = Cadence(seconds=plan.report_seconds, steps=1, step=plan.step, clock=clock)
+    reporting = Reporting(seconds=plan.report_seconds, step=plan.step, clock=clock)
     saving = Cadence(seconds=plan.save_seconds, steps=plan.save_steps, step=plan.step, clock=clock)
-    first = True
     while not stop.is_set():
         waiting = calls.outstanding()
         pace.made(sum(sizes.popleft() for _ in range(len(sizes) - waiting)))
@@ -104,9 +103,6 @@ def run(
         if reporting.due(step):
             report(calls.tally())
             reporting.reset(step)
-            if first and step > plan.step:
-                reporting = Cadence(seconds=plan.report_seconds, steps=None, step=step, clock=clock)
-                first = False
         if saving.due(step):
             with calls.still():
                 save(calls.tally())

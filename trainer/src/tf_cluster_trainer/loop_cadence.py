@@ -26,3 +26,17 @@ class Cadence:
         """It was done at this step."""
         self._time = self._clock()
         self._step = step
+
+
+class Reporting(Cadence):
+    """The first report follows the first step; then one is due every `seconds`."""
+
+    def __init__(self, *, seconds: float, step: int, clock: Callable[[], float]) -> None:
+        self._began = step
+        super().__init__(seconds=seconds, steps=1, step=step, clock=clock)
+
+    def reset(self, step: int) -> None:
+        """It was done at this step."""
+        super().reset(step)
+        if step > self._began:
+            self._steps = None

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from tf_cluster_trainer.child.errors import NotNowError
 from tf_cluster_trainer.loop import Plan, pace_of
-from tf_cluster_trainer.loop_cadence import Cadence
+from tf_cluster_trainer.loop_cadence import Cadence, Reporting
 from tf_cluster_trainer.loop_pace import Pace
 from tf_cluster_trainer.strategies.tally import Tally
 from tf_cluster_trainer.strategies.trainee import Trainee
@@ -33,10 +33,9 @@ def lead(
     clock: Callable[[], float] = time.monotonic,
 ) -> bool:
     """The same for the client, with reports and saves when they are due; True at the total."""
-    reporting = Cadence(seconds=plan.report_seconds, steps=1, step=plan.step, clock=clock)
+    reporting = Reporting(seconds=plan.report_seconds, step=plan.step, clock=clock)
     saving = Cadence(seconds=plan.save_seconds, steps=plan.save_steps, step=plan.step, clock=clock)
     pace = pace_of(plan, clock)
-    first = True
     going = True
     while going:
         going = _steps(plan, trainee, pace, stop)
@@ -44,9 +43,6 @@ def lead(
         if reporting.due(step):
             report(trainee.tally())
             reporting.reset(step)
-            if first and step > plan.step:
-                reporting = Cadence(seconds=plan.report_seconds, steps=None, step=step, clock=clock)
-                first = False
         if saving.due(step) and going:
             try:
                 save(trainee.tally())
