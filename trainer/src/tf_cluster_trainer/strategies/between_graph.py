@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent import futures
 from typing import Any
 
@@ -28,7 +28,7 @@ from tf_cluster_trainer.strategies import on_ps, traced
 from tf_cluster_trainer.strategies.answering import answers
 from tf_cluster_trainer.strategies.between_graph_async import AsyncCalls
 from tf_cluster_trainer.strategies.between_graph_sync import SyncCalls
-from tf_cluster_trainer.strategies.line import Line
+from tf_cluster_trainer.strategies.line import Line, in_thread
 from tf_cluster_trainer.strategies.own_graph import Calls, OwnGraph, Seen
 from tf_cluster_trainer.strategies.parameter_servers import Making
 from tf_cluster_trainer.strategies.rehearsal import build_model
@@ -205,7 +205,7 @@ class BetweenGraph:
         if self._session is None or not self._ready or (self._sync and self._work is not None):
             raise NotNowError("the state on the ps is not at hand")
         session = self._session
-        reading = futures.ThreadPoolExecutor(1).submit(lambda: session.run(self._filling.reads))
+        reading = in_thread(lambda: session.run(self._filling.reads))
         while not futures.wait([reading], LOOK_SECONDS).done:
             if self._line.silent_for() > DEAD_SECONDS:
                 raise NotNowError("a ps does not answer any more")
@@ -215,7 +215,7 @@ class BetweenGraph:
         except Exception as error:
             if not _lost(error):
                 raise
-            raise NotNowError(f"{self._who()} is lost") from error
+            raise NotNowError(f"{_names(self._absent('ps'))} is lost") from error
         return copied
 
     def leave(self) -> None:
@@ -339,8 +339,7 @@ class BetweenGraph:
             absent = self._absent("ps")
             for task in absent:
                 self._joining.lost(task)
-            who = " and ".join(absent) or "a ps"
-            say(f"{who} is lost ({type(error).__name__}); this worker stays and waits")
+            say(f"{_names(absent)} is lost ({type(error).__name__}); this worker stays and waits")
         self._drop_session()
 
     def _look(self) -> None:
@@ -441,12 +440,14 @@ class BetweenGraph:
         addresses = self._joining.told.cluster.cluster.get(kind, ())
         return [f"{kind}-{at}" for at, address in enumerate(addresses) if not answers(address)]
 
-    def _who(self) -> str:
-        return " and ".join(self._absent("ps")) or "a ps"
-
     def _nothing_seen(self) -> Seen:
         rows = 1 if self._sync else self._own.workers
         return Seen(0, self._origin.step, np.zeros([rows, 2 + len(self._metrics)]))
+
+
+def _names(absent: Sequence[str]) -> str:
+    """Who is lost; one that answers again by now can't be told."""
+    return " and ".join(absent) or "a ps"
 
 
 def _lost(error: BaseException) -> bool:

@@ -10,7 +10,9 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from typing import TypeVar
 
+Answer = TypeVar("Answer")
 PERIOD_SECONDS = 2.0
 
 
@@ -23,7 +25,7 @@ class Line:
         """`ask` returns when there is an answer; it may raise."""
         self._ask = ask
         self._clock = clock
-        self._asking: Future[None] | None = None
+        self._asking: Future[object] | None = None
         self._asked_at = float("-inf")
         self._silent_since: float | None = None
 
@@ -38,18 +40,23 @@ class Line:
             self._asked_at = now
             if self._silent_since is None:
                 self._silent_since = now
-            self._asking = Future()
-            threading.Thread(target=self._answer, args=(self._asking,), daemon=True).start()
+            self._asking = in_thread(self._ask)
         return 0.0 if self._silent_since is None else now - self._silent_since
 
     def forget(self) -> None:
         """What was asked is of no interest any more."""
         self._asking = self._silent_since = None
 
-    def _answer(self, asking: Future[None]) -> None:
+
+def in_thread(call: Callable[[], Answer]) -> Future[Answer]:
+    """The call's answer, from a thread of its own that nobody has to wait for."""
+    answer: Future[Answer] = Future()
+
+    def run() -> None:
         try:
-            self._ask()
+            answer.set_result(call())
         except BaseException as error:
-            asking.set_exception(error)
-        else:
-            asking.set_result(None)
+            answer.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return answer

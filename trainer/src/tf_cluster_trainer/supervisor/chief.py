@@ -269,18 +269,17 @@ class Chief:
             self._kill_without(task)
 
     def _kill_without(self, task: str) -> None:
-        self._report.count_losses([task])
-        self._kill_for(f"{task} was replaced and has no part in this training process")
+        self._kill_for([task], f"{task} was replaced and has no part in this training process")
 
     def _kill_when_stalled(self) -> None:
         tasks = self._replaced.overdue() if self._begun else []
         if tasks:
-            self._report.count_losses(tasks)
             names = " and ".join(tasks)
-            self._kill_for(f"no step for {self._timing.stall:g} s, and {names} was replaced")
+            self._kill_for(tasks, f"no step for {self._timing.stall:g} s, and {names} was replaced")
 
-    def _kill_for(self, reason: str) -> None:
-        """The child waits in vain: kill it, to be started again."""
+    def _kill_for(self, lost: Sequence[str], reason: str) -> None:
+        """The child waits for these in vain: kill it, to be started again."""
+        self._report.count_losses(lost)
         if self._child is not None and self._ending is None and self._failure is None:
             self._failure = reason
             self._child.kill()

@@ -28,11 +28,6 @@ def adopts(settings: Settings, task_type: str) -> tuple[str, ...]:
     One that comes later has no part in it, as a rule: the client is about to lose the epoch. But
     between-graph clients restore what a restarted ps has lost by themselves, and go on.
     """
-    if task_type == "ps" and survives_a_ps(settings):
+    if task_type == "ps" and settings.replication == "between-graph":
         return (*BEFORE_TRAINING, *WHILE_TRAINING)
     return BEFORE_TRAINING
-
-
-def survives_a_ps(settings: Settings) -> bool:
-    """Whether the client's child goes on by itself after a ps came back without its variables."""
-    return settings.replication == "between-graph"

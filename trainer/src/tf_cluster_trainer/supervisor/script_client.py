@@ -10,12 +10,12 @@ import time
 from collections.abc import Sequence
 
 from .. import exit_codes
-from ..script_start import script_start
 from .chief import Chief
-from .child_process import Child, how_it_ended
+from .child_process import how_it_ended
 from .document import DONE, FAILED, Outcome
 from .peers import Peer
 from .progress_file import read_progress
+from .script_process import script_process
 
 
 class ScriptClient(Chief):
@@ -35,15 +35,8 @@ class ScriptClient(Chief):
         """Nothing is loaded beforehand."""
 
     def _let_go(self) -> None:
-        start = script_start(self._config, self._environment)
+        self._child = script_process(self._number, self._config, self._environment, self._inbox)
         self._since = time.monotonic()
-        self._child = Child(
-            self._number,
-            start.command,
-            start.environment,
-            self._inbox,
-            directory=start.directory,
-        )
 
     def _watched(self) -> Sequence[Peer]:
         # A script may wait for ever for a worker that is gone.

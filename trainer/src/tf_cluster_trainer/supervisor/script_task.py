@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from .. import exit_codes, protocol
-from ..script_start import script_start
 from . import epochs
-from .child_process import Child, how_it_ended
+from .child_process import how_it_ended
 from .document import FAILED, RUNNING, WAITING, Outcome
 from .follower import Follower
+from .script_process import script_process
 
 
 class ScriptTask(Follower):
@@ -78,18 +78,11 @@ class ScriptTask(Follower):
         return waiting and ours and status in epochs.WHILE_TRAINING
 
     def _begin(self, epoch: str) -> None:
-        start = script_start(self._config, self._environment)
         self._runs_in = epoch
         self._serving_since = time.monotonic()  # that it waited says nothing for it
         self._log.say(f"{self._config.cluster.client}-0 has begun: starting the script")
         self._show(status=RUNNING, message="the script runs")
-        self._child = Child(
-            self._number,
-            start.command,
-            start.environment,
-            self._inbox,
-            directory=start.directory,
-        )
+        self._child = script_process(self._number, self._config, self._environment, self._inbox)
 
     def _is_through(self, returncode: int) -> bool:
         if returncode != exit_codes.DONE:
