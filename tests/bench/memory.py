@@ -6,20 +6,23 @@ import signal
 import statistics
 import sys
 import time
+from collections.abc import Callable
 
 from tests.bench import processes
 from tests.bench.hand_run import ByHand
 from tests.bench.ours_run import Ours, params
 from tests.bench.pairs import Comparison
 from tests.bench.rates import COMBINATIONS, Start
-from tests.bench.rows import Row, at_most, ratio_row
+from tests.bench.rows import Bar, Row, at_most, ratio_row
 from tests.cluster.waiting import eventually
 
 MIB = float(1 << 20)
+# Seconds of a measurement: the peak is that of a training under way, not of its start.
 TRAINED = 10.0
 ROLES = {"chief": "chief-0", "worker": "worker-0", "ps": "ps-0"}
 STEPS, CHECKPOINTS = 20_000, 40
 KILLS = 10
+# After a start or a kill memory moves for a moment: what stays is meant.
 SETTLED = 3.0
 
 
@@ -53,44 +56,29 @@ def against_by_hand(pairs: int) -> list[Row]:
 
 def chief_over_time(pairs: int) -> list[Row]:
     """The chief's memory in the last tenth of a run against that in its second tenth."""
-    early, late = [], []
-    for number in range(pairs):
-        before, after = _long_run()
-        early.append(before)
-        late.append(after)
-        words = f"{before / MIB:.0f} MiB, then {after / MIB:.0f} MiB"
-        print(f"  {number + 1}: {words}", file=sys.stderr, flush=True)
-    return [
-        ratio_row(
-            f"memory of the chief at the end of {STEPS} steps with {CHECKPOINTS} checkpoints",
-            "itself after a tenth of them",
-            at_most(1.05),
-            Comparison(tuple(late), tuple(early)),
-            unit="MiB",
-            scale=MIB,
-        )
-    ]
+    what = f"memory of the chief at the end of {STEPS} steps with {CHECKPOINTS} checkpoints"
+    return _growth(what, "itself after a tenth of them", at_most(1.05), _long_run, pairs)
 
 
 def ps_after_losses(pairs: int) -> list[Row]:
     """A ps that has a variable of 100 MB after so many deaths of the chief's child."""
-    first, last = [], []
-    for number in range(pairs):
-        once, often = _kills()
-        first.append(once)
-        last.append(often)
-        words = f"{once / MIB:.0f} MiB, then {often / MIB:.0f} MiB"
+    what = f"memory of a ps with a variable of 100 MB after {KILLS} kills of the chief"
+    return _growth(what, "itself after the first", at_most(1.2), _kills, pairs)
+
+
+def _growth(
+    what: str, against: str, bar: Bar, measure: Callable[[], tuple[float, float]], runs: int
+) -> list[Row]:
+    """What a process has in the end against what it had before, in so many runs of `measure`."""
+    before, after = [], []
+    for number in range(runs):
+        first, last = measure()
+        before.append(first)
+        after.append(last)
+        words = f"{first / MIB:.0f} MiB, then {last / MIB:.0f} MiB"
         print(f"  {number + 1}: {words}", file=sys.stderr, flush=True)
-    return [
-        ratio_row(
-            f"memory of a ps with a variable of 100 MB after {KILLS} kills of the chief",
-            "itself after the first",
-            at_most(1.2),
-            Comparison(tuple(last), tuple(first)),
-            unit="MiB",
-            scale=MIB,
-        )
-    ]
+    compared = Comparison(tuple(after), tuple(before))
+    return [ratio_row(what, against, bar, compared, unit="MiB", scale=MIB)]
 
 
 def _peaks(start: Start) -> dict[str, int]:
@@ -114,7 +102,7 @@ def _long_run() -> tuple[float, float]:
         # Not beyond the last step: the evaluation and the export have memory of their own.
         while training.points()[-1].step < STEPS:
             seen.append((time.time(), sum(processes.resident(pid) for pid in pids)))
-            time.sleep(0.25)
+            time.sleep(0.25)  # between two samples
         points = training.points()
     early, late = (
         [

@@ -20,6 +20,7 @@ from tests.bench.training import Training, window
 # Both trainings of a comparison run all the time, but one is held while the other is timed. After
 # so many pairs both are started anew: two starts of one program differ by some per cent as well.
 PAIRS_A_START = 3
+# In the first seconds K is found, caches fill, and both programs compile: not the steady rate.
 WARM_UP = 5.0
 REPORT = 0.25
 # With all-reduce a worker that is held for more than 5 s may be taken for lost.

@@ -16,6 +16,7 @@ from tests.bench.rows import Bar, Row, figure_row
 from tests.bench.training import Point
 from tests.cluster.waiting import eventually
 
+# Seconds of a measurement: the rate before the loss, and what comes of it after.
 STEADY = 4.0
 WATCHED = 8.0
 NINETY_PERCENT = 0.9

@@ -33,7 +33,7 @@ def reporting(samples: int) -> list[Row]:
     document = params(steps_per_call=None, report=DEFAULT_REPORT_SECONDS)
     with Ours(document, trainer=TIMED / "trainer.py") as training:
         training.wait_for_all()
-        time.sleep(5)
+        time.sleep(5)  # K is being found: its calls, and reports, are not yet the usual ones
         for number in range(samples):
             child, supervisor = _window(training)
             parts.append((child, supervisor))

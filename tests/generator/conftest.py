@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.generator.helm_reader import HelmReader
+from tests.generator.local_run import LocalRunInTest
 
 ROOT = Path(__file__).resolve().parents[2]
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
+RunParams = Callable[..., LocalRunInTest]
 
 
 @pytest.fixture
@@ -36,6 +38,21 @@ def tf_cluster(tmp_path: Path) -> Command:
         )
 
     return run
+
+
+@pytest.fixture
+def run_params(tmp_path: Path) -> Iterator[RunParams]:
+    """Start `tf-cluster run` on the text of a params file; what still runs at the end is killed."""
+    started: list[LocalRunInTest] = []
+
+    def run(text: str, *options: str, trainer: Path | None = None) -> LocalRunInTest:
+        (tmp_path / "params.yaml").write_text(text)
+        started.append(LocalRunInTest(tmp_path, *options, trainer=trainer))
+        return started[-1]
+
+    yield run
+    for one in started:
+        one.end()
 
 
 @pytest.fixture(scope="session")

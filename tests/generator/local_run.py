@@ -90,6 +90,12 @@ class LocalRunInTest:
         except subprocess.TimeoutExpired:
             raise AssertionError(f"still running after {timeout:g} s\n{self.stderr}") from None
 
+    def end(self) -> None:
+        """Kill the command if it still runs: its tasks die with it."""
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
     def send(self, number: signal.Signals) -> None:
         """A signal to the command alone, as Ctrl-C reaches it: tasks have sessions of their own."""
         self.process.send_signal(number)

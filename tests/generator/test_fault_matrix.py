@@ -11,13 +11,11 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from tests.generator.combinations import COMBINATIONS, params
-from tests.generator.local_run import LocalRunInTest
+from tests.generator.conftest import RunParams
 from tests.generator.real_run import child_of, progress, supervisor_of
 from tests.slices import sliced
 
@@ -33,24 +31,11 @@ CASES = [
 ]
 
 
-@pytest.fixture
-def runs(tmp_path: Path) -> Iterator[list[LocalRunInTest]]:
-    started: list[LocalRunInTest] = []
-    yield started
-    for run in started:
-        if run.process.poll() is None:
-            run.process.kill()
-            run.process.wait()
-
-
 @pytest.mark.parametrize(("name", "task", "how"), sliced(CASES, 3))
-def test_a_lost_task_costs_no_result(
-    runs: list[LocalRunInTest], tmp_path: Path, name: str, task: str, how: str
-) -> None:
+def test_a_lost_task_costs_no_result(run_params: RunParams, name: str, task: str, how: str) -> None:
     combination = COMBINATIONS[name]
-    (tmp_path / "params.yaml").write_text(params(combination, "lossy", STEPS))
-    run = LocalRunInTest(tmp_path, trainer=None)
-    runs.append(run)
+    text = params(combination, "lossy", STEPS)
+    run = run_params(text)
     run.wait_until(
         "a checkpoint", lambda: (progress(run, "lossy").get("checkpointStep") or 0) > 0, MINUTES
     )
@@ -66,8 +51,7 @@ def test_a_lost_task_costs_no_result(
         saved = progress(run, "lossy")
         assert (saved["status"], saved["step"]) == ("stopped", saved["checkpointStep"])
         assert run.processes() == []
-        run = LocalRunInTest(tmp_path, trainer=None)
-        runs.append(run)
+        run = run_params(text)
     assert run.wait(MINUTES) == 0, run.stderr
     document = progress(run, "lossy")
     assert (document["status"], document["final"]) == ("done", True)

@@ -9,7 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +18,16 @@ import yaml
 from jsonschema import Draft7Validator
 from tf_cluster.local.plan import seconds_to_save
 
-from tests.generator.conftest import ROOT, Command
+from tests.generator.conftest import ROOT, Command, RunParams
 from tests.generator.local_run import LocalRunInTest, eventually, fake_trainer, has_ended
 
 Start = Callable[..., LocalRunInTest]
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Iterator[Start]:
+def start(run_params: RunParams, tmp_path: Path) -> Start:
     """Start a run of `<tmp>/params.yaml`; keywords are keys of the params file."""
     trainer = fake_trainer(tmp_path)
-    started: list[LocalRunInTest] = []
 
     def run(*options: str, **params: Any) -> LocalRunInTest:
         document = {
@@ -37,15 +36,9 @@ def start(tmp_path: Path) -> Iterator[Start]:
             "train": {"steps": 400},
             **params,
         }
-        (tmp_path / "params.yaml").write_text(yaml.safe_dump(document))
-        started.append(LocalRunInTest(tmp_path, *options, trainer=trainer))
-        return started[-1]
+        return run_params(yaml.safe_dump(document), *options, trainer=trainer)
 
-    yield run
-    for run_ in started:
-        if run_.process.poll() is None:
-            run_.process.kill()
-            run_.process.wait()
+    return run
 
 
 def forever(*faults: str, **more: Any) -> dict[str, Any]:

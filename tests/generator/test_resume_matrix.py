@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 
 from tests.generator.combinations import COMBINATIONS, Combination
+from tests.generator.conftest import RunParams
 from tests.generator.local_run import LocalRunInTest
+from tests.generator.real_run import progress
 from tests.slices import sliced
 
 FIRST, TOTAL = 120, 400
@@ -26,37 +28,34 @@ PAIRS = [
 ]
 
 
-def train(folder: Path, combination: Combination, *, steps: int, workers: int, ps: int) -> None:
+def text_of(combination: Combination, *, steps: int, workers: int, ps: int) -> str:
+    """A params file that trains the digits."""
     servers = "" if "all-reduce" in combination.settings else f"ps: {ps}\n"
-    (folder / "params.yaml").write_text(
+    return (
         "name: moved\nprogram: {module: 'tf_cluster_trainer.examples.digits:Digits'}\n"
         f"workers: {workers}\n{servers}"
         f"train: {{steps: {steps}, stepsPerCall: {CALL}}}\n{combination.settings}\n"
     )
-    run = LocalRunInTest(folder, trainer=None)
-    try:
-        assert run.wait(SECONDS) == 0, run.stderr
-    finally:
-        if run.process.poll() is None:
-            run.process.kill()
-            run.process.wait()
 
 
-def finished(folder: Path) -> dict[str, Any]:
-    """Its progress.json."""
-    document = json.loads((folder / "runs/moved/1/progress.json").read_text())
+def finished(run: LocalRunInTest) -> dict[str, Any]:
+    """Its progress.json when it is done."""
+    assert run.wait(SECONDS) == 0, run.stderr
+    document = progress(run, "moved")
     assert (document["status"], document["final"]) == ("done", True)
-    return dict(document)
+    return document
 
 
 @pytest.mark.parametrize(("before", "after"), sliced(PAIRS, 2))
-def test_a_run_goes_on_in_another_combination(tmp_path: Path, before: str, after: str) -> None:
-    train(tmp_path, COMBINATIONS[before], steps=FIRST, workers=2, ps=1)
-    first = finished(tmp_path)
+def test_a_run_goes_on_in_another_combination(
+    run_params: RunParams, tmp_path: Path, before: str, after: str
+) -> None:
+    text = text_of(COMBINATIONS[before], steps=FIRST, workers=2, ps=1)
+    first = finished(run_params(text))
     assert FIRST <= first["step"] <= FIRST + 2 * CALL
 
-    train(tmp_path, COMBINATIONS[after], steps=TOTAL, workers=3, ps=2)
-    last = finished(tmp_path)
+    text = text_of(COMBINATIONS[after], steps=TOTAL, workers=3, ps=2)
+    last = finished(run_params(text))
     assert TOTAL <= last["step"] <= TOTAL + 3 * CALL
     assert last["examples"] > first["examples"]
     assert all(last["workers"][index] >= first["workers"][index] for index in first["workers"])

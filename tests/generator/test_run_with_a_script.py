@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import pytest
 import yaml
 from dulwich.repo import MemoryRepo
 
-from tests.generator.conftest import ROOT
+from tests.generator.conftest import ROOT, RunParams
 from tests.generator.local_run import LocalRunInTest
 from tests.generator.real_run import progress
 from tests.trainer.sources.serving import commit, git_serving
@@ -31,23 +31,16 @@ Start = Callable[..., LocalRunInTest]
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Iterator[Start]:
+def start(run_params: RunParams, tmp_path: Path) -> Start:
     """Run an example script, which stands beside the params file; keywords are keys of program."""
-    started: list[LocalRunInTest] = []
 
     def run(script: str, method: dict[str, Any], **program: Any) -> LocalRunInTest:
         if (SCRIPTS / script).exists():
             (tmp_path / script).write_text((SCRIPTS / script).read_text())
         params = {"name": "mine", "workers": 2, "program": {"script": script, **program}, **method}
-        (tmp_path / "params.yaml").write_text(yaml.safe_dump(params))
-        started.append(LocalRunInTest(tmp_path, trainer=None))
-        return started[-1]
+        return run_params(yaml.safe_dump(params))
 
-    yield run
-    for run_ in started:
-        if run_.process.poll() is None:
-            run_.process.kill()
-            run_.process.wait()
+    return run
 
 
 def log(run: LocalRunInTest, task: str) -> str:

@@ -6,13 +6,12 @@ import json
 import os
 import re
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.generator.conftest import ROOT
+from tests.generator.conftest import ROOT, RunParams
 from tests.generator.local_run import LocalRunInTest
 from tests.generator.real_run import progress, supervisor_of
 
@@ -20,21 +19,14 @@ MINUTES = 240  # seconds: other suites may share the machine
 
 
 @pytest.fixture
-def digits(tmp_path: Path) -> Iterator[Any]:
+def digits(run_params: RunParams) -> Any:
     """Start the digits example in an empty directory."""
-    started: list[LocalRunInTest] = []
     example = (ROOT / "values-examples" / "digits.params.yaml").read_text()
 
     def run(*options: str, change: tuple[str, str] = ("", "")) -> LocalRunInTest:
-        (tmp_path / "params.yaml").write_text(example.replace(*change))
-        started.append(LocalRunInTest(tmp_path, *options, trainer=None))
-        return started[-1]
+        return run_params(example.replace(*change), *options)
 
-    yield run
-    for run_ in started:
-        if run_.process.poll() is None:
-            run_.process.kill()
-            run_.process.wait()
+    return run
 
 
 def step_on_screen(run: LocalRunInTest) -> int:

@@ -64,9 +64,7 @@ def _train(folder: Path, name: str, combination: Combination, chance: random.Ran
                 break
             run = LocalRunInTest(folder, trainer=None)
     finally:
-        if run.process.poll() is None:
-            run.process.kill()
-            run.process.wait()
+        run.end()
     seconds = time.monotonic() - started
     print(f"{name}: {verdict}, {seconds:.0f} s, lost {', '.join(lost) or 'nothing'}", flush=True)
     if verdict != "ok":

@@ -48,7 +48,7 @@ def main() -> None:
         for _ in range(max(2, EPOCH // steps_per_call)):
             coordinator.schedule(call, args=(iterator,))
         while not coordinator.done():
-            time.sleep(EVERY)
+            time.sleep(EVERY)  # between two reports
             telling.tell(int(optimizer.iterations.numpy()))
 
 
