@@ -34,14 +34,15 @@ class SyncCalls:
         self._own = own
         self._leads = own.index == 0
         self._turn: Any = None
-        self._members: Any = None
+        self._members: Any = None  # those that the present round was begun with
+        self._present: Any = None  # those seen last
         self._patience = FIRST_PATIENCE_SECONDS
         self._still: tuple[float, float] | None = None  # the steps last seen, and when first
         self._build()
 
     def begin(self, session: Any, seen: Seen) -> None:
         """Say that this worker is there, with nothing given to any round."""
-        self._turn = None
+        self._turn = self._present = None
         self._still = None
         session.run(self._join, {self._number: _microseconds()})
 
@@ -52,8 +53,12 @@ class SyncCalls:
             return seen
         while self._turn is None or self._turn[0] < seen.life:
             self._turn = session.run(self._next_turn)  # one of an earlier life is worth nothing
-        fed = {self._most: most, self._given: self._turn}
-        self._turn, life, tallies = session.run(self._fetched, fed)
+        fed = {self._given: self._turn}
+        if most == 1 and self._turn[1] < self._own.total:
+            seen_after = session.run(self._one_step, fed)
+        else:
+            seen_after = session.run(self._steps, {**fed, self._most: most})
+        self._turn, life, tallies, self._present = seen_after
         self._still = None
         return Seen(int(life[0]), int(life[1]), tallies)
 
@@ -81,9 +86,9 @@ class SyncCalls:
 
     def _in_turn(self, session: Any, seen: Seen) -> bool:
         """Begin a round when there is none that all present workers can take part in."""
-        members = session.run(self._own.state.members)
-        if self._turn is not None and np.array_equal(members, self._members):
+        if self._turn is not None and np.array_equal(self._present, self._members):
             return True
+        self._present = members = session.run(self._own.state.members)
         if not members.all():
             return False
         # Accumulators drop what is older than their own time, so first the time, then what they
@@ -115,17 +120,25 @@ class SyncCalls:
         self._next_turn = self._turns[own.index].dequeue()
         self._give_turns = [turns.enqueue([self._given]) for turns in self._turns[1:]]
         self._gathered = self._accumulators()
-        made, turn = tf.while_loop(
+        # A loop tells every task of each turn that it takes: for one step that is half of the time.
+        self._one_step = self._and_seen(self._step(self._given, self._gathered))
+        _, turn = tf.while_loop(
             lambda made, turn: tf.logical_and(made < self._most, turn[1] < own.total),
-            self._step,
+            lambda made, turn: (made + 1, self._step(turn, self._in_the_loop())),
             [tf.constant(0, tf.int64), self._given],
         )
-        with tf.device(on_ps.device(0)), tf.control_dependencies([made]):
-            self._fetched = [turn, state.life.read_value(), state.tallies.read_value()]
+        self._steps = self._and_seen(turn)
         gathered = [one for one in self._gathered if one is not None]
         self._set_time = [one.set_global_step(self._number) for one in gathered]
         self._held = [one.num_accumulated() for one in gathered]
         self._takes = [_take(one, 1) for one in gathered]
+
+    def _and_seen(self, turn: Any) -> list[Any]:
+        """The turn, and what is on the ps when it has come."""
+        state = self._own.state
+        with tf.device(on_ps.device(0)), tf.control_dependencies([turn]):
+            kept = [state.life, state.tallies, state.members]
+            return [turn, *(variable.read_value() for variable in kept)]
 
     def _accumulators(self) -> list[Any]:
         """One for each gradient, where its variable is, and one for the measures; None for none."""
@@ -152,9 +165,9 @@ class SyncCalls:
                 )
             ] + [self._gathered[-1]]
 
-    def _step(self, made: Any, turn: Any) -> tuple[Any, Any]:
+    def _step(self, turn: Any, gathered: list[Any]) -> Any:
+        """Give this turn's gradients; the next turn, once the step is made."""
         step = self._own.step()
-        gathered = self._in_the_loop()
         given = [
             _give(one, gradient, turn[0])
             for one, gradient in zip(gathered, [*step.gradients, step.measures], strict=True)
@@ -162,8 +175,8 @@ class SyncCalls:
         ]
         with tf.control_dependencies([*given, *step.effects]):
             if self._leads:
-                return made + 1, self._apply(gathered, turn)
-            return made + 1, self._turns[self._own.index].dequeue()
+                return self._apply(gathered, turn)
+            return self._turns[self._own.index].dequeue()
 
     def _apply(self, gathered: list[Any], turn: Any) -> Any:
         """One update with the means; the next turn."""
@@ -173,7 +186,8 @@ class SyncCalls:
         with tf.control_dependencies(tf.nest.flatten([means, measures], expand_composites=True)):
             pairs = zip(means, state.model.trainable_variables, strict=True)
             applied = state.optimizer.apply_gradients(
-                [(mean, variable) for mean, variable in pairs if mean is not None]
+                [(mean, variable) for mean, variable in pairs if mean is not None],
+                experimental_aggregate_gradients=False,  # it would have them fetched and sent back
             )
         with tf.control_dependencies([applied]), tf.device(on_ps.device(0)):
             row = tf.concat([[tf.constant(1.0, tf.float64)], measures], axis=0)

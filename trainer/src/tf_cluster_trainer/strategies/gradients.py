@@ -106,12 +106,16 @@ def _sum(one: Any, other: Any) -> Any:
 
 
 def when_finite(loss: Any, gradients: Any) -> Any:
-    """The gradients once the loss is known to be finite.
-
-    Otherwise InvalidArgumentError with NOT_FINITE in it is raised before any of them is used.
-    One operation where the loss is: tf.debugging.Assert makes a conditional of it, which in a step
-    that spans the cluster cost as much as a quarter of the step.
-    """
-    finite = tf.debugging.check_numerics(loss, NOT_FINITE, name="loss_is_finite")
-    with tf.control_dependencies([finite]):
+    """The gradients once the loss is known to be finite; see `check_finite`."""
+    with tf.control_dependencies([check_finite(loss)]):
         return tf.nest.map_structure(tf.identity, gradients, expand_composites=True)
+
+
+def check_finite(loss: Any) -> Any:
+    """The loss; InvalidArgumentError with NOT_FINITE in it when it is NaN or infinite.
+
+    One operation where the loss is: tf.debugging.Assert makes a conditional of it, which in a step
+    that spans the cluster cost as much as a quarter of the step. In one function TensorFlow makes
+    such checks one after the other, wherever they are.
+    """
+    return tf.debugging.check_numerics(loss, NOT_FINITE, name="loss_is_finite")

@@ -13,7 +13,7 @@ import tensorflow as tf
 
 from tf_cluster_trainer.strategies import optimizers, parameter_servers
 from tf_cluster_trainer.strategies.call_thread import CallThread
-from tf_cluster_trainer.strategies.gradients import Gradients
+from tf_cluster_trainer.strategies.gradients import Gradients, check_finite
 from tf_cluster_trainer.strategies.parameter_servers import CHIEF, Making
 from tf_cluster_trainer.strategies.rehearsal import build_model
 from tf_cluster_trainer.strategies.tally import Tally
@@ -95,7 +95,7 @@ class InGraphSync:
         for tower, batches in zip(self._towers, self._batches, strict=True):
             with tf.device(tower):
                 features, labels = next(batches)
-                one, measured = self._gradients.of(features, labels)
+                one, measured = self._gradients.unchecked(features, labels)
             gradients.append(one)
             measures.append(measured)
         variables = self.model.trainable_variables
@@ -103,10 +103,17 @@ class InGraphSync:
             _mean(of_towers, variable)
             for variable, of_towers in zip(variables, zip(*gradients, strict=True), strict=True)
         ]
-        self.optimizer.apply_gradients(zip(averaged, variables, strict=True))
         with tf.device(self._sums.device):
             mean = tf.add_n(measures) / len(measures)
-            self._sums.assign_add(tf.concat([[tf.constant(1.0, tf.float64)], mean], axis=0))
+            # Once for all towers: the check of one would wait for another's, they are made in turn.
+            finite = check_finite(mean[0])
+        with tf.control_dependencies([finite]):
+            self.optimizer.apply_gradients(
+                zip(averaged, variables, strict=True),
+                experimental_aggregate_gradients=False,  # it would have them fetched and sent back
+            )
+            with tf.device(self._sums.device):
+                self._sums.assign_add(tf.concat([[tf.constant(1.0, tf.float64)], mean], axis=0))
 
 
 def _worker(index: int) -> str:
