@@ -19,6 +19,8 @@ from tests.cluster.machine_tools import tool_path
 from tests.suites import cluster, lint
 from tests.suites.suite import BUILD, ROOT, Counts, Outcome, pytest_suite, run
 
+# Their trainings wait for processes, pods and deadlines for a good part of their time.
+TWO_FILES_AT_ONCE = ("--numprocesses=2", "--dist=loadfile")
 NAMES = ("lint", "generator", "chart", "trainer", "machine", "cluster")
 
 
@@ -88,7 +90,8 @@ def _outcome(name: str, full: bool, environment: Mapping[str, str]) -> Outcome:
             return Outcome(name, False, 0.0, Counts(failed=1), "helm can't be built here")
     # Cases that need the cluster live beside what they test; the cluster suite runs them.
     folders = ("tests/cluster/machine", "tests/bench") if name == "machine" else (f"tests/{name}",)
-    return run(pytest_suite(name, *folders, full=full), environment)
+    beside = TWO_FILES_AT_ONCE if name in ("generator", "trainer") else ()
+    return run(pytest_suite(name, *folders, *beside, full=full), environment)
 
 
 def _cluster(full: bool, environment: Mapping[str, str]) -> Outcome:
@@ -108,9 +111,7 @@ def _cluster(full: bool, environment: Mapping[str, str]) -> Outcome:
             "cluster",
             "tests/cluster",
             "tests/chart",
-            # Two files at once: their releases wait for pods more than they compute.
-            "--numprocesses=2",
-            "--dist=loadfile",
+            *TWO_FILES_AT_ONCE,
             f"--kubeconfig={kubeconfig}",
             full=full,
             cluster=True,
