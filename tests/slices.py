@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
+Test = TypeVar("Test", bound=Callable[..., Any])
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -21,6 +22,14 @@ def sliced(cases: Sequence[Any], number: int) -> list[Any]:
         case if index in turn else pytest.param(*_values(case), id=case.id, marks=pytest.mark.full)
         for index, case in enumerate(map(_parameter, cases))
     ]
+
+
+def in_turn(number: int, of: int) -> Callable[[Test], Test]:
+    """For the test that is so many-th (from 0) `of` those that see one promise kept elsewhere too.
+
+    Where it is not this commit's turn it is marked `full`.
+    """
+    return lambda test: test if _commit() % of == number else pytest.mark.full(test)
 
 
 @cache

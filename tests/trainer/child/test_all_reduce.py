@@ -13,6 +13,7 @@ import pytest
 from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.protocol import Failure, Placement, Progress, Result
 
+from tests.slices import in_turn, sliced
 from tests.trainer.child import reference, test_sync
 from tests.trainer.child.test_sync import (
     BATCH,
@@ -25,6 +26,12 @@ from tests.trainer.child.test_sync import (
 from tests.trainer.child.world import DEADLINE, DIGITS, Child, World
 
 PROGRAMS = "tests.trainer.child.programs."
+TWO_DEVICES = f"{PROGRAMS}two_devices:OnTwoDevices"
+DEVICES = [FIXED, TWO_DEVICES]
+UPDATES = [
+    *(pytest.param(name, FIXED, id=name) for name in ("SGD", "Momentum", "Adagrad", "Adam")),
+    pytest.param("Adam", TWO_DEVICES, id="Adam-two-devices"),
+]
 ALL_REDUCE = {"strategy": "all-reduce", "replication": "between-graph", "update": "sync"}
 
 
@@ -51,16 +58,7 @@ def all_done(children: list[Child]) -> Result:
     return result
 
 
-@pytest.mark.parametrize(
-    ("optimizer", "program"),
-    [
-        ("SGD", FIXED),
-        ("Momentum", FIXED),
-        ("Adagrad", FIXED),
-        ("Adam", FIXED),
-        ("Adam", f"{PROGRAMS}two_devices:OnTwoDevices"),
-    ],
-)
+@pytest.mark.parametrize(("optimizer", "program"), sliced(UPDATES, 1))
 def test_a_step_is_one_update_with_the_workers_mean_gradient(
     workers: World, tmp_path: Path, optimizer: str, program: str
 ) -> None:
@@ -71,7 +69,8 @@ def test_a_step_is_one_update_with_the_workers_mean_gradient(
     assert_as_in_one_process(workers, run_id, STEPS, tmp_path, optimizer=optimizer)
 
 
-@pytest.mark.parametrize("program", [FIXED, f"{PROGRAMS}two_devices:OnTwoDevices"])
+@in_turn(3, of=5)
+@pytest.mark.parametrize("program", DEVICES)
 def test_a_step_of_micro_batches_is_one_update_with_the_mean_of_them_all(
     workers: World, tmp_path: Path, program: str
 ) -> None:
@@ -84,7 +83,8 @@ def test_a_step_of_micro_batches_is_one_update_with_the_mean_of_them_all(
     assert_as_in_one_process(workers, run_id, STEPS, tmp_path, optimizer="Adam")
 
 
-@pytest.mark.parametrize("program", [FIXED, f"{PROGRAMS}two_devices:OnTwoDevices"])
+@in_turn(3, of=5)
+@pytest.mark.parametrize("program", DEVICES)
 def test_the_learning_rate_goes_on_at_the_runs_step_after_a_new_start(
     workers: World, tmp_path: Path, program: str
 ) -> None:
@@ -140,6 +140,7 @@ def test_a_killed_worker_ends_the_others_and_a_new_start_goes_on(workers: World)
     assert again[0].of(Progress)[0].step == step
 
 
+@in_turn(1, of=2)
 def test_a_run_goes_on_from_parameter_servers_and_back(
     workers: World, world: World, tmp_path: Path
 ) -> None:

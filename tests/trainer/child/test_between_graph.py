@@ -19,6 +19,7 @@ from tf_cluster_trainer.protocol import Failure, Placement, Progress, Ready, Res
 from tf_cluster_trainer.strategies import on_ps, traced
 from tf_cluster_trainer.strategies.rehearsal import rehearse
 
+from tests.slices import in_turn, sliced
 from tests.trainer.child import reference
 from tests.trainer.child.programs.broken import WithTable
 from tests.trainer.child.test_schedule import (
@@ -35,6 +36,10 @@ FIXED = "tests.trainer.child.programs.fixed:Fixed"
 BROKEN = "tests.trainer.child.programs.broken:"
 BATCH, STEPS, RATE = 8, 40, 0.05
 FOREVER = 10_000_000
+KILLED_PS = [
+    pytest.param(update, killed, id=f"{update}-{killed}")
+    for update, killed in (("async", 0), ("async", 1), ("sync", 0))
+]
 
 
 def make(directory: Path, workers: int) -> World:
@@ -129,7 +134,7 @@ def all_done(workers: list[Child]) -> Result:
     return result
 
 
-@pytest.mark.parametrize("optimizer", ["SGD", "Momentum", "Adam", "Adagrad"])
+@pytest.mark.parametrize("optimizer", sliced(["SGD", "Momentum", "Adam", "Adagrad"], 1))
 def test_a_sync_step_is_one_update_with_the_workers_mean_gradient(
     pair: World, tmp_path: Path, optimizer: str
 ) -> None:
@@ -142,6 +147,7 @@ def test_a_sync_step_is_one_update_with_the_workers_mean_gradient(
     assert_as_in_one_process(pair, optimizer, STEPS, tmp_path, optimizer=optimizer)
 
 
+@in_turn(0, of=5)
 def test_a_sync_step_of_micro_batches_is_one_update_with_the_mean_of_them_all(
     pair: World, tmp_path: Path
 ) -> None:
@@ -152,6 +158,7 @@ def test_a_sync_step_of_micro_batches_is_one_update_with_the_mean_of_them_all(
     assert_as_in_one_process(pair, "micro", STEPS, tmp_path, optimizer="Adam")
 
 
+@in_turn(1, of=5)
 def test_an_async_step_of_micro_batches_is_what_one_process_computes(
     single: World, tmp_path: Path
 ) -> None:
@@ -162,6 +169,7 @@ def test_an_async_step_of_micro_batches_is_what_one_process_computes(
     assert_as_in_one_process(single, "micro", STEPS, tmp_path, optimizer="Adam")
 
 
+@in_turn(0, of=5)
 def test_the_learning_rate_of_sync_steps_goes_on_at_the_runs_step_after_a_new_start(
     pair: World, tmp_path: Path
 ) -> None:
@@ -176,6 +184,7 @@ def test_the_learning_rate_of_sync_steps_goes_on_at_the_runs_step_after_a_new_st
     )
 
 
+@in_turn(1, of=5)
 def test_the_learning_rate_of_async_steps_follows_the_step_of_all_workers(pair: World) -> None:
     """Also after a new start. By its own steps each worker would be at twice the rate or more."""
     for steps in (200, SLOWING_STEPS):
@@ -184,7 +193,7 @@ def test_the_learning_rate_of_async_steps_follows_the_step_of_all_workers(pair: 
     assert_fell_by_the_rates(pair, "slowing")
 
 
-@pytest.mark.parametrize("optimizer", ["Adam", "Adagrad"])
+@pytest.mark.parametrize("optimizer", sliced(["Adam", "Adagrad"], 1))
 def test_async_with_one_worker_is_what_one_process_computes(
     single: World, tmp_path: Path, optimizer: str
 ) -> None:
@@ -216,6 +225,7 @@ def test_the_digits_are_learnt_with_every_variable_on_a_ps(
     assert last.examples == made * 32
 
 
+@in_turn(0, of=2)
 def test_a_run_goes_from_in_graph_to_between_graph_and_back_with_its_slots(
     single: World, tmp_path: Path
 ) -> None:
@@ -281,7 +291,7 @@ def test_sync_steps_wait_for_a_lost_worker_and_say_so(pair: World, tmp_path: Pat
     assert_as_in_one_process(pair, "waits", STEPS, tmp_path, optimizer="SGD")
 
 
-@pytest.mark.parametrize(("update", "killed"), [("async", 0), ("async", 1), ("sync", 0)])
+@pytest.mark.parametrize(("update", "killed"), sliced(KILLED_PS, 1))
 def test_a_killed_ps_restarts_no_worker_and_the_newest_checkpoint_goes_on(
     pair: World, update: str, killed: int
 ) -> None:

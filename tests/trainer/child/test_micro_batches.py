@@ -14,6 +14,7 @@ from tf_cluster_trainer.protocol import Progress, Ready, Result
 from tf_cluster_trainer.strategies.gradients import Gradients
 from tf_cluster_trainer.strategies.rehearsal import build_model
 
+from tests.slices import in_turn
 from tests.trainer.child import test_sync
 from tests.trainer.child.programs.fixed import Fixed, examples
 from tests.trainer.child.test_sync import BATCH, FIXED, HERE, RATE, STEPS, assert_as_in_one_process
@@ -138,6 +139,7 @@ def one_worker(tmp_path_factory: pytest.TempPathFactory) -> Any:
         yield world
 
 
+@in_turn(4, of=5)
 def test_in_graph_async_with_one_worker_is_what_one_process_computes(
     one_worker: World, tmp_path: Path
 ) -> None:

@@ -15,6 +15,7 @@ from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.child import device_flags
 from tf_cluster_trainer.protocol import Failure, Ready, Result
 
+from tests.slices import sliced
 from tests.trainer.child import reference
 from tests.trainer.child.test_sync import BATCH, FIXED, HERE, RATE, STEPS, context, saved
 from tests.trainer.child.world import DIGITS, Child, World
@@ -34,7 +35,7 @@ COMBINATIONS = {
 COMPILED = "Compiled cluster using XLA"
 
 
-@pytest.fixture(params=COMBINATIONS)
+@pytest.fixture(params=sliced(list(COMBINATIONS), 1))
 def combination(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[World, Any]]:
     """A world of two workers for one training, and its settings."""
     strategy, replication, update = COMBINATIONS[request.param]

@@ -17,6 +17,7 @@ from tf_cluster_trainer.child import restore
 from tf_cluster_trainer.config import Optimizer, Schedule
 from tf_cluster_trainer.protocol import Ready
 
+from tests.slices import in_turn
 from tests.trainer.child.test_sync import HERE, saved
 from tests.trainer.child.world import World, training
 
@@ -162,6 +163,7 @@ def points(world: World, run_id: str) -> list[tuple[int, float]]:
     )
 
 
+@in_turn(4, of=5)
 def test_the_rate_follows_the_step_of_all_workers_and_goes_on_after_a_new_start(
     world: World,
 ) -> None:

@@ -13,6 +13,7 @@ from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.context import Context, Flags
 from tf_cluster_trainer.protocol import Failure, Placement, Progress, Ready, Result
 
+from tests.slices import in_turn, sliced
 from tests.trainer.child import reference
 from tests.trainer.child.world import Child, World
 
@@ -62,7 +63,7 @@ def context(tmp_path: Path) -> Context:
     return Context(task, settings, Flags({}), tmp_path, tmp_path, tmp_path)
 
 
-@pytest.mark.parametrize("optimizer", ["SGD", "Momentum", "Adam", "Adagrad"])
+@pytest.mark.parametrize("optimizer", sliced(["SGD", "Momentum", "Adam", "Adagrad"], 1))
 def test_a_step_is_one_update_with_the_workers_mean_gradient(
     world: World, tmp_path: Path, optimizer: str
 ) -> None:
@@ -74,6 +75,7 @@ def test_a_step_is_one_update_with_the_workers_mean_gradient(
     assert_as_in_one_process(world, run_id, STEPS, tmp_path, optimizer=optimizer)
 
 
+@in_turn(2, of=5)
 def test_a_step_of_micro_batches_is_one_update_with_the_mean_of_them_all(
     world: World, tmp_path: Path
 ) -> None:
@@ -84,6 +86,7 @@ def test_a_step_of_micro_batches_is_one_update_with_the_mean_of_them_all(
     assert_as_in_one_process(world, "sync-micro", STEPS, tmp_path, optimizer="Adam")
 
 
+@in_turn(2, of=5)
 def test_the_learning_rate_goes_on_at_the_runs_step_after_a_new_start(
     world: World, tmp_path: Path
 ) -> None:
