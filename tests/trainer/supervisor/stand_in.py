@@ -2,12 +2,12 @@
 
     python stand_in.py <directory>
 
-It leaves <directory>/<task>.<n>.started (its pid) for its n-th start, and <task>.<n>.gone for its
-n-th Go. It does what it finds: <task>.do holds one of `exit <code> <words>`, `save <step>`,
-`finish`, `stall` (no step from now on), `deaf`. A worker that trains beside worker 0 says nothing
-but Ready. An evaluator says of `evaluate <step>` that it did, and ends at Finish: <task>.<n>.finish
-holds the step. It imports nothing of ours: it starts in no time, and it holds the supervisor to the
-protocol as it is written.
+It leaves <directory>/<task>.<n>.started (its pid) for its n-th start, <task>.<n>.gone for its n-th
+Go, and a temporary file. It does what it finds: <task>.do holds one of `exit <code> <words>`,
+`save <step>`, `finish`, `stall` (no step from now on), `deaf`. A worker that trains beside worker 0
+says nothing but Ready. An evaluator says of `evaluate <step>` that it did, and ends at Finish:
+<task>.<n>.finish holds the step. It imports nothing of ours: it starts in no time, and it holds the
+supervisor to the protocol as it is written.
 """
 
 import contextlib
@@ -27,6 +27,7 @@ hosts = json.loads((config / "cluster.json").read_text())["cluster"]
 client = "chief-0" if "chief" in hosts else "worker-0"
 control, answers = (int(number) for number in os.environ["TF_CLUSTER_CONTROL"].split(","))
 stopping: list[int] = []
+Path(os.environ["TMPDIR"], "left").touch()
 
 
 def tell(kind: str, **fields: object) -> None:

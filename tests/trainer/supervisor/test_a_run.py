@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import urlopen
+
+import pytest
 
 from .conftest import MakeWorld
 
@@ -30,6 +35,22 @@ def test_the_status_port_serves_metrics_while_the_run_lasts(make_world: MakeWorl
     assert "tf_cluster_step_target 1e+06" in _text(chief.address, "/metrics")
     assert "tf_cluster_serving 1.0" in _text(worker.address, "/metrics")
     assert _status(chief.address, "/nothing") == 404
+
+
+def test_temporary_files_of_a_child_are_removed_also_after_a_kill(
+    make_world: MakeWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    chief, worker, _ = make_world(steps=20).start_all()
+    first = worker.child(1)
+    assert len(list(temporary.glob("*/left"))) >= 1
+    os.kill(first, signal.SIGKILL)
+    worker.child(2)
+    assert chief.ends() == worker.ends() == 0
+    # The ps serves on.
+    assert len(list(temporary.iterdir())) == 1
 
 
 def _text(address: str, path: str) -> str:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -81,7 +83,11 @@ class Child:
 
 
 class TalkingChild(Child):
-    """A child with the pipes of protocol.py."""
+    """A child of ours, with the pipes of protocol.py.
+
+    It has a directory for temporary files, which is removed after it: TensorFlow leaves a file for
+    every function that it rewrites, and a process that is killed can't clear up.
+    """
 
     def __init__(
         self,
@@ -99,7 +105,9 @@ class TalkingChild(Child):
         self._reader = threading.Thread(target=self._listen, daemon=True)
         self._reader.start()  # it hears nothing before the child is there
         ends = (child_reads, child_writes)
+        self._temporary = tempfile.mkdtemp(prefix="tf-trainer-")
         told = {
+            "TMPDIR": self._temporary,
             EPOCH_VARIABLE: epoch,
             protocol.CONTROL_VARIABLE: f"{child_reads},{child_writes}",
         }
@@ -129,6 +137,7 @@ class TalkingChild(Child):
     def _hear_out(self) -> None:
         # Everything it said is heard before its end, unless something still holds its pipe.
         self._reader.join(1.0)
+        shutil.rmtree(self._temporary, ignore_errors=True)
 
 
 def how_it_ended(returncode: int) -> str:
