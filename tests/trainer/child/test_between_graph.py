@@ -18,6 +18,7 @@ from tf_cluster_trainer.child.errors import ProgramError
 from tf_cluster_trainer.protocol import Failure, Placement, Progress, Ready, Result, Saved, Serving
 from tf_cluster_trainer.strategies import on_ps, traced
 from tf_cluster_trainer.strategies.rehearsal import rehearse
+from tf_cluster_trainer.strategies.rising import Rising
 
 from tests.slices import in_turn, sliced
 from tests.trainer.child import reference
@@ -385,6 +386,16 @@ def test_an_error_of_the_program_is_the_programs(single: World, name: str, words
     worker = begin(single, 0, name, module=BROKEN + name, steps=FOREVER)
     assert worker.exit_code() == exit_codes.CONFIG, worker.tail()
     assert words in worker.of(Failure)[-1].message
+
+
+def test_rounds_and_lives_are_numbered_upwards_when_the_clock_is_set_back() -> None:
+    nanoseconds = iter([5_000_000, 6_000_000, 1_000_000, 1_000_000, 9_000_000])
+    numbers = Rising(lambda: next(nanoseconds))
+    assert numbers.next() == 5_000
+    assert numbers.next(above=7_000) == 7_001
+    assert numbers.next() == 7_002
+    assert numbers.next(above=3) == 7_003
+    assert numbers.next() == 9_000
 
 
 def test_variables_are_spread_by_their_bytes() -> None:

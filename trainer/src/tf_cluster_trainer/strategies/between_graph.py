@@ -32,6 +32,7 @@ from tf_cluster_trainer.strategies.line import Line, in_thread
 from tf_cluster_trainer.strategies.own_graph import Calls, OwnGraph, Seen
 from tf_cluster_trainer.strategies.parameter_servers import Making
 from tf_cluster_trainer.strategies.rehearsal import build_model
+from tf_cluster_trainer.strategies.rising import Rising
 from tf_cluster_trainer.strategies.tally import Origin, Tally
 from tf_cluster_trainer.strategies.trainee import Joining
 
@@ -139,6 +140,7 @@ class BetweenGraph:
         self._session: Any = None
         self._ready = False
         self._life = 0
+        self._lives = Rising()
         self._seen = self._nothing_seen()
         self._step = self._seen.step
         self._before = np.zeros([2 + len(self._metrics)])  # done in this start's earlier lives
@@ -252,7 +254,7 @@ class BetweenGraph:
         life = int(run(filling.life)[0]) if there else 0
         whole = bool(life) and bool(run(filling.all_there))
         if self._leads and not (whole and life == self._life):
-            self._fill()
+            self._fill(above=life)
             whole = True
         if not whole:
             return False
@@ -267,10 +269,10 @@ class BetweenGraph:
         self._ready = True
         return True
 
-    def _fill(self) -> None:
+    def _fill(self, above: int) -> None:
         """Begin a new life of the state: from the newest checkpoint, or afresh.
 
-        What others do meanwhile to the old one is not counted.
+        Its number is above this one. What others do meanwhile to the old life is not counted.
         """
         run, filling = self._session.run, self._filling
         run(filling.no_life)
@@ -289,7 +291,7 @@ class BetweenGraph:
             value, put = filling.puts[key]
             run(put, {value: tensor})
         origin = self._origin
-        began = [time.time_ns() // 1000, origin.step, origin.updates]
+        began = [self._lives.next(above), origin.step, origin.updates]
         run(filling.begin, {filling.given_life: began})
         self._life = int(run(filling.life)[0])
         self._restored = None  # it is on the ps now; a copy here would only cost memory

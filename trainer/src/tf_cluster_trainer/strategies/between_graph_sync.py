@@ -16,6 +16,7 @@ import tensorflow as tf
 from tf_cluster_trainer.child.say import say
 from tf_cluster_trainer.strategies import on_ps
 from tf_cluster_trainer.strategies.own_graph import OwnGraph, Seen
+from tf_cluster_trainer.strategies.rising import Rising
 
 STILL_SECONDS = 1.0
 FIRST_PATIENCE_SECONDS = 60.0
@@ -36,6 +37,7 @@ class SyncCalls:
         self._turn: Any = None
         self._members: Any = None  # those that the present round was begun with
         self._present: Any = None  # those seen last
+        self._numbers = Rising()
         self._patience = FIRST_PATIENCE_SECONDS
         self._still: tuple[float, float] | None = None  # the steps last seen, and when first
         self._build()
@@ -44,7 +46,7 @@ class SyncCalls:
         """Say that this worker is there, with nothing given to any round."""
         self._turn = self._present = None
         self._still = None
-        session.run(self._join, {self._number: _microseconds()})
+        session.run(self._join, {self._number: self._numbers.next()})
 
     def call(self, session: Any, most: int, seen: Seen) -> Seen:
         """Make up to `most` steps with the others; waits for them inside TensorFlow."""
@@ -93,7 +95,7 @@ class SyncCalls:
             return False
         # Accumulators drop what is older than their own time, so first the time, then what they
         # hold. Taking moves the time on by one.
-        number = _microseconds()
+        number = self._numbers.next(above=seen.life)
         session.run(self._set_time, {self._number: number})
         held = session.run(self._held)
         session.run([take for take, count in zip(self._takes, held, strict=True) if count > 0])
@@ -229,8 +231,3 @@ def _take(accumulator: Any, required: int) -> Any:
             found = accumulator.take_indexed_slices_grad(required)
             return tf.IndexedSlices(found.values / required, found.indices, found.dense_shape)
         return accumulator.take_grad(required) / required
-
-
-def _microseconds() -> int:
-    """A number higher than that of any round before, also of another process' rounds."""
-    return time.time_ns() // 1000
