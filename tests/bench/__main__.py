@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from tests.bench import measures, memory, rates, recovery, reporting, results, starts
+from tests.bench import measures, memory, rates, recovery, recovery_pods, reporting, results, starts
 from tests.bench.install import install
 from tests.bench.rows import Row
 from tests.suites import cluster
@@ -63,16 +63,16 @@ def main() -> int:
     return 0
 
 
-def _on_cluster(pairs: int) -> list[Row]:
+def _on_cluster(measure: Callable[[str, int], list[Row]], pairs: int) -> list[Row]:
     place = cluster.place(os.environ)
     if place.reason:
-        print(f"install is left out: {place.reason}", file=sys.stderr)
+        print(f"it is left out: {place.reason}", file=sys.stderr)
         return []
     was_up = place.own and cluster.is_up()
     try:
         kubeconfig = cluster.up() if place.own else place.kubeconfig
         cluster.image()
-        return install(kubeconfig, pairs)
+        return measure(kubeconfig, pairs)
     finally:
         if place.own and not was_up:
             cluster.down()
@@ -84,7 +84,7 @@ MEASURES: dict[str, Callable[[int], list[Row]]] = {
     "run": measures.run_warm,
     "cold": lambda _: measures.run_cold(),
     "image": lambda _: measures.image_size(),
-    "install": _on_cluster,
+    "install": partial(_on_cluster, install),
     **{f"rate-{name}": partial(rates.against_by_hand, name) for name in rates.COMBINATIONS},
     "adaptive": rates.adaptive,
     "tutorial": rates.tutorial,
@@ -93,6 +93,7 @@ MEASURES: dict[str, Callable[[int], list[Row]]] = {
     "partitioned": rates.partitioned,
     "micro-batches": rates.micro_batches,
     "recovery": recovery.recovery,
+    "recovery-pods": partial(_on_cluster, recovery_pods.recovery),
     "memory": memory.against_by_hand,
     "memory-chief": memory.chief_over_time,
     "memory-ps": memory.ps_after_losses,

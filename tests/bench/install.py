@@ -11,18 +11,20 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from tests.bench.measures import ROOT
 from tests.bench.pairs import compare
 from tests.bench.rows import Row, at_most, ratio_row
-from tests.cluster.kubernetes import CommandError, Namespace
+from tests.cluster.kubernetes import CommandError, Namespace, Release
 from tests.cluster.machine_tools import tool_path
 from tests.cluster.waiting import eventually
 
+CHART = ROOT / "charts" / "tf-cluster"
 BY_HAND = Path(__file__).parent / "by_hand"
 IMAGE = "localhost/tf-cluster-trainer:0.1.0"
 ENDLESS = 10_000_000
@@ -30,13 +32,13 @@ ENDLESS = 10_000_000
 
 def install(kubeconfig: str, pairs: int) -> list[Row]:
     """Paired seconds from the command to the first step."""
-    with _namespace(kubeconfig) as namespace:
-        _claims(namespace)
-        values = _values()
+    with namespace(kubeconfig) as there:
+        claims(there)
+        file = values("bench")
         numbers = iter(range(1000))
         compared = compare(
-            lambda: _ours(namespace, values, f"ours{next(numbers)}"),
-            lambda: _by_hand(namespace, f"hand{next(numbers)}"),
+            lambda: _ours(there, file, f"ours{next(numbers)}"),
+            lambda: _by_hand(there, f"hand{next(numbers)}"),
             pairs,
         )
     return [
@@ -49,20 +51,23 @@ def install(kubeconfig: str, pairs: int) -> list[Row]:
     ]
 
 
-def _ours(namespace: Namespace, values: Path, name: str) -> float:
+def settings(name: str) -> tuple[str, str]:
+    """A run of its own for each sample; preStop only makes the end of the sample longer."""
+    return (f"run.id={name}", "ps.preStopSeconds=0")
+
+
+def _ours(there: Namespace, file: Path, name: str) -> float:
     started = time.time()
-    chart = str(ROOT / "charts" / "tf-cluster")
-    # A run of its own for each sample; preStop only makes the end of the sample longer.
-    settings = (f"--set=run.id={name}", "--set=ps.preStopSeconds=0")
-    namespace.helm("install", name, chart, f"--values={values}", *settings)
+    release = Release(there, name, CHART)
+    release.install(file, *settings(name))
     chief = f"app.kubernetes.io/instance={name},app.kubernetes.io/component=chief"
-    first = _first_step(namespace, chief)
-    namespace.helm("uninstall", name)
-    _gone(namespace, f"app.kubernetes.io/instance={name}")
+    first = _first_step(there, chief)
+    release.uninstall()
+    _gone(there, f"app.kubernetes.io/instance={name}")
     return first - started
 
 
-def _by_hand(namespace: Namespace, name: str) -> float:
+def _by_hand(there: Namespace, name: str) -> float:
     script = (BY_HAND / "train.py").read_text()
     manifests = (BY_HAND / "manifests.yaml").read_text()
     manifests = manifests.replace("NAME", name).replace("IMAGE", IMAGE)
@@ -74,19 +79,19 @@ def _by_hand(namespace: Namespace, name: str) -> float:
     }
     everything = f"{json.dumps(config)}\n---\n{manifests.replace('STEPS', str(ENDLESS))}"
     started = time.time()
-    namespace.kubectl("apply", "--filename=-", stdin=everything)
-    first = _first_step(namespace, f"app={name},task=chief")
-    namespace.kubectl("delete", "all,configmap", f"--selector=app={name}", "--wait=false")
-    _gone(namespace, f"app={name}")
+    there.kubectl("apply", "--filename=-", stdin=everything)
+    first = _first_step(there, f"app={name},task=chief")
+    there.kubectl("delete", "all,configmap", f"--selector=app={name}", "--wait=false")
+    _gone(there, f"app={name}")
     return first - started
 
 
-def _first_step(namespace: Namespace, selector: str) -> float:
+def _first_step(there: Namespace, selector: str) -> float:
     """When the chief logged its first step, in seconds since the epoch."""
 
     def logged() -> float | None:
         try:
-            text = namespace.kubectl("logs", f"--selector={selector}", "--timestamps", "--tail=200")
+            text = there.kubectl("logs", f"--selector={selector}", "--timestamps", "--tail=200")
         except CommandError:
             return None
         for line in text.splitlines():
@@ -102,18 +107,19 @@ def _epoch(timestamp: str) -> float:
     return datetime.fromisoformat(whole + "+00:00").timestamp() + float(f"0.{fraction or 0}")
 
 
-def _gone(namespace: Namespace, selector: str) -> None:
+def _gone(there: Namespace, selector: str) -> None:
     """No pod is left, so the next sample has the machine to itself."""
     eventually(
         "pods to be gone",
-        lambda: not namespace.kubectl("get", "pods", f"--selector={selector}", "--output=name"),
+        lambda: not there.kubectl("get", "pods", f"--selector={selector}", "--output=name"),
         120,
     )
 
 
-def _claims(namespace: Namespace) -> None:
+def claims(there: Namespace) -> None:
+    """Of the data and the log, for every release of a namespace."""
     for name in ("data", "log"):
-        namespace.apply(
+        there.apply(
             {
                 "apiVersion": "v1",
                 "kind": "PersistentVolumeClaim",
@@ -126,30 +132,33 @@ def _claims(namespace: Namespace) -> None:
         )
 
 
-def _values() -> Path:
+def values(name: str, train: Mapping[str, Any] | None = None, **more: Any) -> Path:
+    """Those of a training of the digits that never ends, with more params."""
     folder = ROOT / "build" / "bench"
     folder.mkdir(parents=True, exist_ok=True)
-    params, values = folder / "bench.params.yaml", folder / "bench.values.yaml"
+    source, made = folder / f"{name}.params.yaml", folder / f"{name}.values.yaml"
     document = {
-        "name": "bench",
+        "name": name,
         "image": IMAGE,
         "program": {"module": "tf_cluster_trainer.examples.digits:Digits"},
-        "train": {"steps": ENDLESS},
+        "train": {"steps": ENDLESS, **(train or {})},
         "data": {"claim": "data"},
         "log": {"claim": "log"},
+        **more,
     }
-    params.write_text(json.dumps(document))
+    source.write_text(json.dumps(document))
     tool = str(Path(sys.executable).parent / "tf-cluster")
-    subprocess.run((tool, "generate", str(params), "-o", str(values)), check=True)
-    return values
+    subprocess.run((tool, "generate", str(source), "-o", str(made)), check=True)
+    return made
 
 
 @contextmanager
-def _namespace(kubeconfig: str) -> Iterator[Namespace]:
+def namespace(kubeconfig: str) -> Iterator[Namespace]:
+    """One of its own, which is removed in the end."""
     name = f"tf-bench-{uuid.uuid4().hex[:6]}"
-    namespace = Namespace(name, kubeconfig, tool_path("kubectl"), tool_path("helm"))
-    namespace.kubectl("create", "namespace", name)
+    there = Namespace(name, kubeconfig, tool_path("kubectl"), tool_path("helm"))
+    there.kubectl("create", "namespace", name)
     try:
-        yield namespace
+        yield there
     finally:
-        namespace.kubectl("delete", "namespace", name, "--wait=false")
+        there.kubectl("delete", "namespace", name, "--wait=false")

@@ -40,26 +40,33 @@ def recovery(samples: int) -> list[Row]:
     for _ in range(samples):
         found.append(_sample())
         print(f"  {found[-1]}", file=sys.stderr, flush=True)
+    return rows("recovery", "killed", found)
+
+
+def rows(what: str, killed: str, found: Sequence[Sample]) -> list[Row]:
+    """Of each kind of loss."""
     return [
         figure_row(
-            "recovery: worker killed, seconds until 90 % of the survivor's rate before",
+            f"{what}: worker {killed}, seconds until 90 % of the survivor's rate before",
             Bar("< 1 s", 1.0),
             [one.worker for one in found],
             "s",
         ),
         figure_row(
-            "recovery: ps killed, seconds to the next step less (ps start + 2 × chief start)",
+            f"{what}: ps {killed}, seconds to the next step less (ps start + 2 × chief start)",
             Bar("≤ 2 s", 2.0),
             [one.ps - one.ps_start - 2 * one.chief_start for one in found],
             "s",
-            _starts("ps killed", [(one.ps, one.ps_start, one.chief_start) for one in found]),
+            _starts(f"ps {killed}", [(one.ps, one.ps_start, one.chief_start) for one in found]),
         ),
         figure_row(
-            "recovery: chief killed, seconds to the next step less the chief's start",
+            f"{what}: chief {killed}, seconds to the next step less the chief's start",
             Bar("≤ 2 s", 2.0),
             [one.chief - one.chief_start for one in found],
             "s",
-            _starts("chief killed", [(one.chief, one.ps_start, one.chief_start) for one in found]),
+            _starts(
+                f"chief {killed}", [(one.chief, one.ps_start, one.chief_start) for one in found]
+            ),
         ),
     ]
 
@@ -108,7 +115,7 @@ def _worker(training: Ours) -> float:
     time.sleep(WATCHED)
     points = training.points()
     before = [point for point in points if killed - STEADY <= point.time < killed]
-    seconds = seconds_to_rate(points, "workers/0_steps", killed, _rate(before, "workers/0_steps"))
+    seconds = seconds_to_rate(points, "workers/0_steps", killed, rate(before, "workers/0_steps"))
     made = points[-1].counts["workers/1_steps"]
     eventually(
         "steps of worker 1",
@@ -142,7 +149,7 @@ def _kill(training: Ours, task: str) -> float:
     return killed
 
 
-def seconds_to_rate(points: Sequence[Point], name: str, since: float, rate: float) -> float:
+def seconds_to_rate(points: Sequence[Point], name: str, since: float, before: float) -> float:
     """Seconds from `since` to the first point that begins half a second at 90 % of a rate.
 
     Raises ValueError when there is none.
@@ -151,11 +158,12 @@ def seconds_to_rate(points: Sequence[Point], name: str, since: float, rate: floa
     after = [last_before, *(p for p in points if p.time >= since)]
     for number, point in enumerate(after):
         following = [p for p in after[number:] if p.time - point.time >= RATE_OVER]
-        if following and _rate([point, following[0]], name) >= NINETY_PERCENT * rate:
+        if following and rate([point, following[0]], name) >= NINETY_PERCENT * before:
             return max(0.0, point.time - since)
-    raise ValueError(f"never again at 90 % of {rate:.0f} steps/s in {WATCHED:g} s")
+    raise ValueError(f"never again at 90 % of {before:.0f} steps/s in {WATCHED:g} s")
 
 
-def _rate(points: Sequence[Point], name: str) -> float:
+def rate(points: Sequence[Point], name: str) -> float:
+    """Of one counter, from the first point to the last."""
     made = points[-1].counts[name] - points[0].counts[name]
     return made / (points[-1].time - points[0].time)

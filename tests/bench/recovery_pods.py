@@ -1,0 +1,179 @@
+"""Seconds that a killed training process costs in a cluster, its pod staying.
+
+What is killed is everything in the container but the supervisor, as an out-of-memory kill does.
+The pods are asked by their addresses, which this machine reaches: it is the cluster's only node.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+import urllib.request
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.bench.install import CHART, claims, namespace, settings, values
+from tests.bench.recovery import STEADY, WATCHED, Sample, rate, rows, seconds_to_rate
+from tests.bench.rows import Row
+from tests.bench.training import Point
+from tests.cluster.kubernetes import Namespace, Release
+from tests.cluster.waiting import eventually
+
+PORT = 8080
+WORKERS = 2
+KILL = "kill -9 -1"  # all that this user may signal, but init and who asks
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the chief said of itself at a time."""
+
+    time: float
+    epoch: str
+    point: Point
+
+
+def recovery(kubeconfig: str, samples: int) -> list[Row]:
+    """In-graph async, two workers, one ps; each release loses each kind once."""
+    found = []
+    with namespace(kubeconfig) as there:
+        claims(there)
+        for number in range(samples):
+            found.append(_sample(there, f"lost{number}"))
+            print(f"  {found[-1]}", file=sys.stderr, flush=True)
+    return rows("recovery in pods", "training process killed", found)
+
+
+class Followed:
+    """The chief's status, asked for again and again while in the context."""
+
+    def __init__(self, release: Release) -> None:
+        self._address = f"{_pod(release, 'chief')['status']['podIP']}:{PORT}"
+        self._seen: list[Seen] = []
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._follow, daemon=True)
+
+    def __enter__(self) -> Followed:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def first_step(self, *, not_of: str = "") -> Seen | None:
+        """The first step of a chief's process that is not the one of this epoch."""
+        seen = [one for one in self._seen if one.epoch != not_of]
+        return next((one for one in seen if one.point.step != seen[0].point.step), None)
+
+    def points(self) -> list[Point]:
+        """Of all that was seen."""
+        return [one.point for one in self._seen]
+
+    def last(self) -> Seen:
+        """What was seen last."""
+        return self._seen[-1]
+
+    def _follow(self) -> None:
+        while not self._over.wait(0.05):
+            document = ask(self._address, "progress")
+            if document.get("epoch"):
+                made = {f"workers/{name}": steps for name, steps in document["workers"].items()}
+                point = Point(document["now"], made)
+                self._seen.append(Seen(document["now"], document["epoch"], point))
+
+
+def ask(address: str, path: str) -> dict[str, Any]:
+    """A task's answer; nothing while there is none."""
+    try:
+        with urllib.request.urlopen(f"http://{address}/{path}", timeout=1) as answer:
+            return dict(json.load(answer))
+    except (OSError, ValueError):
+        return {}
+
+
+def _sample(there: Namespace, name: str) -> Sample:
+    release = Release(there, name, CHART)
+    release.install(_values(), *settings(name))
+    try:
+        ps = f"{_pod(release, 'ps')['status']['podIP']}:{PORT}"
+        served = eventually("the ps to serve", lambda: _serves(ps), 60, every=0.05)
+        with Followed(release) as chief:
+            first = eventually("the first step", chief.first_step, 60, every=0.05)
+            eventually("a step of each worker", lambda: _all_train(chief), 60)
+            began = ask(f"{_pod(release, 'chief')['status']['podIP']}:{PORT}", "progress")["start"]
+            return Sample(
+                ps_start=served - ask(ps, "progress")["start"],
+                chief_start=first.time - began,
+                worker=_worker(release, chief),
+                ps=_next_step_without(release, chief, "ps"),
+                chief=_next_step_without(release, chief, "chief"),
+            )
+    finally:
+        release.uninstall()
+        eventually("pods to be gone", lambda: not release.objects("pod"), 120)
+
+
+def _worker(release: Release, chief: Followed) -> float:
+    """Kill worker 1; then wait until it makes steps again."""
+    time.sleep(STEADY)
+    killed = _kill(release, "worker", index="1")
+    time.sleep(WATCHED)
+    points = chief.points()
+    before = [point for point in points if killed - STEADY <= point.time < killed]
+    seconds = seconds_to_rate(points, "workers/0", killed, rate(before, "workers/0"))
+    made = points[-1].counts["workers/1"]
+    eventually("steps of worker 1", lambda: chief.last().point.counts["workers/1"] > made, 60)
+    return seconds
+
+
+def _next_step_without(release: Release, chief: Followed, component: str) -> float:
+    """Seconds from the process' death to the first step of the chief's process that follows."""
+    time.sleep(STEADY)
+    epoch = chief.last().epoch
+    killed = _kill(release, component)
+    found = eventually(
+        f"a step after the {component} was lost",
+        lambda: chief.first_step(not_of=epoch),
+        60,
+        every=0.05,
+    )
+    eventually("a step of each worker", lambda: _all_train(chief), 60)
+    return found.time - killed
+
+
+def _kill(release: Release, component: str, *, index: str = "0") -> float:
+    """The training process of a pod; when, by the pod's clock, which is this machine's."""
+    pod = _pod(release, component, index)["metadata"]["name"]
+    said = release.namespace.kubectl("exec", pod, "--", "sh", "-c", f"date +%s.%N; {KILL}")
+    return float(said.split()[0])
+
+
+def _pod(release: Release, component: str, index: str = "0") -> dict[str, Any]:
+    """The running pod of a component and index."""
+
+    def there() -> dict[str, Any] | None:
+        pods = release.running(component)
+        if component == "worker":
+            label = "batch.kubernetes.io/job-completion-index"
+            pods = [pod for pod in pods if pod["metadata"]["labels"].get(label) == index]
+        return pods[0] if pods else None
+
+    return eventually(f"{component}-{index} to run", there, 60, every=0.2)
+
+
+def _serves(address: str) -> float | None:
+    return time.time() if ask(address, "healthz").get("serving") else None
+
+
+def _all_train(chief: Followed) -> bool:
+    counts = chief.last().point.counts
+    return len(counts) == WORKERS and min(counts.values()) > 0
+
+
+def _values() -> Path:
+    train = {"stepsPerCall": 10, "reportSeconds": 0.1, "checkpoint": {"seconds": 3}}
+    return values("recovery", train=train, workers=WORKERS, ps=1)
