@@ -159,6 +159,11 @@ class Channel:
             os.set_inheritable(end, False)  # a grandchild that held them would hide our end
         return cls(os.fdopen(read), os.fdopen(write, "w"))
 
+    def outlive_exec(self) -> None:
+        """Let the program that takes this process' place have the channel (`of_child`)."""
+        for end in (self._reader, self._writer):
+            os.set_inheritable(end.fileno(), True)
+
     def send(self, message: Message) -> None:
         """Write one message; BrokenPipeError when the other end is gone."""
         line = json.dumps({"kind": type(message).__name__, **asdict(message)})

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
+from collections.abc import Mapping
 
-import tensorflow as tf
-
+from tf_cluster_trainer import bare_tensorflow
 from tf_cluster_trainer.config import Cluster, ConfigError, Task
 from tf_cluster_trainer.protocol import Channel, Serving
 
@@ -18,7 +20,7 @@ def port_taken(task: str, address: str) -> ConfigError:
     return ConfigError(f"{task} can't listen on port {port} ({address}): another process uses it")
 
 
-def serve(task: Task, cluster: Cluster, channel: Channel) -> int:
+def serve(task: Task, cluster: Cluster, channel: Channel, environment: Mapping[str, str]) -> int:
     """Serve until the process is ended; it never returns by itself.
 
     Not `server.join()`: that blocks Python's signal handling for ever. Raises ConfigError when the
@@ -26,14 +28,20 @@ def serve(task: Task, cluster: Cluster, channel: Channel) -> int:
     """
     address = cluster.cluster[task.type][task.index]
     try:
-        server = tf.distribute.Server(
+        tensorflow = bare_tensorflow.load(environment)
+    except bare_tensorflow.OtherLayoutError:
+        channel.outlive_exec()
+        whole = {**environment, bare_tensorflow.WHOLE_VARIABLE: "1"}
+        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], whole)
+    try:
+        server = tensorflow.server_lib.Server(
             {kind: list(hosts) for kind, hosts in cluster.cluster.items()},
             job_name=task.type,
             task_index=task.index,
             protocol="grpc",
             start=True,
         )
-    except tf.errors.UnknownError as error:
+    except tensorflow.errors.UnknownError as error:
         if CANT_LISTEN not in error.message:
             raise
         raise port_taken(task.name, address) from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 
 from tf_cluster_trainer import config, exit_codes
 from tf_cluster_trainer.child import device_flags
@@ -23,7 +23,7 @@ def run(environment: MutableMapping[str, str], stop: Stop) -> int:
         settings = told.settings
         device_flags.give(environment, told.task.type, settings.strategy, settings.xla)
         if not (told.is_client or told.trains or told.evaluates):
-            return _serve(told, channel)
+            return _serve(told, channel, environment)
     except config.ConfigError as error:
         return _failed(channel, exit_codes.CONFIG, str(error))
 
@@ -61,10 +61,10 @@ def _prepare(environment: MutableMapping[str, str]) -> None:
         )
 
 
-def _serve(told: Config, channel: Channel) -> int:
+def _serve(told: Config, channel: Channel, environment: Mapping[str, str]) -> int:
     from tf_cluster_trainer import server
 
-    return server.serve(told.task, told.cluster, channel)
+    return server.serve(told.task, told.cluster, channel, environment)
 
 
 def _failed(channel: Channel, code: int, message: str, lost: Sequence[str] = ()) -> int:
