@@ -26,7 +26,6 @@ class TraineeTask(Follower):
     _let_go_in: str | None = None
     # The epoch that a child was through with: another one needs a child again.
     _through_with: str | None = None
-    _saved_step = -1
 
     def _start_child(self) -> None:
         self._ready = False
@@ -56,9 +55,10 @@ class TraineeTask(Follower):
 
     def _refill_when_saved(self, chief: Mapping[str, Any]) -> None:
         saved = chief.get("checkpointStep")
-        if isinstance(saved, int) and saved > self._saved_step:
-            self._saved_step = saved
+        known = self._document.checkpoint_step
+        if isinstance(saved, int) and (known is None or saved > known):
             self._budget.refill()
+            self._show(checkpoint_step=saved)
 
     @property
     def _in_lockstep(self) -> bool:
