@@ -63,7 +63,7 @@ def _ours(there: Namespace, file: Path, name: str) -> float:
     chief = f"app.kubernetes.io/instance={name},app.kubernetes.io/component=chief"
     first = _first_step(there, chief)
     release.uninstall()
-    _gone(there, f"app.kubernetes.io/instance={name}")
+    gone(there, f"app.kubernetes.io/instance={name}")
     return first - started
 
 
@@ -82,7 +82,7 @@ def _by_hand(there: Namespace, name: str) -> float:
     there.kubectl("apply", "--filename=-", stdin=everything)
     first = _first_step(there, f"app={name},task=chief")
     there.kubectl("delete", "all,configmap", f"--selector=app={name}", "--wait=false")
-    _gone(there, f"app={name}")
+    gone(there, f"app={name}")
     return first - started
 
 
@@ -107,7 +107,7 @@ def _epoch(timestamp: str) -> float:
     return datetime.fromisoformat(whole + "+00:00").timestamp() + float(f"0.{fraction or 0}")
 
 
-def _gone(there: Namespace, selector: str) -> None:
+def gone(there: Namespace, selector: str) -> None:
     """No pod is left, so the next sample has the machine to itself."""
     eventually(
         "pods to be gone",

@@ -7,7 +7,7 @@ import signal
 import sys
 import time
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tests.bench import processes
@@ -87,7 +87,7 @@ def _sample() -> Sample:
         return Sample(
             ps_start=ps_start,
             chief_start=chief_start,
-            worker=_worker(training),
+            worker=lost_worker(lambda: _kill(training, "worker-1"), training.points),
             ps=_next_step_without(training, "ps-0"),
             chief=_next_step_without(training, "chief-0"),
         )
@@ -108,18 +108,21 @@ def _until_it_serves(training: Ours, task: str) -> float:
     return served - processes.started_at(training.tasks()[task][0])
 
 
-def _worker(training: Ours) -> float:
-    """Kill worker 1; then wait until it makes steps again."""
-    time.sleep(STEADY)
-    killed = _kill(training, "worker-1")
-    time.sleep(WATCHED)
-    points = training.points()
+def lost_worker(kill: Callable[[], float], points_now: Callable[[], Sequence[Point]]) -> float:
+    """Seconds until worker 0 is at its rate after worker 1 is lost; `kill` says when that was.
+
+    Returns when worker 1 makes steps again.
+    """
+    time.sleep(STEADY)  # the rate before
+    killed = kill()
+    time.sleep(WATCHED)  # the rate after
+    points = points_now()
     before = [point for point in points if killed - STEADY <= point.time < killed]
     seconds = seconds_to_rate(points, "workers/0_steps", killed, rate(before, "workers/0_steps"))
     made = points[-1].counts["workers/1_steps"]
     eventually(
         "steps of worker 1",
-        lambda: training.points()[-1].counts["workers/1_steps"] > made,
+        lambda: points_now()[-1].counts["workers/1_steps"] > made,
         60,
     )
     return seconds
@@ -127,7 +130,7 @@ def _worker(training: Ours) -> float:
 
 def _next_step_without(training: Ours, task: str) -> float:
     """Seconds from the task's death to the first step of the start that follows."""
-    time.sleep(STEADY)
+    time.sleep(STEADY)  # so that checkpoints were saved since the last loss
     known = set(training.event_files())
     killed = _kill(training, task)
 

@@ -11,12 +11,11 @@ import sys
 import threading
 import time
 import urllib.request
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.bench.install import CHART, claims, namespace, settings, values
-from tests.bench.recovery import STEADY, WATCHED, Sample, rate, rows, seconds_to_rate
+from tests.bench.install import CHART, claims, gone, namespace, settings, values
+from tests.bench.recovery import STEADY, Sample, lost_worker, rows
 from tests.bench.rows import Row
 from tests.bench.training import Point
 from tests.cluster.kubernetes import Namespace, Release
@@ -25,15 +24,6 @@ from tests.cluster.waiting import eventually
 PORT = 8080
 WORKERS = 2
 KILL = "kill -9 -1"  # all that this user may signal, but init and who asks
-
-
-@dataclass(frozen=True)
-class Seen:
-    """What the chief said of itself at a time."""
-
-    time: float
-    epoch: str
-    point: Point
 
 
 def recovery(kubeconfig: str, samples: int) -> list[Row]:
@@ -48,11 +38,16 @@ def recovery(kubeconfig: str, samples: int) -> list[Row]:
 
 
 class Followed:
-    """The chief's status, asked for again and again while in the context."""
+    """The chief's status, asked for again and again while in the context.
+
+    `epoch` names its present process, `start` is when its supervisor began.
+    """
 
     def __init__(self, release: Release) -> None:
         self._address = f"{_pod(release, 'chief')['status']['podIP']}:{PORT}"
-        self._seen: list[Seen] = []
+        self._seen: list[tuple[str, Point]] = []
+        self.epoch = ""
+        self.start = 0.0
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._follow, daemon=True)
 
@@ -64,26 +59,29 @@ class Followed:
         self._over.set()
         self._thread.join()
 
-    def first_step(self, *, not_of: str = "") -> Seen | None:
-        """The first step of a chief's process that is not the one of this epoch."""
-        seen = [one for one in self._seen if one.epoch != not_of]
-        return next((one for one in seen if one.point.step != seen[0].point.step), None)
+    def first_step(self, *, not_of: str = "") -> Point | None:
+        """The first step of the chief's present process, if that is not the one of this epoch."""
+        if self.epoch == not_of:
+            return None
+        seen = [point for epoch, point in self._seen if epoch == self.epoch]
+        return next((point for point in seen if point.step != seen[0].step), None)
 
     def points(self) -> list[Point]:
         """Of all that was seen."""
-        return [one.point for one in self._seen]
+        return [point for _, point in self._seen]
 
-    def last(self) -> Seen:
-        """What was seen last."""
-        return self._seen[-1]
+    def all_train(self) -> bool:
+        """Whether every worker has made a step."""
+        counts = self.points()[-1].counts
+        return len(counts) == WORKERS and min(counts.values()) > 0
 
     def _follow(self) -> None:
         while not self._over.wait(0.05):
             document = ask(self._address, "progress")
             if document.get("epoch"):
-                made = {f"workers/{name}": steps for name, steps in document["workers"].items()}
-                point = Point(document["now"], made)
-                self._seen.append(Seen(document["now"], document["epoch"], point))
+                made = {f"workers/{at}_steps": steps for at, steps in document["workers"].items()}
+                self._seen.append((document["epoch"], Point(document["now"], made)))
+                self.start, self.epoch = document["start"], document["epoch"]
 
 
 def ask(address: str, path: str) -> dict[str, Any]:
@@ -103,37 +101,23 @@ def _sample(there: Namespace, name: str) -> Sample:
         served = eventually("the ps to serve", lambda: _serves(ps), 60, every=0.05)
         with Followed(release) as chief:
             first = eventually("the first step", chief.first_step, 60, every=0.05)
-            eventually("a step of each worker", lambda: _all_train(chief), 60)
-            began = ask(f"{_pod(release, 'chief')['status']['podIP']}:{PORT}", "progress")["start"]
+            eventually("a step of each worker", chief.all_train, 60)
             return Sample(
                 ps_start=served - ask(ps, "progress")["start"],
-                chief_start=first.time - began,
-                worker=_worker(release, chief),
+                chief_start=first.time - chief.start,
+                worker=lost_worker(lambda: _kill(release, "worker", index="1"), chief.points),
                 ps=_next_step_without(release, chief, "ps"),
                 chief=_next_step_without(release, chief, "chief"),
             )
     finally:
         release.uninstall()
-        eventually("pods to be gone", lambda: not release.objects("pod"), 120)
-
-
-def _worker(release: Release, chief: Followed) -> float:
-    """Kill worker 1; then wait until it makes steps again."""
-    time.sleep(STEADY)
-    killed = _kill(release, "worker", index="1")
-    time.sleep(WATCHED)
-    points = chief.points()
-    before = [point for point in points if killed - STEADY <= point.time < killed]
-    seconds = seconds_to_rate(points, "workers/0", killed, rate(before, "workers/0"))
-    made = points[-1].counts["workers/1"]
-    eventually("steps of worker 1", lambda: chief.last().point.counts["workers/1"] > made, 60)
-    return seconds
+        gone(there, f"app.kubernetes.io/instance={name}")
 
 
 def _next_step_without(release: Release, chief: Followed, component: str) -> float:
     """Seconds from the process' death to the first step of the chief's process that follows."""
-    time.sleep(STEADY)
-    epoch = chief.last().epoch
+    time.sleep(STEADY)  # so that checkpoints were saved since the last loss
+    epoch = chief.epoch
     killed = _kill(release, component)
     found = eventually(
         f"a step after the {component} was lost",
@@ -141,7 +125,7 @@ def _next_step_without(release: Release, chief: Followed, component: str) -> flo
         60,
         every=0.05,
     )
-    eventually("a step of each worker", lambda: _all_train(chief), 60)
+    eventually("a step of each worker", chief.all_train, 60)
     return found.time - killed
 
 
@@ -167,11 +151,6 @@ def _pod(release: Release, component: str, index: str = "0") -> dict[str, Any]:
 
 def _serves(address: str) -> float | None:
     return time.time() if ask(address, "healthz").get("serving") else None
-
-
-def _all_train(chief: Followed) -> bool:
-    counts = chief.last().point.counts
-    return len(counts) == WORKERS and min(counts.values()) > 0
 
 
 def _values() -> Path:
