@@ -36,7 +36,11 @@ class Process:
 
 
 def start(component: Component, layout: Layout) -> None:
-    """Start it in a session of its own, its words appended to its log file."""
+    """Start it in a session of its own, its words appended to its log file.
+
+    Returns when it can be told by its mark, or has ended: for a moment after exec(2) closed what
+    Popen waits for, Linux shows an empty environment, and what runs would be taken for dead.
+    """
     layout.logs.mkdir(parents=True, exist_ok=True)
     environment = {
         "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
@@ -45,7 +49,7 @@ def start(component: Component, layout: Layout) -> None:
         NAME: component.name,
     }
     with (layout.logs / f"{component.name}.log").open("ab") as log:
-        subprocess.Popen(
+        started = subprocess.Popen(
             component.command,
             stdin=subprocess.DEVNULL,
             stdout=log,
@@ -54,6 +58,8 @@ def start(component: Component, layout: Layout) -> None:
             cwd="/",
             start_new_session=True,
         )
+    while not _environment(started.pid) and started.poll() is None:
+        time.sleep(0.001)
 
 
 def marked(layout: Layout) -> Iterator[Process]:
