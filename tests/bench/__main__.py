@@ -10,7 +10,17 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from tests.bench import measures, memory, rates, recovery, recovery_pods, reporting, results, starts
+from tests.bench import (
+    measures,
+    memory,
+    rates,
+    recovery,
+    recovery_pods,
+    reporting,
+    results,
+    servers,
+    starts,
+)
 from tests.bench.install import install
 from tests.bench.rows import Row
 from tests.suites import cluster
@@ -66,7 +76,7 @@ def main() -> int:
 def _on_cluster(measure: Callable[[str, int], list[Row]], pairs: int) -> list[Row]:
     place = cluster.place(os.environ)
     if place.reason:
-        print(f"it is left out: {place.reason}", file=sys.stderr)
+        print(f"left out, it needs a cluster: {place.reason}", file=sys.stderr)
         return []
     was_up = place.own and cluster.is_up()
     try:
@@ -89,6 +99,7 @@ MEASURES: dict[str, Callable[[int], list[Row]]] = {
     "adaptive": rates.adaptive,
     "tutorial": rates.tutorial,
     **{f"start-{name}": partial(starts.start, name) for name in rates.COMBINATIONS},
+    "server": servers.server,
     "reporting": reporting.reporting,
     "partitioned": rates.partitioned,
     "micro-batches": rates.micro_batches,

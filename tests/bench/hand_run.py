@@ -108,6 +108,7 @@ class ByHand(Training):
                 cwd=self.folder,
                 env={
                     **quiet_environment(),
+                    "TMPDIR": str(self.folder),
                     "TF_CONFIG": json.dumps(config),
                     "TF_CPP_MIN_LOG_LEVEL": "2",
                     "TF_USE_LEGACY_KERAS": "1",

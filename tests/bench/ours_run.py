@@ -43,7 +43,11 @@ class Ours(Training):
             self._process = subprocess.Popen(
                 (sys.executable, "-m", "tf_cluster", "run", "params.yaml"),
                 cwd=self.folder,
-                env={**quiet_environment(), **self._other_trainer(trainer)},
+                env={
+                    **quiet_environment(),
+                    "TMPDIR": str(self.folder),
+                    **self._other_trainer(trainer),
+                },
                 stdin=subprocess.DEVNULL,
                 stdout=words,
                 stderr=words,

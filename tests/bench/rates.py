@@ -8,14 +8,13 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from tests.bench.hand_run import ByHand, Program
 from tests.bench.ours_run import Ours, params
-from tests.bench.pairs import Comparison, compare
+from tests.bench.pairs import Comparison
 from tests.bench.rows import Row, at_least, ratio_row
-from tests.bench.training import Training, window
+from tests.bench.training import Training, rates_in_turn, window
 
 # Both trainings of a comparison run all the time, but one is held while the other is timed. After
 # so many pairs both are started anew: two starts of one program differ by some per cent as well.
@@ -23,8 +22,9 @@ PAIRS_A_START = 3
 # In the first seconds K is found, caches fill, and both programs compile: not the steady rate.
 WARM_UP = 5.0
 REPORT = 0.25
-# With all-reduce a worker that is held for more than 5 s may be taken for lost.
-SETTLE, SECONDS = 0.5, 3.0
+# A pair is made of several short turns, so that a machine that is slow for some seconds is so for
+# both. With all-reduce a worker that is held for more than 5 s may be taken for lost.
+TURNS, SETTLE, SECONDS = 4, 0.4, 1.5
 # Our own K is found anew after a hold, and its calls take half a second.
 LONG_SETTLE, LONG_SECONDS = 3.0, 10.0
 MICRO_BATCHES = 4
@@ -100,7 +100,7 @@ def adaptive(pairs: int) -> list[Row]:
     """K found by the trainer against the best fixed one."""
     rates = {steps: _alone(fixed(steps)) for steps in (1, 10, 100, 1000)}
     best = max(rates, key=lambda steps: rates[steps])
-    compared = in_turn(found, fixed(best), pairs, settle=LONG_SETTLE, seconds=LONG_SECONDS)
+    compared = in_turn(found, fixed(best), pairs, turns=1, settle=LONG_SETTLE, seconds=LONG_SECONDS)
     others = ", ".join(f"{steps}: {rate:.0f}" for steps, rate in rates.items())
     return [
         ratio_row(
@@ -120,6 +120,7 @@ def tutorial(pairs: int) -> list[Row]:
         found,
         lambda: ByHand(loop),
         pairs,
+        turns=1,
         settle=LONG_SETTLE,
         seconds=LONG_SECONDS,
     )
@@ -142,8 +143,9 @@ def partitioned(pairs: int) -> list[Row]:
         lambda: Ours(document),
         lambda: ByHand(loop),
         pairs,
+        turns=2,
         settle=1.0,
-        seconds=5.0,
+        seconds=3.0,
     )
     return [
         ratio_row(
@@ -159,7 +161,7 @@ def partitioned(pairs: int) -> list[Row]:
 def micro_batches(pairs: int) -> list[Row]:
     """Examples a second when a step takes four batches against one: variables are read once."""
     four, one = dense(microBatches=MICRO_BATCHES), dense()
-    steps = in_turn(lambda: Ours(four), lambda: Ours(one), pairs, settle=1.0, seconds=5.0)
+    steps = in_turn(lambda: Ours(four), lambda: Ours(one), pairs, turns=2, settle=1.0, seconds=3.0)
     batch = one["train"]["batchSize"]
     examples = Comparison(
         tuple(rate * batch * MICRO_BATCHES for rate in steps.first),
@@ -206,24 +208,24 @@ def in_turn(
     second: Start,
     pairs: int,
     *,
+    turns: int = TURNS,
     settle: float = SETTLE,
     seconds: float = SECONDS,
 ) -> Comparison:
     """Pairs of steps a second of two trainings, each timed while the other is held."""
-    left: list[float] = []
-    right: list[float] = []
-    while len(left) < pairs:
+    found: list[tuple[float, float]] = []
+    while len(found) < pairs:
         with ExitStack() as stack:
             one, two = (_started(stack, start) for start in (first, second))
-            compared = compare(
-                partial(window, one, two, settle=settle, seconds=seconds),
-                partial(window, two, one, settle=settle, seconds=seconds),
-                min(PAIRS_A_START, pairs - len(left)),
-                "steps/s",
-            )
-        left += compared.first
-        right += compared.second
-    return Comparison(tuple(left), tuple(right))
+            for _ in range(min(PAIRS_A_START, pairs - len(found))):
+                if len(found) % 2:
+                    second_rate, first_rate = rates_in_turn(two, one, turns, settle, seconds)
+                else:
+                    first_rate, second_rate = rates_in_turn(one, two, turns, settle, seconds)
+                found.append((first_rate, second_rate))
+                words = f"{first_rate:.4g} steps/s, {second_rate:.4g} steps/s"
+                print(f"  pair {len(found)}: {words}", file=sys.stderr, flush=True)
+    return Comparison(*zip(*found, strict=True))
 
 
 def _started(stack: ExitStack, start: Start) -> Training:

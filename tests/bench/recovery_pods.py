@@ -11,6 +11,8 @@ import sys
 import threading
 import time
 import urllib.request
+from http.client import HTTPException
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -60,20 +62,29 @@ class Followed:
         self._thread.join()
 
     def first_step(self, *, not_of: str = "") -> Point | None:
-        """The first step of the chief's present process, if that is not the one of this epoch."""
+        """The first step of the chief's present process, if that is not the one of this epoch.
+
+        A new process first shows what was reported before, then falls to what was restored.
+        """
         if self.epoch == not_of:
             return None
-        seen = [point for epoch, point in self._seen if epoch == self.epoch]
-        return next((point for point in seen if point.step != seen[0].step), None)
+        seen = self._of_the_present()
+        return next((now for last, now in pairwise(seen) if now.step > last.step), None)
 
     def points(self) -> list[Point]:
         """Of all that was seen."""
         return [point for _, point in self._seen]
 
     def all_train(self) -> bool:
-        """Whether every worker has made a step."""
-        counts = self.points()[-1].counts
-        return len(counts) == WORKERS and min(counts.values()) > 0
+        """Whether every worker has made a step in the present process."""
+        seen = [point.counts for point in self._of_the_present()]
+        return len(seen[-1]) == WORKERS and all(
+            any(now[name] > last.get(name, 0) for last, now in pairwise(seen)) for name in seen[-1]
+        )
+
+    def _of_the_present(self) -> list[Point]:
+        epoch = self.epoch
+        return [point for of, point in self._seen if of == epoch]
 
     def _follow(self) -> None:
         while not self._over.wait(0.05):
@@ -89,7 +100,7 @@ def ask(address: str, path: str) -> dict[str, Any]:
     try:
         with urllib.request.urlopen(f"http://{address}/{path}", timeout=1) as answer:
             return dict(json.load(answer))
-    except (OSError, ValueError):
+    except (OSError, ValueError, HTTPException):
         return {}
 
 
@@ -99,11 +110,12 @@ def _sample(there: Namespace, name: str) -> Sample:
     try:
         ps = f"{_pod(release, 'ps')['status']['podIP']}:{PORT}"
         served = eventually("the ps to serve", lambda: _serves(ps), 60, every=0.05)
+        began = eventually("the ps' status", lambda: ask(ps, "progress").get("start"), 60)
         with Followed(release) as chief:
             first = eventually("the first step", chief.first_step, 60, every=0.05)
             eventually("a step of each worker", chief.all_train, 60)
             return Sample(
-                ps_start=served - ask(ps, "progress")["start"],
+                ps_start=served - began,
                 chief_start=first.time - chief.start,
                 worker=lost_worker(lambda: _kill(release, "worker", index="1"), chief.points),
                 ps=_next_step_without(release, chief, "ps"),

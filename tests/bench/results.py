@@ -59,7 +59,7 @@ def page(measured: Mapping[str, Measured], names: Sequence[str]) -> str:
     lines = [
         "# Benchmarks",
         "",
-        f"Made by `make bench` (`python -m tests.bench --write`) on {machines}.",
+        f"Made by `python -m tests.bench --write` on {machines}; `make bench` prints the same.",
         "A ratio is the median of interleaved pairs with its bootstrap 95 % interval: it is not a "
         "measurement with fewer than 9 pairs or with an interval wider than 5 %. A figure is the "
         "median of several: it is not a measurement with fewer than 6 or while its bar is inside "

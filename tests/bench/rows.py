@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from tests.bench.pairs import Comparison, bootstrap_interval
 
 MET, MISSED, UNSURE = "met", "missed", "not a measurement"
+# Between the ends of fewer lies the median in less than 95 of 100 cases.
+MEDIAN_OF = 6
 
 
 @dataclass(frozen=True)
@@ -66,15 +68,16 @@ def ratio_row(
     if bar is None:
         return Row(what, value, against, "")
     if not compared.is_measurement:
-        return Row(what, value, against, bar.words, UNSURE)
+        enough = len(compared.first) >= MEDIAN_OF
+        words = _unsure(bar, low, high) if enough else UNSURE
+        return Row(what, value, against, bar.words, words)
     return Row(what, value, against, bar.words, MET if bar.met_by(compared.ratio) else MISSED)
 
 
 def figure_row(what: str, bar: Bar, samples: Sequence[float], unit: str, against: str = "") -> Row:
     """A figure that has a bar of its own: its median, interval and worst.
 
-    It is no measurement while the bar is inside the interval, nor with fewer than six samples:
-    between the ends of five lies the median in less than 95 of 100 cases.
+    It is no measurement while the bar is inside the interval, nor with too few samples.
     """
     low, high = bootstrap_interval(samples)
     middle = statistics.median(samples)
@@ -84,8 +87,16 @@ def figure_row(what: str, bar: Bar, samples: Sequence[float], unit: str, against
         f"worst {worst:.3g} {unit})"
     )
     verdict = MET if bar.met_by(middle) else MISSED
-    sure = len(samples) >= 6 and bar.met_by(low) == bar.met_by(high) == bar.met_by(middle)
+    sure = len(samples) >= MEDIAN_OF and bar.met_by(low) == bar.met_by(high) == bar.met_by(middle)
     return Row(what, value, against, bar.words, verdict if sure else UNSURE)
+
+
+def _unsure(bar: Bar, low: float, high: float) -> str:
+    """No measurement; but where the bar is outside the interval it says on which side."""
+    ends = {bar.met_by(low), bar.met_by(high)}
+    if len(ends) > 1:
+        return UNSURE
+    return f"{UNSURE}; the whole interval {'meets' if ends.pop() else 'misses'} the bar"
 
 
 def _pairs(number: int) -> str:

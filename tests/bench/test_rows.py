@@ -24,9 +24,11 @@ def test_a_ratio_beyond_its_bar_misses_it() -> None:
 
 
 def test_few_pairs_or_a_wide_interval_have_no_verdict() -> None:
-    assert verdict(2.0, at_least(0.97), pairs=8) == UNSURE
+    assert verdict(2.0, at_least(0.97), pairs=5) == UNSURE
+    assert verdict(2.0, at_least(0.97), pairs=8) == f"{UNSURE}; the whole interval meets the bar"
+    assert verdict(0.9, at_least(0.97), pairs=8) == f"{UNSURE}; the whole interval misses the bar"
     wide = Comparison((1.0, 1.5, 2.0) * 3, (1.0,) * 9)
-    assert ratio_row("", "", at_least(0.97), wide).verdict == UNSURE
+    assert ratio_row("", "", at_least(1.2), wide).verdict == UNSURE
 
 
 def test_a_figure_whose_bar_is_inside_its_interval_has_no_verdict() -> None:

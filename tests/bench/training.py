@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import statistics
 import subprocess
 import tempfile
 import time
@@ -21,6 +22,7 @@ START_SECONDS = 60
 BREATH = 0.7
 
 Kind = TypeVar("Kind", bound="Training")
+Span = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -128,21 +130,46 @@ def steps_per_second(points: Sequence[Point]) -> float:
     return sum(found)
 
 
-def window(training: Training, *others: Training, settle: float, seconds: float) -> float:
-    """Steps a second over so many seconds, while others are held; `settle` seconds go first.
+def window(training: Training, *, settle: float, seconds: float) -> float:
+    """Steps a second over so many seconds; `settle` seconds go first."""
+    span = _span(settle, seconds)
+    time.sleep(BREATH)
+    return _rate(training.points(), span)
 
-    The others go on for a moment before this returns, so that nobody takes them for lost.
+
+def rates_in_turn(
+    one: Training, two: Training, turns: int, settle: float, seconds: float
+) -> tuple[float, float]:
+    """Steps a second of each, timed so many times for a moment while the other is held.
+
+    Both go on for a moment before this returns, so that nobody of theirs is taken for lost.
     """
-    for other in others:
-        other.hold()
+    spans: tuple[list[Span], list[Span]] = ([], [])
+    for _ in range(turns):
+        for other, found in ((two, spans[0]), (one, spans[1])):
+            other.hold()
+            try:
+                found.append(_span(settle, seconds))
+            finally:
+                other.go_on()
+    time.sleep(BREATH)
+    first, second = (
+        statistics.mean(_rate(points, span) for span in found)
+        for points, found in zip((one.points(), two.points()), spans, strict=True)
+    )
+    return first, second
+
+
+def _span(settle: float, seconds: float) -> Span:
+    """The seconds that go by from now on, but for the first ones."""
     time.sleep(settle)
     began = time.time()
     time.sleep(seconds)
-    ended = time.time()
-    for other in others:
-        other.go_on()
-    time.sleep(BREATH)
-    return steps_per_second([p for p in training.points() if began <= p.time <= ended])
+    return began, time.time()
+
+
+def _rate(points: Sequence[Point], span: Span) -> float:
+    return steps_per_second([point for point in points if span[0] <= point.time <= span[1]])
 
 
 def quiet_environment() -> dict[str, str]:
