@@ -32,7 +32,6 @@ from tf_cluster_trainer.strategies.line import Line, in_thread
 from tf_cluster_trainer.strategies.own_graph import Calls, OwnGraph, Seen
 from tf_cluster_trainer.strategies.parameter_servers import Making
 from tf_cluster_trainer.strategies.rehearsal import build_model
-from tf_cluster_trainer.strategies.rising import Rising
 from tf_cluster_trainer.strategies.tally import Origin, Tally
 from tf_cluster_trainer.strategies.trainee import Joining
 
@@ -140,7 +139,6 @@ class BetweenGraph:
         self._session: Any = None
         self._ready = False
         self._life = 0
-        self._lives = Rising()
         self._seen = self._nothing_seen()
         self._step = self._seen.step
         self._before = np.zeros([2 + len(self._metrics)])  # done in this start's earlier lives
@@ -291,7 +289,7 @@ class BetweenGraph:
             value, put = filling.puts[key]
             run(put, {value: tensor})
         origin = self._origin
-        began = [self._lives.next(above), origin.step, origin.updates]
+        began = [self._own.numbers.next(above), origin.step, origin.updates]
         run(filling.begin, {filling.given_life: began})
         self._life = int(run(filling.life)[0])
         self._restored = None  # it is on the ps now; a copy here would only cost memory

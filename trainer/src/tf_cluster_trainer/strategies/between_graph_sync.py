@@ -16,7 +16,6 @@ import tensorflow as tf
 from tf_cluster_trainer.child.say import say
 from tf_cluster_trainer.strategies import on_ps
 from tf_cluster_trainer.strategies.own_graph import OwnGraph, Seen
-from tf_cluster_trainer.strategies.rising import Rising
 
 STILL_SECONDS = 1.0
 FIRST_PATIENCE_SECONDS = 60.0
@@ -37,7 +36,6 @@ class SyncCalls:
         self._turn: Any = None
         self._members: Any = None  # those that the present round was begun with
         self._present: Any = None  # those seen last
-        self._numbers = Rising()
         self._patience = FIRST_PATIENCE_SECONDS
         self._still: tuple[float, float] | None = None  # the steps last seen, and when first
         self._build()
@@ -46,7 +44,7 @@ class SyncCalls:
         """Say that this worker is there, with nothing given to any round."""
         self._turn = self._present = None
         self._still = None
-        session.run(self._join, {self._number: self._numbers.next()})
+        session.run(self._join, {self._number: self._own.numbers.next()})
 
     def call(self, session: Any, most: int, seen: Seen) -> Seen:
         """Make up to `most` steps with the others; waits for them inside TensorFlow."""
@@ -55,14 +53,17 @@ class SyncCalls:
             return seen
         while self._turn is None or self._turn[0] < seen.life:
             self._turn = session.run(self._next_turn)  # one of an earlier life is worth nothing
+        # Each step raises the round's number by one, also when this call is given up.
+        self._own.numbers.used(int(self._turn[0]) + most)
         fed = {self._given: self._turn}
         if most == 1 and self._turn[1] < self._own.total:
-            seen_after = session.run(self._one_step, fed)
+            packed = session.run(self._one_step, fed)
         else:
-            seen_after = session.run(self._steps, {**fed, self._most: most})
-        self._turn, life, tallies, self._present = seen_after
+            packed = session.run(self._steps, {**fed, self._most: most})
+        turn, life, tallies, present = np.split(packed, self._ends)
+        self._turn, self._present = turn.astype(np.int64), present.astype(np.int64)
         self._still = None
-        return Seen(int(life[0]), int(life[1]), tallies)
+        return Seen(int(life[0]), int(life[1]), tallies[np.newaxis])
 
     def stuck(self, session: Any, seconds: float) -> bool:
         """Worker 0 alone tells: somebody came back and waits for a round of its own."""
@@ -95,7 +96,7 @@ class SyncCalls:
             return False
         # Accumulators drop what is older than their own time, so first the time, then what they
         # hold. Taking moves the time on by one.
-        number = self._numbers.next(above=seen.life)
+        number = self._own.numbers.next(above=seen.life)
         session.run(self._set_time, {self._number: number})
         held = session.run(self._held)
         session.run([take for take, count in zip(self._takes, held, strict=True) if count > 0])
@@ -122,8 +123,9 @@ class SyncCalls:
         self._next_turn = self._turns[own.index].dequeue()
         self._give_turns = [turns.enqueue([self._given]) for turns in self._turns[1:]]
         self._gathered = self._accumulators()
-        # A loop tells every task of each turn that it takes: for one step that is half of the time.
+        # A loop tells every task of each turn that it takes, which for one step costs too much.
         self._one_step = self._and_seen(self._step(self._given, self._gathered))
+        self._ends = np.cumsum([2, 3, 1 + own.measures])  # of all but the last in what is seen
         _, turn = tf.while_loop(
             lambda made, turn: tf.logical_and(made < self._most, turn[1] < own.total),
             lambda made, turn: (made + 1, self._step(turn, self._in_the_loop())),
@@ -135,12 +137,18 @@ class SyncCalls:
         self._held = [one.num_accumulated() for one in gathered]
         self._takes = [_take(one, 1) for one in gathered]
 
-    def _and_seen(self, turn: Any) -> list[Any]:
-        """The turn, and what is on the ps when it has come."""
+    def _and_seen(self, turn: Any) -> Any:
+        """The turn, then the life, the tallies and the members on the ps when it has come.
+
+        One tensor, for each costs a call to the ps in every step. As float64 it holds the numbers
+        of rounds (microseconds since 1970) exactly until 2255.
+        """
         state = self._own.state
         with tf.device(on_ps.device(0)), tf.control_dependencies([turn]):
             kept = [state.life, state.tallies, state.members]
-            return [turn, *(variable.read_value() for variable in kept)]
+            found = [turn, *(variable.read_value() for variable in kept)]
+            parts = [tf.reshape(tf.cast(one, tf.float64), [-1]) for one in found]
+            return tf.concat(parts, axis=0)
 
     def _accumulators(self) -> list[Any]:
         """One for each gradient, where its variable is, and one for the measures; None for none."""

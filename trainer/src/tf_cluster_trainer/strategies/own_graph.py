@@ -11,6 +11,7 @@ import tensorflow as tf
 from tf_cluster_trainer.strategies import on_ps, parameter_servers
 from tf_cluster_trainer.strategies.on_ps import State
 from tf_cluster_trainer.strategies.parameter_servers import Making
+from tf_cluster_trainer.strategies.rising import Rising
 from tf_cluster_trainer.strategies.traced import Imported, Traced
 
 
@@ -53,6 +54,8 @@ class OwnGraph:
         self.workers = making.workers
         self.ps = ps
         self.total = making.ctx.settings.steps
+        # Of lives, rounds and sessions alike: what is of an earlier life has a lower number.
+        self.numbers = Rising()
         self.measures = 1 + len(making.rehearsal.metrics)
         self.kinds = traced.kinds
         self.state: State = on_ps.make(
