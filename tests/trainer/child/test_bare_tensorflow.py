@@ -52,8 +52,27 @@ def test_the_whole_can_be_asked_for() -> None:
     assert whole({bare_tensorflow.WHOLE_VARIABLE: "1"})
 
 
-def test_devices_of_others_are_loaded_by_tensorflows_own_import(tmp_path: Path) -> None:
-    assert bare_tensorflow._has_plugins({bare_tensorflow.PLUGINS_VARIABLE: str(tmp_path)})
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {bare_tensorflow.PLUGINS_VARIABLE: "/a/library"},
+        {bare_tensorflow.FILE_SYSTEMS_VARIABLE: "1"},
+    ],
+)
+def test_libraries_that_are_named_are_loaded_by_tensorflows_own_import(
+    environment: dict[str, str],
+) -> None:
+    assert bare_tensorflow._loads_more(environment)
+
+
+def test_devices_of_others_are_found_on_the_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    beside = tmp_path / "site-packages"
+    monkeypatch.syspath_prepend(str(beside))
+    assert not bare_tensorflow._loads_more({})
+    (beside / "tensorflow-plugins").mkdir(parents=True)
+    assert bare_tensorflow._loads_more({})
 
 
 @pytest.mark.parametrize("moved", [False, True], ids=["as-ours", "other-layout"])

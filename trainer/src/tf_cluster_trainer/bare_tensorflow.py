@@ -7,15 +7,19 @@ the time and half of the memory. Why this is safe: docs/decisions/0011-bare-serv
 from __future__ import annotations
 
 import importlib.util
+import site
 import sys
 import sysconfig
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-WHOLE_VARIABLE = "TF_CLUSTER_WHOLE_TENSORFLOW"
+# Not TF_CLUSTER_…: those are the chart's alone, and this is for people who need the way back.
+WHOLE_VARIABLE = "TF_TRAINER_WHOLE_TENSORFLOW"
 PLUGINS_VARIABLE = "TF_PLUGGABLE_DEVICE_LIBRARY_PATH"
+FILE_SYSTEMS_VARIABLE = "TF_USE_MODULAR_FILESYSTEM"
 
 
 class OtherLayoutError(Exception):
@@ -32,10 +36,10 @@ class Parts(NamedTuple):
 def load(environment: Mapping[str, str]) -> Parts:
     """What a server needs; with the whole of TensorFlow where the environment asks for it.
 
-    Also where its import would load more than Python: kernels and devices of others. Raises
-    OtherLayoutError when this TensorFlow has its servers elsewhere.
+    Also where its import would load more than Python: file systems, kernels and devices of others.
+    Raises OtherLayoutError when this TensorFlow has its servers elsewhere.
     """
-    if environment.get(WHOLE_VARIABLE) or _has_plugins(environment):
+    if environment.get(WHOLE_VARIABLE) or _loads_more(environment):
         import tensorflow as _  # noqa: F401
     elif "tensorflow" not in sys.modules:
         sys.modules["tensorflow"] = _without_its_imports()
@@ -49,28 +53,46 @@ def load(environment: Mapping[str, str]) -> Parts:
 
 def _parts() -> Parts:
     from tensorflow.python import tf2
+
+    tf2.enable()  # as TensorFlow's own import does
     from tensorflow.python.framework import errors
     from tensorflow.python.training import server_lib
 
-    tf2.enable()  # as TensorFlow's own import does
     return Parts(server_lib, errors)
 
 
 def _without_its_imports() -> ModuleType:
     """The package as a name only; its modules are found in it."""
-    spec = importlib.util.find_spec("tensorflow")
-    if spec is None or spec.submodule_search_locations is None:
-        raise ModuleNotFoundError("there is no TensorFlow here")
+    spec, places = _found()
     package = ModuleType("tensorflow")
-    package.__path__ = list(spec.submodule_search_locations)
+    package.__path__ = list(places)
     package.__spec__ = spec
     return package
 
 
-def _has_plugins(environment: Mapping[str, str]) -> bool:
-    places = ("tensorflow-plugins", "tensorflow/core/kernels")
-    return bool(environment.get(PLUGINS_VARIABLE)) or any(
-        Path(sysconfig.get_path(site), place).exists()
-        for site in ("purelib", "platlib")
-        for place in places
-    )
+def _found() -> tuple[ModuleSpec, Sequence[str]]:
+    """TensorFlow's package, and where its modules are."""
+    spec = importlib.util.find_spec("tensorflow")
+    if spec is None or spec.submodule_search_locations is None:
+        raise ModuleNotFoundError("there is no TensorFlow here")
+    return spec, spec.submodule_search_locations
+
+
+def _loads_more(environment: Mapping[str, str]) -> bool:
+    """Whether TensorFlow's own import would load libraries: looked for where it looks."""
+    if environment.get(PLUGINS_VARIABLE) or environment.get(FILE_SYSTEMS_VARIABLE) in ("1", "true"):
+        return True
+    kernels = [Path(place, "core", "kernels") for place in _found()[1]]
+    plugins = [Path(place, "tensorflow-plugins") for place in _site_packages()]
+    return any(place.exists() for place in (*kernels, *plugins))
+
+
+def _site_packages() -> list[str]:
+    user = [site.USER_SITE] if site.ENABLE_USER_SITE and site.USER_SITE else []
+    on_the_path = [place for place in sys.path if "site-packages" in place]
+    schemes = [
+        sysconfig.get_path(name, scheme)
+        for scheme in sysconfig.get_scheme_names()
+        for name in ("purelib", "platlib")
+    ]
+    return [*user, *on_the_path, *site.getsitepackages(), *schemes]
