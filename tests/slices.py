@@ -19,7 +19,9 @@ def sliced(cases: Sequence[Any], number: int) -> list[Any]:
     first = _commit() % len(cases)
     turn = {(first + offset) % len(cases) for offset in range(number)}
     return [
-        case if index in turn else pytest.param(*_values(case), id=case.id, marks=pytest.mark.full)
+        case
+        if index in turn
+        else pytest.param(*case.values, id=case.id, marks=(*case.marks, pytest.mark.full))
         for index, case in enumerate(map(_parameter, cases))
     ]
 
@@ -47,7 +49,3 @@ def _commit() -> int:
 
 def _parameter(case: Any) -> Any:
     return case if hasattr(case, "values") else pytest.param(case, id=str(case))
-
-
-def _values(case: Any) -> tuple[Any, ...]:
-    return tuple(case.values)

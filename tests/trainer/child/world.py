@@ -215,9 +215,12 @@ class World:
         }
         (config / "cluster.json").write_text(json.dumps(cluster))
         (config / "training.json").write_text(json.dumps(run))
+        temporary = self.directory / "tmp"  # TensorFlow leaves files there
+        temporary.mkdir(exist_ok=True)
         child = Child(
             {
                 **self.environment,
+                "TMPDIR": str(temporary),
                 "TF_CLUSTER_CONFIG": str(config),
                 "TF_CLUSTER_TASK_TYPE": kind,
                 "TF_CLUSTER_TASK_INDEX": str(index),

@@ -5,11 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
-from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import urlopen
-
-import pytest
 
 from .conftest import MakeWorld
 
@@ -37,17 +34,15 @@ def test_the_status_port_serves_metrics_while_the_run_lasts(make_world: MakeWorl
     assert _status(chief.address, "/nothing") == 404
 
 
-def test_temporary_files_of_a_child_are_removed_also_after_a_kill(
-    make_world: MakeWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    temporary = tmp_path / "temporary"
-    temporary.mkdir()
-    monkeypatch.setenv("TMPDIR", str(temporary))
-    chief, worker, _ = make_world(steps=20).start_all()
+def test_temporary_files_of_a_child_are_removed_also_after_a_kill(make_world: MakeWorld) -> None:
+    world = make_world()
+    temporary = world.directory / "temporary"
+    chief, worker, _ = world.start_all()
     first = worker.child(1)
     assert len(list(temporary.glob("*/left"))) >= 1
     os.kill(first, signal.SIGKILL)
     worker.child(2)
+    chief.do("finish")
     assert chief.ends() == worker.ends() == 0
     # The ps serves on.
     assert len(list(temporary.iterdir())) == 1

@@ -158,7 +158,7 @@ class World:
     addresses: dict[str, list[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name in ("log", "data"):
+        for name in ("log", "data", "temporary"):
             (self.directory / name).mkdir(exist_ok=True)
         chiefs = int(self.words[1] == "in-graph")
         ps = int(self.words[0] == "parameter-server")
@@ -210,7 +210,10 @@ class World:
             "failure": {"restarts": self.restarts, "finalStateSeconds": self.final_seconds},
         }
         for name, document in (("cluster", cluster), ("training", training)):
-            (place / f"{name}.json").write_text(json.dumps(document))
+            # A task that is just starting reads the file while the next one's start writes it.
+            new = place / f"{name}.new"
+            new.write_text(json.dumps(document))
+            new.replace(place / f"{name}.json")
         return place
 
     def start(self, kind: str, index: int = 0, **environment: str) -> Task:
@@ -224,6 +227,7 @@ class World:
                 [sys.executable, "-c", PROGRAM, sys.executable, str(STAND_IN), str(self.children)],
                 env={
                     **os.environ,
+                    "TMPDIR": str(self.directory / "temporary"),
                     "TF_CLUSTER_CONFIG": str(place),
                     "TF_CLUSTER_TASK_TYPE": kind,
                     "TF_CLUSTER_TASK_INDEX": str(index),

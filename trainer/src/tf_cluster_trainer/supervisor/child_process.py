@@ -105,13 +105,13 @@ class TalkingChild(Child):
         self._reader = threading.Thread(target=self._listen, daemon=True)
         self._reader.start()  # it hears nothing before the child is there
         ends = (child_reads, child_writes)
-        self._temporary = tempfile.mkdtemp(prefix="tf-trainer-")
-        told = {
-            "TMPDIR": self._temporary,
-            EPOCH_VARIABLE: epoch,
-            protocol.CONTROL_VARIABLE: f"{child_reads},{child_writes}",
-        }
         try:
+            self._temporary = tempfile.mkdtemp(prefix="tf-trainer-")
+            told = {
+                "TMPDIR": self._temporary,
+                EPOCH_VARIABLE: epoch,
+                protocol.CONTROL_VARIABLE: f"{child_reads},{child_writes}",
+            }
             super().__init__(number, command, {**environment, **told}, inbox, pass_fds=ends)
         finally:
             for end in ends:
