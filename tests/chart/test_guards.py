@@ -15,7 +15,7 @@ image.repository is empty, and there is no public trainer image. Build one:
 
     make image        # localhost/tf-cluster-trainer:0.1.0
 
-then push it to a registry that the cluster can pull from:
+then push it to a registry that the cluster can pull from (without Docker: make image prints how):
 
     docker tag localhost/tf-cluster-trainer:0.1.0 REGISTRY/tf-cluster-trainer:0.1.0
     docker push REGISTRY/tf-cluster-trainer:0.1.0
@@ -23,7 +23,7 @@ then push it to a registry that the cluster can pull from:
 
 or load it into kind:
 
-    kind load docker-image localhost/tf-cluster-trainer:0.1.0
+    make image LOAD=kind:kind
     helm … --set image.repository=localhost/tf-cluster-trainer"""
 
 PROGRAM = """\

@@ -29,7 +29,8 @@ def test_the_next_commands_name_the_objects_of_this_attempt() -> None:
     assert follow == [*kubectl, "logs", "--follow", f"job/digits-chief-{h}"]
     assert see[3:] == ["get", "jobs,deployments,pods", "--selector", f"tf-cluster.io/attempt={h}"]
     assert run[3:5] == ["run", "digits-files"]
-    assert wait[3:] == ["wait", "--for=condition=Ready", "pod/digits-files"]
+    assert wait[3:6] == ["wait", "--for=condition=Ready", "--timeout=10m"]
+    assert wait[6:] == ["pod/digits-files"]
     assert copy[3:] == ["cp", "digits-files:/log/digits/1/export", "export"]
     assert delete[3:] == ["delete", "pod", "digits-files"]
 

@@ -45,7 +45,7 @@ image.repository is empty, and there is no public trainer image. Build one:
 
     make image        # {{ $local }}
 
-then push it to a registry that the cluster can pull from:
+then push it to a registry that the cluster can pull from (without Docker: make image prints how):
 
     docker tag {{ $local }} REGISTRY/tf-cluster-trainer:{{ .Chart.AppVersion }}
     docker push REGISTRY/tf-cluster-trainer:{{ .Chart.AppVersion }}
@@ -53,7 +53,7 @@ then push it to a registry that the cluster can pull from:
 
 or load it into kind:
 
-    kind load docker-image {{ $local }}
+    make image LOAD=kind:kind
     helm … --set image.repository=localhost/tf-cluster-trainer
 {{- else if contains ":" (base $repository) }}
 image.repository is {{ $repository }}: the tag goes into image.tag, a digest into image.digest.

@@ -24,7 +24,7 @@ the notes of the chart that is installed, not those of its subcharts.
 {{ $what }} with {{ int64 .Values.worker.replicas }} worker(s) and {{ $ps }} ps.
 Run {{ .Values.run.id }}, attempt {{ $attempt }}.
 
-1. Follow the training:
+1. Follow the training (once it has ended leave out the first line):
 
     {{ $kubectl }} wait --for=condition=Ready --timeout=10m pod --selector {{ $pod }}
     {{ $kubectl }} logs --follow {{ $logs }}
@@ -37,7 +37,7 @@ Run {{ .Values.run.id }}, attempt {{ $attempt }}.
 
     {{ $kubectl }} run {{ $fullname }}-files --image={{ include "tf-cluster.image" . }} --restart=Never \
       --overrides='{{ include "tf-cluster.notes.filesPod" . | fromYaml | toJson }}'
-    {{ $kubectl }} wait --for=condition=Ready pod/{{ $fullname }}-files
+    {{ $kubectl }} wait --for=condition=Ready --timeout=10m pod/{{ $fullname }}-files
     {{ $kubectl }} cp {{ $fullname }}-files:{{ $result.path }} {{ $result.copy }}
     {{ $kubectl }} delete pod {{ $fullname }}-files
 {{- if .Values.evaluator.enabled }}
@@ -57,7 +57,7 @@ cleanup.enabled is false: the parameter servers run until you scale them to 0 or
 {{- end }}
 {{- if include "tf-cluster.colocate" . }}
 
-{{ if $hasChief }}Chief and workers{{ else }}The workers{{ end }} share one node, since a claim is ReadWriteOnce. For several nodes set, before the first
+{{ $hasChief | ternary "Chief and workers" "The workers" }}{{ if .Values.evaluator.enabled }} and the evaluator{{ end }} share one node, since a claim is ReadWriteOnce. For several nodes set, before the first
 install (a claim's access mode and class can't change), storage.data.accessModes and
 storage.log.accessModes to [ReadWriteMany] and a storageClassName that can.
 {{- end }}

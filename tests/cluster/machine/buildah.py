@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -79,6 +80,10 @@ class Buildah:
         file.unlink(missing_ok=True)
         run([*self._command, "push", "-q", name, f"docker-archive:{file}:{name}"])
         self.release()
+
+    def push_command(self, name: str, to: str) -> str:
+        """What a person types to copy the image from this storage to a registry."""
+        return shlex.join([*self._command, "push", name, to])
 
     def size(self, name: str) -> int:
         """Bytes of all layers, unpacked."""

@@ -22,6 +22,7 @@ from .layout import Layout
 from .user import require_root
 
 _CERTIFICATES = Path("/etc/ssl/certs")
+_THERE = "REGISTRY/tf-cluster-trainer:TAG"
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,11 @@ def image(wanted: TrainerImage, layout: Layout, load: str) -> str:
 
 
 def _by_buildah(wanted: TrainerImage, layout: Layout, load: str, begun: float) -> str:
-    require_root("building the image without a Docker engine")
+    require_root(
+        "building the image without a Docker engine",
+        why="it mounts file systems",
+        instead="start a Docker engine that you may use",
+    )
     packages.ensure(packages.IMAGE)
     folder = layout.cache / "images" / wanted.name.replace("/", "_").replace(":", "_")
     ours = () if wanted.base else (base_image.base_name(), *base_image.PACKAGES)
@@ -64,10 +69,12 @@ def _by_buildah(wanted: TrainerImage, layout: Layout, load: str, begun: float) -
         buildah.ready(layout.cache).save(wanted.name, archive)
         image_load.into_kind(archive, load.removeprefix("kind:"))
         archive.unlink()
-    elif load == "" and _is_ours(layout):
+    elif load == "" and _goes_to_ours(layout):
         _load(wanted, layout, folder, built)
     elif load == "":
-        _say_what_to_push(f"buildah push {wanted.name} docker://REGISTRY/tf-cluster-trainer:TAG")
+        _say_what_to_push(
+            buildah.ready(layout.cache).push_command(wanted.name, f"docker://{_THERE}")
+        )
     return wanted.name
 
 
@@ -108,9 +115,6 @@ def _remembered(folder: Path) -> Built | None:
 
 
 def _load(wanted: TrainerImage, layout: Layout, folder: Path, built: Built) -> None:
-    if not is_well(f"unix:{layout.containerd_socket}"):
-        print("the test cluster is not up: nothing to load it into", file=sys.stderr)
-        return
     if image_load.loaded_digest(layout, wanted.name) == built.digest:
         print("the test cluster has it already", file=sys.stderr)
         return
@@ -128,22 +132,22 @@ def _by_docker(wanted: TrainerImage, layout: Layout, load: str) -> str:
     if load.startswith("kind:"):
         kind = load.removeprefix("kind:")
         run(["kind", "load", "docker-image", wanted.name, "--name", kind])
-    elif load == "" and _is_ours(layout) and is_well(f"unix:{layout.containerd_socket}"):
+    elif load == "" and _goes_to_ours(layout):
         image_load.from_docker(layout, wanted.name)
-    elif load == "" and not _is_ours(layout):
-        tagged = "REGISTRY/tf-cluster-trainer:TAG"
-        _say_what_to_push(f"docker tag {wanted.name} {tagged} && docker push {tagged}")
+    elif load == "":
+        _say_what_to_push(f"docker tag {wanted.name} {_THERE} && docker push {_THERE}")
     return wanted.name
 
 
-def _is_ours(layout: Layout) -> bool:
-    """Whether commands here speak to the test cluster: no KUBECONFIG, or its own."""
-    return os.environ.get("KUBECONFIG", "") in ("", str(layout.kubeconfig))
+def _goes_to_ours(layout: Layout) -> bool:
+    """Whether the test cluster is up, and KUBECONFIG names no other."""
+    is_named = os.environ.get("KUBECONFIG", "") in ("", str(layout.kubeconfig))
+    return is_named and is_well(f"unix:{layout.containerd_socket}")
 
 
 def _say_what_to_push(command: str) -> None:
     print(
-        "KUBECONFIG names a cluster of yours; its nodes must be able to pull the image:\n"
+        "the nodes of your cluster must be able to pull it:\n"
         f"  {command}\n"
         "or, for kind: make image LOAD=kind:NAME",
         file=sys.stderr,

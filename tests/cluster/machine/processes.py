@@ -58,7 +58,10 @@ def start(component: Component, layout: Layout) -> None:
             cwd="/",
             start_new_session=True,
         )
-    while not _environment(started.pid) and started.poll() is None:
+    deadline = time.monotonic() + 5
+    while MARK not in _environment(started.pid) and started.poll() is None:
+        if time.monotonic() > deadline:
+            raise died(component, layout)
         time.sleep(0.001)
 
 

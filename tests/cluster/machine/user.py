@@ -6,11 +6,11 @@ import os
 
 from .failure import MachineError
 
+NETWORKS = "it makes network interfaces, mounts and control groups"
+CLUSTER_OF_YOURS = "set KUBECONFIG to a cluster of yours (kind, k3d, ...)"
 
-def require_root(what: str) -> None:
+
+def require_root(what: str, why: str = NETWORKS, instead: str = CLUSTER_OF_YOURS) -> None:
     """Raise MachineError unless this is root."""
     if os.geteuid() != 0:
-        raise MachineError(
-            f"{what} needs root (it makes network interfaces, mounts and control groups). "
-            "As another user set KUBECONFIG to a cluster of yours (kind, k3d, ...)."
-        )
+        raise MachineError(f"{what} needs root ({why}). As another user {instead}.")
