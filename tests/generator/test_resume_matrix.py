@@ -59,7 +59,8 @@ def test_a_run_goes_on_in_another_combination(
     assert TOTAL <= last["step"] <= TOTAL + 3 * CALL
     assert last["examples"] > first["examples"]
     assert all(last["workers"][index] >= first["workers"][index] for index in first["workers"])
-    assert last["workers"]["2"] > 0
+    if after != "between-graph-async":  # there nobody waits for a worker that comes late
+        assert last["workers"]["2"] > 0
     assert last["metrics"]["accuracy"] >= 0.95
     log = (tmp_path / f"runs/moved/logs/{COMBINATIONS[after].client}.log").read_text()
     assert f"going on from the checkpoint of step {first['step']}" in log
