@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -38,6 +40,10 @@ def saves(
     )
 
 
+MANY = Path(__file__).parent / "programs" / "many_saves.py"
+BUFFER_KIB = 8 * 1024  # what TensorFlow's writer leaves in a thread's arena
+
+
 def at(step: int) -> Tally:
     return Tally(step, 8 * step, {"0": step}, step, 0.0, {})
 
@@ -63,3 +69,21 @@ def test_an_attempt_that_lost_the_run_in_a_slow_flush_removes_nothing(tmp_path: 
     with pytest.raises(NotOwnerError):
         saves(tmp_path, Heard(), lost_once_it_is_there, keep=1).last(at(7))
     assert (tmp_path / "ckpt-5").is_dir()
+
+
+def test_an_error_of_the_writer_is_the_next_saves(tmp_path: Path) -> None:
+    def lost() -> None:
+        raise NotOwnerError("lost")
+
+    some = saves(tmp_path, Heard(), lost)
+    some.begin(at(5))
+    with pytest.raises(NotOwnerError):
+        some.last(at(6))
+
+
+def test_twenty_saves_take_no_more_memory_than_two(tmp_path: Path) -> None:
+    done = subprocess.run(
+        (sys.executable, str(MANY), str(tmp_path), "20"), capture_output=True, text=True, check=True
+    )
+    resident = [int(line) for line in done.stdout.split()]
+    assert resident[-1] - resident[1] < 4 * BUFFER_KIB, resident

@@ -21,7 +21,7 @@ def write(saved: Checkpoint, checkpoints: Path, *, check_owner: Callable[[], Non
 
     `check_owner` raises when the run is another attempt's; it is asked before the first and the
     last touch. Raises OSError when the disk does not take it. Uses this process' CPU only and
-    makes no graph, so that any number of saves costs no memory.
+    makes no graph, so that any number of saves from one thread costs no memory.
     """
     check_owner()
     final = checkpoints / checkpoint.name(saved.meta.step)

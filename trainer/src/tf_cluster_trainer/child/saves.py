@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from tf_cluster_trainer import checkpoint_write
 from tf_cluster_trainer.checkpoint import Checkpoint, Meta, TensorSpec
-from tf_cluster_trainer.child.errors import NotOwnerError
 from tf_cluster_trainer.child.say import say
 from tf_cluster_trainer.protocol import Channel, Phase, Saved
 from tf_cluster_trainer.strategies.tally import Tally
@@ -19,6 +18,7 @@ from tf_cluster_trainer.strategies.tally import Tally
 class Saves:
     """Copies the variables in the caller's thread and writes the copy in another.
 
+    Always the same one: TensorFlow leaves 8 MiB in the memory arena of every thread that saves.
     `saved_step` is the step of the checkpoint that this start came from.
     """
 
@@ -40,38 +40,33 @@ class Saves:
         self._check_owner = check_owner
         self._channel = channel
         self._saved_step = saved_step
-        self._writing: threading.Thread | None = None
-        self._not_owner: NotOwnerError | None = None
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="save")
+        self._writing: Future[None] | None = None
 
     def begin(self, tally: Tally) -> None:
         """Save; the disk's part goes on when this returns. Raises NotOwnerError.
 
         When the disk does not take it, that is said and training goes on: the next may succeed.
         """
-        if self._not_owner:
-            raise self._not_owner
-        if self._writing and self._writing.is_alive():
-            return  # the disk is slower than the cadence
+        if self._writing:
+            if not self._writing.done():
+                return  # the disk is slower than the cadence
+            self._writing.result()
         if tally.step == self._saved_step:
             return  # no step was made: what is there is as good
         began = time.monotonic()
         copied = self._checkpoint(tally, self._copy())
-        self._writing = threading.Thread(
-            target=self._write_or_say, args=(copied, began), name="save", daemon=True
-        )
-        self._writing.start()
+        self._writing = self._writer.submit(self._write_or_say, copied, began)
 
     def last(self, tally: Tally) -> Mapping[str, Any]:
         """Save and wait until it is whole; the tensors saved. Raises NotOwnerError and OSError."""
         if self._writing:
-            self._writing.join()
-        if self._not_owner:
-            raise self._not_owner
+            self._writing.result()
         began = time.monotonic()
         tensors = self._copy()
         if self._saved_step != tally.step:
             self._channel.send(Phase("saving", f"saving step {tally.step}"))
-            self._write(self._checkpoint(tally, tensors), began)
+            self._writer.submit(self._write, self._checkpoint(tally, tensors), began).result()
         return tensors
 
     def _checkpoint(self, tally: Tally, tensors: Mapping[str, Any]) -> Checkpoint:
@@ -89,8 +84,6 @@ class Saves:
     def _write_or_say(self, copied: Checkpoint, began: float) -> None:
         try:
             self._write(copied, began)
-        except NotOwnerError as error:
-            self._not_owner = error
         except OSError as error:
             say(f"the checkpoint of step {copied.meta.step} can't be written: {error}")
 
