@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -110,3 +112,34 @@ def test_with_none_readable_a_new_run_id_is_advised(tmp_path: Path) -> None:
 def test_the_first_variable_that_differs_is_named(model: dict[str, TensorSpec], words: str) -> None:
     with pytest.raises(ProgramError, match=words):
         checkpoint_read.check_model(of(7).meta, model)
+
+
+def test_a_disk_that_fails_for_a_moment_costs_no_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, 7)
+    read, errors = checkpoint_read.read, [RuntimeError("truncated")]
+
+    def stumbles(path: Path) -> Any:
+        if errors:
+            raise errors.pop()
+        return read(path)
+
+    monkeypatch.setattr(checkpoint_read, "read", stumbles)
+    found = checkpoint_read.newest(tmp_path, print)
+    assert found is not None and found.meta.step == 7
+
+
+def test_a_disk_that_fails_is_not_taken_for_a_damaged_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, 7)
+
+    def fails(*_: object) -> Any:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(checkpoint_read, "read", lambda path: 1 / 0)
+    monkeypatch.setattr(Path, "open", fails)
+    with pytest.raises(OSError, match="Input/output"):
+        checkpoint_read.newest(tmp_path, print)
+    assert [path.name for path in tmp_path.iterdir()] == ["ckpt-7"]

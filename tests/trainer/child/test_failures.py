@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+
 import pytest
 import tensorflow as tf
 from tensorflow.python.distribute.coordinator.cluster_coordinator import ClosureInputError
@@ -79,3 +81,26 @@ def test_of_several_errors_the_first_ones_own_words_are_told() -> None:
     )
     explained = explain(error(tf.errors.OutOfRangeError, several + CARRIED))
     assert explained.message.endswith("OutOfRangeError: End of sequence")
+
+
+def of_a_hook(cause: Exception) -> HookError:
+    return HookError("dataset", cause)
+
+
+def test_a_network_or_disk_that_fails_in_a_hook_is_worth_another_try() -> None:
+    assert explain(of_a_hook(OSError(errno.EIO, "I/O error"))).code == exit_codes.FAILED
+    try:
+        try:
+            raise ConnectionRefusedError(errno.ECONNREFUSED, "refused")
+        except OSError as error:
+            raise RuntimeError("upload failed") from error
+    except RuntimeError as wrapped:
+        assert explain(of_a_hook(wrapped)).code == exit_codes.FAILED
+
+
+@pytest.mark.parametrize(
+    "cause",
+    [FileNotFoundError(errno.ENOENT, "no such file"), OSError("not an image"), ValueError("no")],
+)
+def test_what_a_retry_finds_again_is_the_programs(cause: Exception) -> None:
+    assert explain(of_a_hook(cause)).code == exit_codes.CONFIG

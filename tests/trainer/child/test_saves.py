@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tf_cluster_trainer.child.errors import NotOwnerError
+from tf_cluster_trainer import checkpoint_write
+from tf_cluster_trainer.child.errors import NotFiniteError, NotOwnerError
 from tf_cluster_trainer.child.saves import Saves
 from tf_cluster_trainer.protocol import Message, Saved
 from tf_cluster_trainer.strategies.tally import Tally
@@ -27,13 +28,17 @@ class Heard:
 
 
 def saves(
-    directory: Path, channel: Any, check_owner: Callable[[], None] = lambda: None, keep: int = 3
+    directory: Path,
+    channel: Any,
+    check_owner: Callable[[], None] = lambda: None,
+    keep: int = 3,
+    weight: float = 0.0,
 ) -> Saves:
     return Saves(
         directory=directory,
         keep=keep,
         optimizer="SGD",
-        copy=lambda: {"model/w": np.zeros(2, np.float32)},
+        copy=lambda: {"model/w": np.full(2, weight, np.float32)},
         check_owner=check_owner,
         channel=channel,
         saved_step=None,
@@ -87,3 +92,22 @@ def test_twenty_saves_take_no_more_memory_than_two(tmp_path: Path) -> None:
     )
     resident = [int(line) for line in done.stdout.split()]
     assert resident[-1] - resident[1] < 4 * BUFFER_KIB, resident
+
+
+@pytest.mark.parametrize("weight", [float("nan"), float("inf")])
+def test_weights_that_are_not_finite_are_never_saved(tmp_path: Path, weight: float) -> None:
+    with pytest.raises(NotFiniteError, match="w is NaN or infinite at step 5"):
+        saves(tmp_path, Heard(), weight=weight).last(at(5))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_large_finite_weights_are_saved(tmp_path: Path) -> None:
+    saves(tmp_path, Heard(), weight=3e38).last(at(5))
+    assert (tmp_path / "ckpt-5").is_dir()
+
+
+def test_what_a_killed_child_left_half_written_makes_room_for_the_next(tmp_path: Path) -> None:
+    left = tmp_path / "ckpt-3.tmp-0123"
+    left.mkdir()
+    checkpoint_write.sweep(tmp_path)
+    assert not left.exists()

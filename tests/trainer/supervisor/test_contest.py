@@ -274,6 +274,26 @@ def test_a_removed_owner_file_is_not_another_attempts_doing(table: Table) -> Non
     assert "was the run removed?" in standing.message
 
 
+@pytest.mark.parametrize("damaged", [False, True])
+def test_a_successor_of_the_past_ends_nobody_who_finds_no_owner(
+    table: Table, damaged: bool
+) -> None:
+    old, new = table.chief("a"), table.chief("b")
+    old.step()
+    new.step()  # posts itself
+    owner = table.run_dir / files.OWNER_FILE
+    if damaged:
+        owner.write_text("")
+    else:
+        owner.unlink()
+    later = table.chief("c")
+    for _ in range(2):
+        standing = later.step()
+        table.now += 3 * PERIOD + 0.1
+    assert standing == later.step() == Owning(successor=None)
+    assert isinstance(new.step(), Superseded)
+
+
 def test_a_disk_that_stumbles_does_not_end_the_owner(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -244,3 +244,20 @@ def test_a_worker_that_can_not_be_kept_running_is_exit_1(make_world: MakeWorld) 
     kill_child(worker, 2)
     assert worker.ends() == 1
     assert "given up after 1 restarts in a row" in worker.said()
+
+
+def test_a_ps_replaced_while_the_chief_evaluates_is_not_missed(make_world: MakeWorld) -> None:
+    world = make_world()
+    chief = world.start("chief", GUARD_SECONDS="0.1")
+    worker, ps = world.start("worker"), world.start("ps")
+    chief.until(status="running")
+    busy = world.children / "chief-0.busy"
+    busy.touch()
+    chief.do("finish")
+    chief.until(checkpointStep=world.steps)
+    ps.kill()
+    ps = world.start("ps")
+    eventually(lambda: ps.health().get("serving"), "the new ps serves")
+    time.sleep(1.0)  # ten questions
+    busy.unlink()
+    assert (chief.ends(), worker.ends(), chief.starts()) == (0, 0, 1)

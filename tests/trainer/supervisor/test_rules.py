@@ -25,6 +25,7 @@ from tf_cluster_trainer.supervisor.final_state import ends
 from tf_cluster_trainer.supervisor.gate_log import GateLog
 from tf_cluster_trainer.supervisor.metrics import text
 from tf_cluster_trainer.supervisor.pace import Pace
+from tf_cluster_trainer.supervisor.peer_guard import Replaced
 from tf_cluster_trainer.supervisor.peers import NOT_ASKED, Health, Peer
 from tf_cluster_trainer.supervisor.progress_file import ProgressFile
 from tf_cluster_trainer.supervisor.saved_step import saved_step
@@ -223,3 +224,16 @@ def test_an_end_is_told_in_words() -> None:
     assert how_it_ended(1) == "ended with exit code 1"
     assert how_it_ended(-9) == "was killed by SIGKILL (out of memory?)"
     assert how_it_ended(-11) == "was killed by SIGSEGV"
+
+
+def test_a_replaced_worker_is_waited_for_as_long_as_steps_have_taken() -> None:
+    now = 0.0
+    replaced = Replaced(60.0, clock=lambda: now)
+    replaced.hear({"0": 1, "1": 1})
+    now = 100.0  # a call of that many seconds
+    replaced.hear({"0": 2, "1": 1})
+    replaced.note("worker-1")
+    now = 299.0
+    assert replaced.overdue() == []
+    now = 300.0
+    assert replaced.overdue() == ["worker-1"]

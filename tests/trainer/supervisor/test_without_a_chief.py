@@ -326,6 +326,17 @@ def test_a_late_worker_reads_the_final_state_from_the_run_directory(make_world: 
     assert (one.ends(), one.starts()) == (0, 1)
 
 
+def test_a_late_worker_ends_when_there_was_nothing_to_train(make_world: MakeWorld) -> None:
+    told = {"words": ALL_REDUCE, "workers": 2, "steps": 20, "final_seconds": 0.1}
+    chief, (one,), _ = start(make_world(**told))
+    assert (chief.ends(), one.ends()) == (0, 0)
+    later = make_world(**told, attempt="a2", jobs={"chief": "", "worker": "wj2", "ps": ""})
+    chief = later.start("worker")
+    assert chief.ends() == 0
+    assert "nothing to train" in chief.said()
+    assert later.start("worker", 1).ends() == 0
+
+
 def test_a_later_attempt_with_a_chief_takes_over(make_world: MakeWorld) -> None:
     old = make_world(words=ASYNC, workers=2, attempt="a1")
     new = make_world(attempt="a2", jobs={"chief": "cj2", "worker": "wj2", "ps": ""})

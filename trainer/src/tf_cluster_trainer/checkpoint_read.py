@@ -12,22 +12,26 @@ from tf_cluster_trainer.checkpoint import Checkpoint, Meta, TensorSpec
 from tf_cluster_trainer.child.errors import ProgramError
 
 UNREADABLE = ".unreadable"
+_BLOCK = 1 << 20
 
 
 def newest(checkpoints: Path, say: Callable[[str], None]) -> Checkpoint | None:
     """The newest checkpoint that is whole; None when there is none at all.
 
     One that can't be read is said, set aside under another name, and the one before is tried.
-    Raises ProgramError when there are checkpoints but none can be read.
+    Raises ProgramError when there are checkpoints but none can be read, OSError when the disk is at
+    fault.
     """
     found = checkpoint.whole(checkpoints)
     unreadable: list[Path] = []
     for step, path in found:
         try:
-            whole = read(path)
+            whole = _read_again(path)
         except Exception as error:  # the bundle's reader raises IndexError, RuntimeError, …
             if isinstance(error, OSError) and not isinstance(error, FileNotFoundError):
                 raise  # the disk's fault, not the checkpoint's
+            if isinstance(error, MemoryError):
+                raise
             say(f"the checkpoint of step {step} can't be read ({first_line(error)})")
             unreadable.append(path)
             continue
@@ -81,6 +85,21 @@ def read(path: Path, prefix: str = "") -> Checkpoint:
         if tuple(tensor.shape) != meta.tensors[key].shape:
             raise ValueError(f"{key} has shape {tensor.shape}, not {meta.tensors[key].shape}")
     return Checkpoint(meta, tensors)
+
+
+def _read_again(path: Path) -> Checkpoint:
+    """Like `read`, once more if need be: its errors do not tell a damaged file from a failing disk.
+
+    Python's do, so Python reads it all in between.
+    """
+    try:
+        return read(path)
+    except Exception:
+        for file in path.iterdir():
+            with file.open("rb") as stream:
+                while stream.read(_BLOCK):
+                    pass
+        return read(path)
 
 
 def _set_aside(path: Path, say: Callable[[str], None]) -> None:

@@ -32,7 +32,7 @@ def write(saved: Checkpoint, checkpoints: Path, *, check_owner: Callable[[], Non
         meta = temporary / checkpoint.META
         meta.write_text(checkpoint.to_json(saved.meta), encoding="utf-8")
         for path in (*temporary.iterdir(), temporary):
-            _flush(path)
+            flush(path)
         check_owner()
         if _has_meta(final):
             # Never move a whole one away for another of the same step: it may be the only one.
@@ -41,7 +41,7 @@ def write(saved: Checkpoint, checkpoints: Path, *, check_owner: Callable[[], Non
         if final.exists():
             final.rename(final.with_name(f"{final.name}{_TEMPORARY}{uuid.uuid4().hex[:8]}"))
         temporary.rename(final)
-        _flush(checkpoints)
+        flush(checkpoints)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
@@ -50,9 +50,14 @@ def write(saved: Checkpoint, checkpoints: Path, *, check_owner: Callable[[], Non
 
 def prune(checkpoints: Path, keep: int) -> None:
     """Remove all but the newest `keep` checkpoints, and what was left half-written."""
-    for path in checkpoints.glob(f"*{_TEMPORARY}*"):
-        shutil.rmtree(path, ignore_errors=True)
+    sweep(checkpoints)
     for _, path in checkpoint.whole(checkpoints)[keep:]:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def sweep(checkpoints: Path) -> None:
+    """Remove what was left half-written; only the run's owner may."""
+    for path in checkpoints.glob(f"*{_TEMPORARY}*"):
         shutil.rmtree(path, ignore_errors=True)
 
 
@@ -81,7 +86,8 @@ def _bundle(saved: Checkpoint, directory: Path) -> None:
             raise OSError(f"{directory}: {error.message}") from error
 
 
-def _flush(path: Path) -> None:
+def flush(path: Path) -> None:
+    """Have the disk keep a file, or a directory's names."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import uuid
 from collections.abc import Callable, Mapping
@@ -10,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import tensorflow as tf
+
+from tf_cluster_trainer.checkpoint_write import flush
 
 SIGNATURE = tf.saved_model.DEFAULT_SERVING_SIGNATURE_DEF_KEY
 _TEMPORARY = ".tmp-"
@@ -64,14 +65,12 @@ def export(model: Any, features: Any, directory: Path, *, check_owner: Callable[
         # A full disk is no error of the program's: the next start makes up for the export.
         shutil.rmtree(temporary, ignore_errors=True)
         raise OSError(f"{temporary}: {error.message}") from error
+    for path in (*temporary.rglob("*"), temporary):
+        flush(path)  # what is said to be exported must not be empty after a power cut
     final = directory / str(1 + max(versions(directory), default=0))
     check_owner()
     temporary.rename(final)
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    flush(directory)
     return final
 
 

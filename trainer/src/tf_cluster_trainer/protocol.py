@@ -92,6 +92,11 @@ class Lost:
 
 
 @dataclass(frozen=True)
+class Finishing:
+    """Chief's child: all steps are made and saved; it evaluates, exports and needs no peer."""
+
+
+@dataclass(frozen=True)
 class Result:
     """Chief's child, last: the run is at its total."""
 
@@ -133,6 +138,7 @@ Message = (
     | Placement
     | Saved
     | Lost
+    | Finishing
     | Result
     | Evaluated
     | Failure

@@ -17,7 +17,7 @@ class HookError(ProgramError):
 
 
 class NotFiniteError(ProgramError):
-    """The loss became NaN or infinite."""
+    """The loss, or a variable, became NaN or infinite."""
 
 
 class NotOwnerError(Exception):

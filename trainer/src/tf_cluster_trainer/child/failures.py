@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 import traceback
 from dataclasses import dataclass
@@ -35,6 +36,12 @@ _OF_THE_WIRE = (
     tf.errors.DeadlineExceededError,
     tf.errors.FailedPreconditionError,
 )
+# Of disks and networks: over at a retry, perhaps, where a missing file is not.
+_PASSING = {
+    *(errno.EIO, errno.ESTALE, errno.ENOSPC, errno.EDQUOT, errno.EAGAIN, errno.ETIMEDOUT),
+    *(errno.ECONNRESET, errno.ECONNREFUSED, errno.ECONNABORTED, errno.EPIPE),
+    *(errno.ENETUNREACH, errno.ENETDOWN, errno.EHOSTUNREACH, errno.EHOSTDOWN),
+}
 _WHERE_MADE = re.compile(r'Detected at node|  File "|    ')
 _UNAVAILABLE = re.compile(r"<stack traces unavailable>\s*")
 _COUNTED = re.compile(r"^\d+ root error\(s\) found\.\s+\(0\) [A-Z_]+:\s*")
@@ -63,7 +70,8 @@ def explain(error: BaseException, cluster: Cluster | None = None) -> Explained:
     if isinstance(error, PeerLostError):
         return Explained(exit_codes.PEER_LOST, str(error), lost=_gone(cluster))
     if isinstance(error, HookError):
-        return Explained(exit_codes.CONFIG, _one_line(str(error)), users_traceback(error.cause))
+        code = exit_codes.FAILED if _may_pass(error.cause) else exit_codes.CONFIG
+        return Explained(code, _one_line(str(error)), users_traceback(error.cause))
     if isinstance(error, ProgramError | ConfigError):
         return Explained(exit_codes.CONFIG, str(error))
     if _MADE_EARLY in str(error):
@@ -92,6 +100,15 @@ def explain(error: BaseException, cluster: Cluster | None = None) -> Explained:
         f"{type(error).__name__}: {_one_line(str(error))}",
         "".join(traceback.format_exception(error)),
     )
+
+
+def _may_pass(error: BaseException | None) -> bool:
+    """Whether a disk or a network is at fault; libraries wrap its error in ones of their own."""
+    while error is not None:
+        if isinstance(error, OSError) and error.errno in _PASSING:
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def is_peer_lost(error: BaseException) -> bool:

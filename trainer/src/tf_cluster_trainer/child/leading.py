@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tf_cluster_trainer import checkpoint, exit_codes, schedule
+from tf_cluster_trainer import checkpoint, checkpoint_write, exit_codes, schedule
 from tf_cluster_trainer.checkpoint import Checkpoint
 from tf_cluster_trainer.child import finish, program_flags, restore, settings_file
 from tf_cluster_trainer.child.errors import NotFiniteError, NotNowError, NotOwnerError
@@ -23,7 +23,7 @@ from tf_cluster_trainer.child.stop import Stop
 from tf_cluster_trainer.config import Config, Settings
 from tf_cluster_trainer.loop import Plan
 from tf_cluster_trainer.owner import owns
-from tf_cluster_trainer.protocol import Channel, Phase, Placement
+from tf_cluster_trainer.protocol import Channel, Finishing, Phase, Placement
 from tf_cluster_trainer.strategies.gradients import NOT_FINITE
 from tf_cluster_trainer.strategies.tally import Origin, Tally
 
@@ -67,6 +67,8 @@ def lead(
     check_owner = owner_check(told)
     flags = program_flags.as_json(prepared.ctx.flags)
     settings_file.write(settings.run_dir, told.training, flags, check_owner)
+    # A volume that a killed child's half checkpoint fills takes no other, for ever.
+    checkpoint_write.sweep(checkpoint.directory(settings.run_dir))
     channel.send(Placement(led.devices))
     sentence = f"training from step {origin.step} to {settings.steps}"
     say(sentence)
@@ -106,6 +108,7 @@ def lead(
         say(f"stopped at step {tally.step} of {settings.steps}; it is saved")
         return exit_codes.STOPPED
     stop.at_once()
+    channel.send(Finishing())
     channel.send(
         finish.result(
             prepared.program, prepared.ctx, prepared.rehearsal, tensors, tally.step, check_owner

@@ -8,8 +8,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tf_cluster_trainer import checkpoint_write
 from tf_cluster_trainer.checkpoint import Checkpoint, Meta, TensorSpec
+from tf_cluster_trainer.child.errors import NotFiniteError
 from tf_cluster_trainer.child.say import say
 from tf_cluster_trainer.protocol import Channel, Phase, Saved
 from tf_cluster_trainer.strategies.tally import Tally
@@ -44,7 +47,9 @@ class Saves:
         self._writing: Future[None] | None = None
 
     def begin(self, tally: Tally) -> None:
-        """Save; the disk's part goes on when this returns. Raises NotOwnerError.
+        """Save; the disk's part goes on when this returns.
+
+        Raises what the last one ended with: NotOwnerError, NotFiniteError.
 
         When the disk does not take it, that is said and training goes on: the next may succeed.
         """
@@ -59,7 +64,10 @@ class Saves:
         self._writing = self._writer.submit(self._write_or_say, copied, began)
 
     def last(self, tally: Tally) -> Mapping[str, Any]:
-        """Save and wait until it is whole; the tensors saved. Raises NotOwnerError and OSError."""
+        """Save and wait until it is whole; the tensors saved.
+
+        Raises NotOwnerError, NotFiniteError and OSError.
+        """
         if self._writing:
             self._writing.result()
         began = time.monotonic()
@@ -88,9 +96,22 @@ class Saves:
             say(f"the checkpoint of step {copied.meta.step} can't be written: {error}")
 
     def _write(self, copied: Checkpoint, began: float) -> None:
+        _check_finite(copied)
         checkpoint_write.write(copied, self._directory, check_owner=self._check_owner)
         self._saved_step = copied.meta.step
         self._channel.send(Saved(copied.meta.step, time.monotonic() - began))
         # Flushing may have taken long enough for another attempt to take over.
         self._check_owner()
         checkpoint_write.prune(self._directory, self._keep)
+
+
+def _check_finite(copied: Checkpoint) -> None:
+    """Raises NotFiniteError: a gradient can be that of a loss which is not."""
+    for key, value in copied.tensors.items():
+        # The sum of finite numbers is finite in float64, and makes no copy of them.
+        if value.dtype.kind == "f" and not np.isfinite(np.sum(value, dtype=np.float64)):
+            name = key.removeprefix("model/")
+            raise NotFiniteError(
+                f"{name} is NaN or infinite at step {copied.meta.step}, though the loss was not; "
+                "no checkpoint is made of it. A gradient was not finite (of sqrt or norm at 0, say)"
+            )

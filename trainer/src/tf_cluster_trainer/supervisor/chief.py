@@ -84,9 +84,10 @@ class Chief:
         self._child: Child | None = None
         self._watch: Watch | None = None
         self._guard: PeerGuard | None = None
-        self._replaced = Replaced(timing.stall)
+        self._replaced = self._none_replaced()
         self._started = 0.0
-        self._ready = self._begun = self._stepped = False
+        self._absent_since: float | None = None
+        self._ready = self._begun = self._stepped = self._finishing = False
         self._first_report: int | None = None
         self._result: protocol.Result | None = None
         self._failure: str | None = None
@@ -154,8 +155,8 @@ class Chief:
 
     def _start_child(self) -> None:
         self._number += 1
-        self._ready = self._begun = self._stepped = False
-        self._first_report = None
+        self._ready = self._begun = self._stepped = self._finishing = False
+        self._first_report = self._absent_since = None
         self._result = self._failure = None
         self._started = time.monotonic()
         self._gate_log = GateLog(self._log.say)
@@ -225,6 +226,10 @@ class Chief:
                 self._watch.hurry()
         elif isinstance(message, protocol.Failure):
             self._failure = message.message
+        elif isinstance(message, protocol.Finishing):
+            self._finishing = True
+            self._replaced = self._none_replaced()
+            self._stop_asking()
         elif isinstance(message, protocol.Result):
             self._result = message
         elif isinstance(message, protocol.Saved):
@@ -263,6 +268,8 @@ class Chief:
             self._end_child(outcome, grace=self._timing.grace)
 
     def _on_replaced(self, task: str) -> None:
+        if self._finishing:
+            return
         if task.startswith("worker-") and self._settings.update == "async":
             self._replaced.note(task)
         else:
@@ -275,12 +282,13 @@ class Chief:
         tasks = self._replaced.overdue() if self._begun else []
         if tasks:
             names = " and ".join(tasks)
-            self._kill_for(tasks, f"no step for {self._timing.stall:g} s, and {names} was replaced")
+            patience = self._replaced.patience
+            self._kill_for(tasks, f"no step for {patience:.0f} s, and {names} was replaced")
 
     def _kill_for(self, lost: Sequence[str], reason: str) -> None:
         """The child waits for these in vain: kill it, to be started again."""
-        self._report.count_losses(lost)
         if self._child is not None and self._ending is None and self._failure is None:
+            self._report.count_losses(lost)
             self._failure = reason
             self._child.kill()
 
@@ -360,8 +368,12 @@ class Chief:
         epoch = self._report.document.epoch or ""
         absent = gate.missing(self._peers, seen, self._config.cluster.attempt, epoch, self._bound)
         if absent:
-            self._wait_for(absent)
-        elif not self._ready:
+            if self._absent_since is None:
+                self._absent_since = time.monotonic()
+            self._wait_for(absent, time.monotonic() - self._absent_since)
+            return
+        self._absent_since = None
+        if not self._ready:
             self._wait(_LOADING)
             self._gate_log.say(_LOADING, _LOADING)
         elif self._contest is None:
@@ -372,8 +384,7 @@ class Chief:
         elif isinstance(self._standing, Owning):
             self._begin()
 
-    def _wait_for(self, absent: Sequence[gate.Missing]) -> None:
-        waited = time.monotonic() - self._started
+    def _wait_for(self, absent: Sequence[gate.Missing], waited: float) -> None:
         deadline = self._settings.peer_deadline_seconds
         message = gate.waiting_for(
             absent, len(self._peers), waited, deadline, self._config.cluster.hint
@@ -420,8 +431,12 @@ class Chief:
         self._report.begin()
         self._report.update(status=RUNNING, message=self.working)
         self._let_go()
-        self._replaced = Replaced(self._timing.stall)
+        self._replaced = self._none_replaced()
         self._guard = self._guard_peers(self._watch.seen())
+
+    def _none_replaced(self) -> Replaced:
+        # Steps are heard of in reports: there is none for that long anyway.
+        return Replaced(max(self._timing.stall, 3 * self._settings.report_seconds))
 
     def _watched(self) -> Sequence[Peer]:
         """Those whose replacement the child may not notice, and does not survive by itself."""

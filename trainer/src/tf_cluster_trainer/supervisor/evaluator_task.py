@@ -12,7 +12,6 @@ from .child_process import TalkingChild
 from .document import DONE, FAILED, RUNNING, WAITING, Outcome
 from .events import Event
 from .follower import Follower
-from .saved_step import saved_step
 
 
 class EvaluatorTask(Follower):
@@ -73,22 +72,9 @@ class EvaluatorTask(Follower):
         if self._finishing is not None:
             return None
         over = self._is_over(chief, from_file=from_file)
-        if (over and chief.get("status") == DONE) or (from_file and self._is_at_total(chief)):
+        if over and chief.get("status") == DONE:
             return self._let_finish(chief)
         return self._end_with(chief, from_file=from_file) if over else None
-
-    def _is_at_total(self, chief: Mapping[str, Any]) -> bool:
-        """Whether the run is done by any attempt: one with our total makes no step then.
-
-        So no Job has to be named, and a chief may have ended before we could ask it.
-        """
-        if chief.get("status") != DONE:
-            return False
-        try:
-            step = saved_step(self._config.settings.run_dir)
-        except probe.UnusableError:
-            return False
-        return step is not None and step >= self._config.settings.steps
 
     def _let_finish(self, chief: Mapping[str, Any]) -> Outcome | None:
         self._finishing = Outcome(exit_codes.DONE, DONE, "training is done, and all is evaluated")

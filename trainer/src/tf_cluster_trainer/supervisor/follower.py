@@ -10,7 +10,8 @@ from typing import Any
 
 from .. import exit_codes, protocol
 from ..config import Config
-from . import epochs
+from ..owner import OwnerUnreadableError, read_owner
+from . import epochs, probe
 from .budget import Budget
 from .chief_poll import ChiefPoll
 from .child_process import Child, TalkingChild, how_it_ended, reap_orphans
@@ -19,6 +20,7 @@ from .events import ChiefSeen, ChildEnded, ChildSaid, Event, Inbox, StopAsked
 from .final_state import ends
 from .log import Log
 from .report import first_document
+from .saved_step import saved_step
 from .status_server import Board, Condition, StatusServer
 from .timing import Timing
 
@@ -163,7 +165,34 @@ class Follower(ABC):
 
     def _is_over(self, chief: Mapping[str, Any], *, from_file: bool) -> bool:
         attempt, job_uid = self._config.cluster.attempt, self._task.job_uid
-        return ends(chief, attempt, job_uid, from_file=from_file, task_type=self._task.type)
+        if ends(chief, attempt, job_uid, from_file=from_file, task_type=self._task.type):
+            return True
+        return from_file and (self._is_at_total(chief) or self._is_superseded())
+
+    def _is_at_total(self, chief: Mapping[str, Any]) -> bool:
+        """Whether the run is done by any attempt: one with our total makes no step then.
+
+        So no Job has to be named, and a chief may have ended before we could ask it.
+        """
+        settings = self._config.settings
+        if settings.script is not None or chief.get("status") != DONE:
+            return False
+        try:
+            step = saved_step(settings.run_dir)
+        except probe.UnusableError:
+            return False
+        return step is not None and step >= settings.steps
+
+    def _is_superseded(self) -> bool:
+        """Whether a later attempt took the run from this very Job, that of worker 0 as the chief.
+
+        What that attempt writes to progress.json names other Jobs.
+        """
+        try:
+            owner = read_owner(self._config.settings.run_dir)
+        except (OSError, OwnerUnreadableError):
+            return False
+        return owner is not None and self._task.job_uid in owner.superseded
 
     def _end_child(self, outcome: Outcome, *, grace: float) -> Outcome | None:
         """End the child, then this supervisor; the first reason stands."""

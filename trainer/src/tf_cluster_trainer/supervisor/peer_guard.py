@@ -74,8 +74,9 @@ class Replaced:
     """
 
     def __init__(self, patience: float, clock: Callable[[], float] = time.monotonic) -> None:
-        """`patience`: seconds without any step."""
+        """`patience`: seconds without any step, at least."""
         self._patience = patience
+        self._longest = 0.0  # between two steps that were heard of
         self._clock = clock
         self._moved_at = clock()
         self._made: Mapping[str, int] = {}
@@ -88,17 +89,26 @@ class Replaced:
     def hear(self, made: Mapping[str, int]) -> None:
         """Steps of each worker, by its index, as the child reports them."""
         if made != self._made:
-            self._made = dict(made)
-            self._moved_at = self._clock()
+            now = self._clock()
+            self._longest = max(self._longest, now - self._moved_at)
+            self._made, self._moved_at = dict(made), now
         self._since = {
             task: steps for task, steps in self._since.items() if self._of(task) == steps
         }
 
     def overdue(self) -> list[str]:
         """The tasks that hold up everything; none while steps are made."""
-        if self._clock() - self._moved_at < self._patience:
+        if self._clock() - self._moved_at < self.patience:
             return []
         return sorted(self._since)
+
+    @property
+    def patience(self) -> float:
+        """Seconds without any step, after which it is not waited any longer.
+
+        A training whose calls are long has shown that it may take that long.
+        """
+        return max(self._patience, 2 * self._longest)
 
     def _of(self, task: str) -> int:
         return self._made.get(task.partition("-")[2], 0)
