@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import socket
 
 import pytest
 import tensorflow as tf
@@ -100,7 +101,28 @@ def test_a_network_or_disk_that_fails_in_a_hook_is_worth_another_try() -> None:
 
 @pytest.mark.parametrize(
     "cause",
-    [FileNotFoundError(errno.ENOENT, "no such file"), OSError("not an image"), ValueError("no")],
+    [
+        FileNotFoundError(errno.ENOENT, "no such file"),
+        OSError("not an image"),
+        ValueError("no"),
+    ],
 )
 def test_what_a_retry_finds_again_is_the_programs(cause: Exception) -> None:
     assert explain(of_a_hook(cause)).code == exit_codes.CONFIG
+
+
+@pytest.mark.parametrize(
+    "cause", [TimeoutError("timed out"), socket.gaierror(-3, "try again"), ConnectionError("lost")]
+)
+def test_a_network_error_without_a_number_is_one(cause: Exception) -> None:
+    assert explain(of_a_hook(cause)).code == exit_codes.FAILED
+
+
+def test_an_error_that_hides_its_cause_is_judged_by_itself() -> None:
+    try:
+        try:
+            raise ConnectionError("lost")
+        except OSError:
+            raise ValueError("no such model") from None
+    except ValueError as error:
+        assert explain(of_a_hook(error)).code == exit_codes.CONFIG

@@ -38,6 +38,7 @@ def saves(
         directory=directory,
         keep=keep,
         optimizer="SGD",
+        trained={"model/w"},
         copy=lambda: {"model/w": np.full(2, weight, np.float32)},
         check_owner=check_owner,
         channel=channel,
@@ -102,7 +103,14 @@ def test_weights_that_are_not_finite_are_never_saved(tmp_path: Path, weight: flo
 
 
 def test_large_finite_weights_are_saved(tmp_path: Path) -> None:
-    saves(tmp_path, Heard(), weight=3e38).last(at(5))
+    saves(tmp_path, Heard(), weight=3e38).last(at(5))  # their sum is not finite in float32
+    assert (tmp_path / "ckpt-5").is_dir()
+
+
+def test_what_no_gradient_changes_may_be_infinite(tmp_path: Path) -> None:
+    some = saves(tmp_path, Heard(), weight=float("-inf"))
+    some._trained = set()
+    some.last(at(5))
     assert (tmp_path / "ckpt-5").is_dir()
 
 

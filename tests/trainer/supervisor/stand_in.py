@@ -119,8 +119,8 @@ def lead() -> int:
             workers={"0": step},
         )
         time.sleep(0.02)
-    save(total)
     tell("Finishing")
+    save(total)
     while (directory / f"{task}.busy").exists():  # evaluating, say
         time.sleep(0.02)
     tell("Result", step=total, metrics={"accuracy": 0.97}, export="/export/1")

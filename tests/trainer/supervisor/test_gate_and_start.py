@@ -145,6 +145,7 @@ def test_a_worker_of_another_job_does_not_act_on_that_final_state(make_world: Ma
     chief, worker, _ = world.start_all()
     assert (chief.ends(), worker.ends()) == (0, 0)
     world.jobs["worker"] = "another"
+    world.steps = 40  # there are steps left to make
     worker = world.start("worker")
     eventually(lambda: worker.health().get("serving"), "it serves")
 

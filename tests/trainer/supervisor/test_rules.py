@@ -229,11 +229,14 @@ def test_an_end_is_told_in_words() -> None:
 def test_a_replaced_worker_is_waited_for_as_long_as_steps_have_taken() -> None:
     now = 0.0
     replaced = Replaced(60.0, clock=lambda: now)
+    now = 500.0  # it loads, and compiles
+    replaced.hear({})
+    now = 1000.0
     replaced.hear({"0": 1, "1": 1})
-    now = 100.0  # a call of that many seconds
+    now = 1100.0  # a call of that many seconds
     replaced.hear({"0": 2, "1": 1})
     replaced.note("worker-1")
-    now = 299.0
+    now = 1299.0
     assert replaced.overdue() == []
-    now = 300.0
+    now = 1300.0
     assert replaced.overdue() == ["worker-1"]

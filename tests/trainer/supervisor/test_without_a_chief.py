@@ -326,11 +326,16 @@ def test_a_late_worker_reads_the_final_state_from_the_run_directory(make_world: 
     assert (one.ends(), one.starts()) == (0, 1)
 
 
-def test_a_late_worker_ends_when_there_was_nothing_to_train(make_world: MakeWorld) -> None:
-    told = {"words": ALL_REDUCE, "workers": 2, "steps": 20, "final_seconds": 0.1}
-    chief, (one,), _ = start(make_world(**told))
+@pytest.mark.parametrize("told", [True, False], ids=["progress.json", "no-progress.json"])
+def test_a_late_worker_ends_when_there_was_nothing_to_train(
+    make_world: MakeWorld, told: bool
+) -> None:
+    settings = {"words": ALL_REDUCE, "workers": 2, "steps": 20, "final_seconds": 0.1}
+    chief, (one,), _ = start(make_world(**settings))
     assert (chief.ends(), one.ends()) == (0, 0)
-    later = make_world(**told, attempt="a2", jobs={"chief": "", "worker": "wj2", "ps": ""})
+    later = make_world(**settings, attempt="a2", jobs={"chief": "", "worker": "wj2", "ps": ""})
+    if not told:
+        (later.run_dir / "progress.json").unlink()
     chief = later.start("worker")
     assert chief.ends() == 0
     assert "nothing to train" in chief.said()

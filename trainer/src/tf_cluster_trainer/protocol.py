@@ -93,7 +93,7 @@ class Lost:
 
 @dataclass(frozen=True)
 class Finishing:
-    """Chief's child: all steps are made and saved; it evaluates, exports and needs no peer."""
+    """Chief's child: all steps are made and at hand; it saves, evaluates, exports alone."""
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ def main(directory: Path, times: int) -> None:
         directory=directory,
         keep=2,
         optimizer="SGD",
+        trained=(),
         copy=lambda: {"model/w": np.zeros(1000, np.float32)},
         check_owner=lambda: None,
         channel=cast(Any, channel),

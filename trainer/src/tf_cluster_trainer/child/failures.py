@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import re
+import socket
 import traceback
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,8 +39,7 @@ _OF_THE_WIRE = (
 )
 # Of disks and networks: over at a retry, perhaps, where a missing file is not.
 _PASSING = {
-    *(errno.EIO, errno.ESTALE, errno.ENOSPC, errno.EDQUOT, errno.EAGAIN, errno.ETIMEDOUT),
-    *(errno.ECONNRESET, errno.ECONNREFUSED, errno.ECONNABORTED, errno.EPIPE),
+    *(errno.EIO, errno.ESTALE, errno.ENOSPC, errno.EDQUOT, errno.EAGAIN),
     *(errno.ENETUNREACH, errno.ENETDOWN, errno.EHOSTUNREACH, errno.EHOSTDOWN),
 }
 _WHERE_MADE = re.compile(r'Detected at node|  File "|    ')
@@ -105,9 +105,11 @@ def explain(error: BaseException, cluster: Cluster | None = None) -> Explained:
 def _may_pass(error: BaseException | None) -> bool:
     """Whether a disk or a network is at fault; libraries wrap its error in ones of their own."""
     while error is not None:
+        if isinstance(error, ConnectionError | TimeoutError | socket.gaierror):
+            return True
         if isinstance(error, OSError) and error.errno in _PASSING:
             return True
-        error = error.__cause__ or error.__context__
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     return False
 
 

@@ -67,6 +67,7 @@ def lead(
     check_owner = owner_check(told)
     flags = program_flags.as_json(prepared.ctx.flags)
     settings_file.write(settings.run_dir, told.training, flags, check_owner)
+    check_owner()
     # A volume that a killed child's half checkpoint fills takes no other, for ever.
     checkpoint_write.sweep(checkpoint.directory(settings.run_dir))
     channel.send(Placement(led.devices))
@@ -77,6 +78,7 @@ def lead(
         directory=checkpoint.directory(settings.run_dir),
         keep=settings.checkpoint.keep,
         optimizer=settings.optimizer.name,
+        trained=prepared.rehearsal.trained,
         copy=led.copy,
         check_owner=check_owner,
         channel=channel,
@@ -89,6 +91,10 @@ def lead(
         channel=channel,
         clock=time.monotonic,
     )
+
+    def needs_no_peer() -> None:
+        channel.send(Finishing())
+
     plan = plan_of(settings, origin, led.callees, led.sharers)
     stop.save_first()
     with while_finite(led.tally):
@@ -98,7 +104,7 @@ def lead(
         reports.report(tally)
         reports.close()
         try:
-            tensors = saves.last(tally)
+            tensors = saves.last(tally, needs_no_peer if finished else lambda: None)
         except NotNowError as error:
             if finished:
                 raise
@@ -108,7 +114,6 @@ def lead(
         say(f"stopped at step {tally.step} of {settings.steps}; it is saved")
         return exit_codes.STOPPED
     stop.at_once()
-    channel.send(Finishing())
     channel.send(
         finish.result(
             prepared.program, prepared.ctx, prepared.rehearsal, tensors, tally.step, check_owner

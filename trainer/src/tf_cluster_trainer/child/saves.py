@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,8 @@ class Saves:
     """Copies the variables in the caller's thread and writes the copy in another.
 
     Always the same one: TensorFlow leaves 8 MiB in the memory arena of every thread that saves.
-    `saved_step` is the step of the checkpoint that this start came from.
+    `trained` are the keys of the variables that gradients change, `saved_step` the step of the
+    checkpoint that this start came from.
     """
 
     def __init__(
@@ -31,6 +32,7 @@ class Saves:
         directory: Path,
         keep: int,
         optimizer: str,
+        trained: Collection[str],
         copy: Callable[[], Mapping[str, Any]],
         check_owner: Callable[[], None],
         channel: Channel,
@@ -39,6 +41,7 @@ class Saves:
         self._directory = directory
         self._keep = keep
         self._optimizer = optimizer
+        self._trained = trained
         self._copy = copy
         self._check_owner = check_owner
         self._channel = channel
@@ -63,15 +66,17 @@ class Saves:
         copied = self._checkpoint(tally, self._copy())
         self._writing = self._writer.submit(self._write_or_say, copied, began)
 
-    def last(self, tally: Tally) -> Mapping[str, Any]:
+    def last(self, tally: Tally, copied: Callable[[], None] = lambda: None) -> Mapping[str, Any]:
         """Save and wait until it is whole; the tensors saved.
 
+        `copied` is called in between, when the variables are not needed any more.
         Raises NotOwnerError, NotFiniteError and OSError.
         """
         if self._writing:
             self._writing.result()
         began = time.monotonic()
         tensors = self._copy()
+        copied()
         if self._saved_step != tally.step:
             self._channel.send(Phase("saving", f"saving step {tally.step}"))
             self._writer.submit(self._write, self._checkpoint(tally, tensors), began).result()
@@ -96,7 +101,7 @@ class Saves:
             say(f"the checkpoint of step {copied.meta.step} can't be written: {error}")
 
     def _write(self, copied: Checkpoint, began: float) -> None:
-        _check_finite(copied)
+        self._check_finite(copied)
         checkpoint_write.write(copied, self._directory, check_owner=self._check_owner)
         self._saved_step = copied.meta.step
         self._channel.send(Saved(copied.meta.step, time.monotonic() - began))
@@ -104,14 +109,26 @@ class Saves:
         self._check_owner()
         checkpoint_write.prune(self._directory, self._keep)
 
+    def _check_finite(self, copied: Checkpoint) -> None:
+        """Raises NotFiniteError: a gradient can be that of a loss which is not.
 
-def _check_finite(copied: Checkpoint) -> None:
-    """Raises NotFiniteError: a gradient can be that of a loss which is not."""
-    for key, value in copied.tensors.items():
-        # The sum of finite numbers is finite in float64, and makes no copy of them.
-        if value.dtype.kind == "f" and not np.isfinite(np.sum(value, dtype=np.float64)):
-            name = key.removeprefix("model/")
-            raise NotFiniteError(
-                f"{name} is NaN or infinite at step {copied.meta.step}, though the loss was not; "
-                "no checkpoint is made of it. A gradient was not finite (of sqrt or norm at 0, say)"
-            )
+        What no gradient changes may be infinite for a reason.
+        """
+        for key, value in copied.tensors.items():
+            if (key in self._trained or key.startswith("optimizer/")) and not _finite(value):
+                raise NotFiniteError(
+                    f"{key.removeprefix('model/')} is NaN or infinite at step {copied.meta.step}, "
+                    "though the loss was not; no checkpoint is made of it. A gradient was not "
+                    "finite (of sqrt or norm at 0, say)"
+                )
+
+
+def _finite(value: Any) -> bool:
+    """Whether all of an array is; of what NumPy knows no kind, such as bfloat16, nothing is told.
+
+    The sum is looked at first: unlike isfinite it makes no array.
+    """
+    if value.dtype.kind not in "fc":
+        return True
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(np.sum(value)) or np.isfinite(value).all())

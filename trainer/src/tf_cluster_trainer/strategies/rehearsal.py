@@ -26,13 +26,15 @@ class Rehearsal:
     """What the program makes.
 
     `features` and `labels` are the specs of a batch of unknown size, `metrics` the names that the
-    program's `metrics` hook gives, `variables` the model's full tensors by their checkpoint keys.
+    program's `metrics` hook gives, `variables` the model's full tensors by their checkpoint keys,
+    `trained` the keys of those that gradients change.
     """
 
     features: Any
     labels: Any
     metrics: tuple[str, ...]
     variables: Mapping[str, TensorSpec]
+    trained: frozenset[str]
 
 
 def rehearse(program: Program, ctx: Context) -> Rehearsal:
@@ -40,7 +42,9 @@ def rehearse(program: Program, ctx: Context) -> Rehearsal:
     features, labels = _specs(program, ctx)
     model = build_model(program, ctx, features)
     metrics = _trace_loss(program, model, features, labels)
-    return Rehearsal(features, labels, metrics, checkpoint_variables.specs(model))
+    specs = checkpoint_variables.specs(model)
+    trained = frozenset(k for k, v in zip(specs, model.variables, strict=True) if v.trainable)
+    return Rehearsal(features, labels, metrics, specs, trained)
 
 
 def build_model(program: Program, ctx: Context, features: Any, named: str = "") -> Any:

@@ -141,6 +141,10 @@ class Contest:
             self._say(f"replacing an owner file that nobody keeps: {error}")
             return self._take(self._first())
         if owner is None:
+            other = self._successor()
+            if other and other.job_uid != self._me.job_uid and not self._stands_still(other):
+                # Alive it creates the file itself: it looks every second.
+                return Candidate(f"there is no owner file; attempt {other.attempt} may write it")
             created = files.create_owner(self._run_dir, self._first())
             return self._checked() if created else Candidate(_SAME_MOMENT)
         if self._me.job_uid in owner.superseded:

@@ -22,6 +22,7 @@ class EvaluatorTask(Follower):
 
     starting = "loading the program"
     process = "the evaluating process"
+    is_awaited = False
 
     # Training is done: what this task ends with when its child is through, and the last step.
     _finishing: Outcome | None = None
@@ -72,7 +73,7 @@ class EvaluatorTask(Follower):
         if self._finishing is not None:
             return None
         over = self._is_over(chief, from_file=from_file)
-        if over and chief.get("status") == DONE:
+        if over and chief.get("status", DONE) == DONE:
             return self._let_finish(chief)
         return self._end_with(chief, from_file=from_file) if over else None
 

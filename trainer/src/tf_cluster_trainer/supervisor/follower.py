@@ -30,6 +30,9 @@ class Follower(ABC):
 
     starting: str  # what is shown while a child starts
     process: str  # what a child is called
+    # Whether a chief that ends waits for this task's question: then the file alone, before the
+    # chief could be asked, is believed only where it names this task's Job.
+    is_awaited = True
 
     def __init__(
         self,
@@ -134,8 +137,8 @@ class Follower(ABC):
         if isinstance(event, StopAsked):
             outcome = Outcome(exit_codes.STOPPED, STOPPED, "stopped by SIGTERM")
             return self._end_child(outcome, grace=self._stop_grace())
-        if isinstance(event, ChiefSeen) and event.document is not None:
-            return self._on_chief(event.document, from_file=event.from_file)
+        if isinstance(event, ChiefSeen) and (event.document is not None or event.from_file):
+            return self._on_chief(event.document or {}, from_file=event.from_file)
         if isinstance(event, ChildSaid) and event.child == self._number:
             if isinstance(event.message, protocol.Failure):
                 self._failure = event.message.message
@@ -167,15 +170,18 @@ class Follower(ABC):
         attempt, job_uid = self._config.cluster.attempt, self._task.job_uid
         if ends(chief, attempt, job_uid, from_file=from_file, task_type=self._task.type):
             return True
-        return from_file and (self._is_at_total(chief) or self._is_superseded())
+        if not from_file or (self.is_awaited and self._number == 0):
+            return False
+        return self._is_at_total(chief) or self._is_superseded()
 
     def _is_at_total(self, chief: Mapping[str, Any]) -> bool:
         """Whether the run is done by any attempt: one with our total makes no step then.
 
-        So no Job has to be named, and a chief may have ended before we could ask it.
+        So no Job has to be named, and a chief may have ended before we could ask it, without a word
+        where there was nothing left to train.
         """
         settings = self._config.settings
-        if settings.script is not None or chief.get("status") != DONE:
+        if settings.script is not None or chief.get("status", DONE) != DONE:
             return False
         try:
             step = saved_step(settings.run_dir)

@@ -79,7 +79,8 @@ class Replaced:
         self._longest = 0.0  # between two steps that were heard of
         self._clock = clock
         self._moved_at = clock()
-        self._made: Mapping[str, int] = {}
+        self._made: Mapping[str, int] | None = None
+        self._stepping = False
         self._since: dict[str, int] = {}
 
     def note(self, task: str) -> None:
@@ -90,7 +91,10 @@ class Replaced:
         """Steps of each worker, by its index, as the child reports them."""
         if made != self._made:
             now = self._clock()
-            self._longest = max(self._longest, now - self._moved_at)
+            if self._stepping:
+                self._longest = max(self._longest, now - self._moved_at)
+            # The first report has no step, and the first step comes after loading and compiling.
+            self._stepping = self._made is not None
             self._made, self._moved_at = dict(made), now
         self._since = {
             task: steps for task, steps in self._since.items() if self._of(task) == steps
@@ -111,4 +115,4 @@ class Replaced:
         return max(self._patience, 2 * self._longest)
 
     def _of(self, task: str) -> int:
-        return self._made.get(task.partition("-")[2], 0)
+        return (self._made or {}).get(task.partition("-")[2], 0)
