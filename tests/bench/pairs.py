@@ -7,6 +7,9 @@ import statistics
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
+
+Sample = TypeVar("Sample")
 
 
 @dataclass(frozen=True)
@@ -53,15 +56,24 @@ def compare(
     unit: str = "s",
 ) -> Comparison:
     """Measure `pairs` pairs; which of the two goes first alternates."""
-    left: list[float] = []
-    right: list[float] = []
+    found = []
     for number in range(pairs):
-        if number % 2:
-            right.append(second())
-            left.append(first())
-        else:
-            left.append(first())
-            right.append(second())
-        words = f"{left[-1]:.4g} {unit}, {right[-1]:.4g} {unit}"
-        print(f"  pair {number + 1}: {words}", file=sys.stderr, flush=True)
-    return Comparison(tuple(left), tuple(right))
+        found.append(one_pair(first, second, number))
+        say_pair(number, *found[-1], unit)
+    return Comparison(*zip(*found, strict=True))
+
+
+def one_pair(
+    first: Callable[[], Sample], second: Callable[[], Sample], number: int
+) -> tuple[Sample, Sample]:
+    """Both measured, in the order whose turn it is in the number-th pair (from 0)."""
+    if number % 2:
+        right = second()
+        return first(), right
+    return first(), second()
+
+
+def say_pair(number: int, first: float, second: float, unit: str) -> None:
+    """For who watches."""
+    words = f"{first:.4g} {unit}, {second:.4g} {unit}"
+    print(f"  pair {number + 1}: {words}", file=sys.stderr, flush=True)

@@ -12,7 +12,7 @@ from typing import Any
 
 from tests.bench.hand_run import ByHand, Program
 from tests.bench.ours_run import Ours, params
-from tests.bench.pairs import Comparison
+from tests.bench.pairs import Comparison, say_pair
 from tests.bench.rows import Row, at_least, ratio_row
 from tests.bench.training import Training, rates_in_turn, window
 
@@ -217,14 +217,12 @@ def in_turn(
     while len(found) < pairs:
         with ExitStack() as stack:
             one, two = (_started(stack, start) for start in (first, second))
-            for _ in range(min(PAIRS_A_START, pairs - len(found))):
-                if len(found) % 2:
-                    second_rate, first_rate = rates_in_turn(two, one, turns, settle, seconds)
-                else:
-                    first_rate, second_rate = rates_in_turn(one, two, turns, settle, seconds)
-                found.append((first_rate, second_rate))
-                words = f"{first_rate:.4g} steps/s, {second_rate:.4g} steps/s"
-                print(f"  pair {len(found)}: {words}", file=sys.stderr, flush=True)
+            for number in range(len(found), min(len(found) + PAIRS_A_START, pairs)):
+                swapped = number % 2 == 1
+                order = (two, one) if swapped else (one, two)
+                rates = rates_in_turn(*order, turns, settle, seconds)
+                found.append((rates[1], rates[0]) if swapped else rates)
+                say_pair(number, *found[-1], "steps/s")
     return Comparison(*zip(*found, strict=True))
 
 

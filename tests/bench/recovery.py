@@ -10,6 +10,8 @@ import urllib.request
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from tf_cluster_trainer.supervisor.saved_step import saved_step
+
 from tests.bench import processes
 from tests.bench.ours_run import Ours, params
 from tests.bench.rows import Bar, Row, figure_row
@@ -128,9 +130,15 @@ def lost_worker(kill: Callable[[], float], points_now: Callable[[], Sequence[Poi
     return seconds
 
 
+def wait_for_a_save(saved: Callable[[], int | None]) -> None:
+    """Until there is a checkpoint since the last loss; `saved` is the newest one's step."""
+    before = saved() or 0
+    eventually("a checkpoint", lambda: (saved() or 0) > before, 60, every=0.05)
+
+
 def _next_step_without(training: Ours, task: str) -> float:
     """Seconds from the task's death to the first step of the start that follows."""
-    time.sleep(STEADY)  # so that checkpoints were saved since the last loss
+    wait_for_a_save(lambda: saved_step(training.run_dir))
     known = set(training.event_files())
     killed = _kill(training, task)
 

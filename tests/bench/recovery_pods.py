@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.bench.install import CHART, claims, gone, namespace, settings, values
-from tests.bench.recovery import STEADY, Sample, lost_worker, rows
+from tests.bench.recovery import Sample, lost_worker, rows, wait_for_a_save
 from tests.bench.rows import Row
 from tests.bench.training import Point
 from tests.cluster.kubernetes import Namespace, Release
@@ -42,7 +42,8 @@ def recovery(kubeconfig: str, samples: int) -> list[Row]:
 class Followed:
     """The chief's status, asked for again and again while in the context.
 
-    `epoch` names its present process, `start` is when its supervisor began.
+    `epoch` names its present process, `start` is when its supervisor began, `saved` the step of the
+    newest checkpoint.
     """
 
     def __init__(self, release: Release) -> None:
@@ -50,6 +51,7 @@ class Followed:
         self._seen: list[tuple[str, Point]] = []
         self.epoch = ""
         self.start = 0.0
+        self.saved: int | None = None
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._follow, daemon=True)
 
@@ -93,6 +95,7 @@ class Followed:
                 made = {f"workers/{at}_steps": steps for at, steps in document["workers"].items()}
                 self._seen.append((document["epoch"], Point(document["now"], made)))
                 self.start, self.epoch = document["start"], document["epoch"]
+                self.saved = document["checkpointStep"]
 
 
 def ask(address: str, path: str) -> dict[str, Any]:
@@ -128,7 +131,7 @@ def _sample(there: Namespace, name: str) -> Sample:
 
 def _next_step_without(release: Release, chief: Followed, component: str) -> float:
     """Seconds from the process' death to the first step of the chief's process that follows."""
-    time.sleep(STEADY)  # so that checkpoints were saved since the last loss
+    wait_for_a_save(lambda: chief.saved)
     epoch = chief.epoch
     killed = _kill(release, component)
     found = eventually(

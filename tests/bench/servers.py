@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 from tf_cluster_trainer.bare_tensorflow import WHOLE_VARIABLE
 from tf_cluster_trainer.protocol import Serving
 
 from tests.bench import processes
-from tests.bench.pairs import Comparison
+from tests.bench.pairs import Comparison, one_pair
 from tests.bench.rows import Row, ratio_row
 from tests.bench.training import quiet_environment
 from tests.trainer.child.world import World
@@ -20,14 +21,10 @@ MEBIBYTE = 2**20
 
 def server(pairs: int) -> list[Row]:
     """A ps' child as it is against one that imports tensorflow: until it serves, and its memory."""
-    samples: dict[bool, list[tuple[float, float]]] = {False: [], True: []}
-    for number in range(pairs):
-        for whole in (False, True) if number % 2 else (True, False):
-            samples[whole].append(_served(whole=whole))
+    bare, whole = (partial(_served, whole=whole) for whole in (False, True))
+    found = [one_pair(bare, whole, number) for number in range(pairs)]
     seconds, memory = (
-        Comparison(
-            tuple(one[at] for one in samples[False]), tuple(one[at] for one in samples[True])
-        )
+        Comparison(tuple(ours[at] for ours, _ in found), tuple(theirs[at] for _, theirs in found))
         for at in (0, 1)
     )
     against = "the same with TensorFlow's Python API"

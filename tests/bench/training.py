@@ -133,17 +133,13 @@ def steps_per_second(points: Sequence[Point]) -> float:
 def window(training: Training, *, settle: float, seconds: float) -> float:
     """Steps a second over so many seconds; `settle` seconds go first."""
     span = _span(settle, seconds)
-    time.sleep(BREATH)
     return _rate(training.points(), span)
 
 
 def rates_in_turn(
     one: Training, two: Training, turns: int, settle: float, seconds: float
 ) -> tuple[float, float]:
-    """Steps a second of each, timed so many times for a moment while the other is held.
-
-    Both go on for a moment before this returns, so that nobody of theirs is taken for lost.
-    """
+    """Steps a second of each, timed so many times for a moment while the other is held."""
     spans: tuple[list[Span], list[Span]] = ([], [])
     for _ in range(turns):
         for other, found in ((two, spans[0]), (one, spans[1])):
@@ -152,7 +148,7 @@ def rates_in_turn(
                 found.append(_span(settle, seconds))
             finally:
                 other.go_on()
-    time.sleep(BREATH)
+    time.sleep(BREATH)  # the last one held may be the next one: nobody of it must be taken for lost
     first, second = (
         statistics.mean(_rate(points, span) for span in found)
         for points, found in zip((one.points(), two.points()), spans, strict=True)

@@ -19,6 +19,8 @@ from tests.generator.real_run import progress
 from tests.slices import sliced
 
 FIRST, TOTAL = 120, 400
+# There nobody waits for a worker that comes late: it has steps left to make.
+TOTALS = {"between-graph-async": 2000}
 CALL = 10
 SECONDS = 240  # other suites may share the machine
 
@@ -54,13 +56,13 @@ def test_a_run_goes_on_in_another_combination(
     first = finished(run_params(text))
     assert FIRST <= first["step"] <= FIRST + 2 * CALL
 
-    text = text_of(COMBINATIONS[after], steps=TOTAL, workers=3, ps=2)
+    total = TOTALS.get(after, TOTAL)
+    text = text_of(COMBINATIONS[after], steps=total, workers=3, ps=2)
     last = finished(run_params(text))
-    assert TOTAL <= last["step"] <= TOTAL + 3 * CALL
+    assert total <= last["step"] <= total + 3 * CALL
     assert last["examples"] > first["examples"]
     assert all(last["workers"][index] >= first["workers"][index] for index in first["workers"])
-    if after != "between-graph-async":  # there nobody waits for a worker that comes late
-        assert last["workers"]["2"] > 0
+    assert last["workers"]["2"] > 0
     assert last["metrics"]["accuracy"] >= 0.95
     log = (tmp_path / f"runs/moved/logs/{COMBINATIONS[after].client}.log").read_text()
     assert f"going on from the checkpoint of step {first['step']}" in log

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,7 @@ FIXED = "tests.trainer.child.programs.fixed:Fixed"
 BROKEN = "tests.trainer.child.programs.broken:"
 BATCH, STEPS, RATE = 8, 40, 0.05
 FOREVER = 10_000_000
+MANY = 2000  # nobody waits for an async worker that comes late: there are steps left for it
 KILLED_PS = [
     pytest.param(update, killed, id=f"{update}-{killed}")
     for update, killed in (("async", 0), ("async", 1), ("sync", 0))
@@ -222,7 +224,7 @@ def test_async_with_one_worker_is_what_one_process_computes(
     assert_as_in_one_process(single, optimizer, STEPS, tmp_path, optimizer=optimizer)
 
 
-@pytest.mark.parametrize(("update", "steps"), [("async", 800), ("sync", 300)])
+@pytest.mark.parametrize(("update", "steps"), [("async", MANY), ("sync", 300)])
 def test_the_digits_are_learnt_with_every_variable_on_a_ps(
     pair: World, update: str, steps: int
 ) -> None:
@@ -238,8 +240,7 @@ def test_the_digits_are_learnt_with_every_variable_on_a_ps(
         "/job:ps/replica:0/task:1/",
     }
     last = workers[0].of(Progress)[-1]
-    if update == "sync":  # in async nobody waits for a worker that comes late
-        assert last.workers == {"0": last.step, "1": last.step}
+    assert last.workers["0"] > 0 and last.workers["1"] > 0
     made = sum(last.workers.values())
     assert made == (last.step if update == "async" else 2 * last.step)
     assert last.examples == made * 32
@@ -333,6 +334,7 @@ def test_a_killed_ps_restarts_no_worker_and_the_newest_checkpoint_goes_on(
     progress(first)
     ps = next(c for c in reversed(pair.children) if c.log.name.endswith(f"-ps-{killed}.log"))
     ps.end()
+    at = time.monotonic()
     pair.start("ps", killed).wait_for(Serving)
     first.wait_until_it_says("fills them again")
     restored = max(pair.checkpoints(run_id))
@@ -345,6 +347,7 @@ def test_a_killed_ps_restarts_no_worker_and_the_newest_checkpoint_goes_on(
             and one.workers["1"] > 0
         ),
     )
+    assert time.monotonic() - at < 30
     assert [worker.process.poll() for worker in workers] == [None, None]
     has_made_more(first, "1", 0)
 

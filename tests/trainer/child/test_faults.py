@@ -116,7 +116,7 @@ def test_a_stop_with_all_workers_gone_still_saves(
         tasks[name].signal(signal.SIGKILL)
     stands = chief.wait_for(Progress, lambda p: p.step > 0 and p.steps_per_second == 0)
     chief.signal(signal.SIGTERM)
-    assert chief.exit_code(deadline=30) == exit_codes.STOPPED, chief.tail()
+    assert chief.exit_code(deadline=10) == exit_codes.STOPPED, chief.tail()
     assert world.checkpoints("stop") == [stands.step]
     for name in ("worker-0", "worker-1"):
         replace(world, tasks, name)
@@ -133,7 +133,7 @@ def test_a_killed_ps_ends_the_chief_quickly_and_the_next_goes_on(
 
     chief = running(world, "ps", beyond=saved)
     tasks["ps-0"].signal(signal.SIGKILL)
-    assert chief.exit_code(deadline=30) == exit_codes.PEER_LOST, chief.tail()
+    assert chief.exit_code(deadline=10) == exit_codes.PEER_LOST, chief.tail()
     assert "ps-0 is lost" in chief.of(Failure)[-1].message
 
     replace(world, tasks, "ps-0")

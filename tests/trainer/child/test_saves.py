@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -33,12 +33,13 @@ def saves(
     check_owner: Callable[[], None] = lambda: None,
     keep: int = 3,
     weight: float = 0.0,
+    trained: Collection[str] = ("model/w",),
 ) -> Saves:
     return Saves(
         directory=directory,
         keep=keep,
         optimizer="SGD",
-        trained={"model/w"},
+        trained=trained,
         copy=lambda: {"model/w": np.full(2, weight, np.float32)},
         check_owner=check_owner,
         channel=channel,
@@ -108,9 +109,7 @@ def test_large_finite_weights_are_saved(tmp_path: Path) -> None:
 
 
 def test_what_no_gradient_changes_may_be_infinite(tmp_path: Path) -> None:
-    some = saves(tmp_path, Heard(), weight=float("-inf"))
-    some._trained = set()
-    some.last(at(5))
+    saves(tmp_path, Heard(), weight=float("-inf"), trained=()).last(at(5))
     assert (tmp_path / "ckpt-5").is_dir()
 
 

@@ -202,7 +202,7 @@ class World:
                 "seed": 1,
                 "optimizer": self.optimizer,
                 "checkpoint": {"seconds": 60, "keep": 3},
-                "reportSeconds": 1,
+                "reportSeconds": 0.2,
             },
             "flags": {},
             "dirs": {"data": str(self.directory / "data"), "log": str(self.directory / "log")},

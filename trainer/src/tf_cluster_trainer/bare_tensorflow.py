@@ -1,7 +1,7 @@
 """TensorFlow's servers without its Python API, which a process that only serves never calls.
 
-`import tensorflow` is some seconds and some hundred MiB; what the servers need of it is a sixth of
-the time and half of the memory. Why this is safe: docs/decisions/0011-bare-servers.md.
+`import tensorflow` is some seconds and some hundred MiB; what the servers need of it is a fifth of
+the time and two thirds of the memory. Why this is safe: docs/decisions/0011-bare-servers.md.
 """
 
 from __future__ import annotations

@@ -28,10 +28,9 @@ def newest(checkpoints: Path, say: Callable[[str], None]) -> Checkpoint | None:
         try:
             whole = _read_again(path)
         except Exception as error:  # the bundle's reader raises IndexError, RuntimeError, …
-            if isinstance(error, OSError) and not isinstance(error, FileNotFoundError):
-                raise  # the disk's fault, not the checkpoint's
-            if isinstance(error, MemoryError):
-                raise
+            missing = isinstance(error, FileNotFoundError)
+            if isinstance(error, OSError | MemoryError) and not missing:
+                raise  # the fault of the disk or of this process, not the checkpoint's
             say(f"the checkpoint of step {step} can't be read ({first_line(error)})")
             unreadable.append(path)
             continue

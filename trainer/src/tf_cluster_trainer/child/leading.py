@@ -23,7 +23,7 @@ from tf_cluster_trainer.child.stop import Stop
 from tf_cluster_trainer.config import Config, Settings
 from tf_cluster_trainer.loop import Plan
 from tf_cluster_trainer.owner import owns
-from tf_cluster_trainer.protocol import Channel, Finishing, Phase, Placement
+from tf_cluster_trainer.protocol import Channel, Phase, Placement
 from tf_cluster_trainer.strategies.gradients import NOT_FINITE
 from tf_cluster_trainer.strategies.tally import Origin, Tally
 
@@ -91,10 +91,6 @@ def lead(
         channel=channel,
         clock=time.monotonic,
     )
-
-    def needs_no_peer() -> None:
-        channel.send(Finishing())
-
     plan = plan_of(settings, origin, led.callees, led.sharers)
     stop.save_first()
     with while_finite(led.tally):
@@ -104,7 +100,7 @@ def lead(
         reports.report(tally)
         reports.close()
         try:
-            tensors = saves.last(tally, needs_no_peer if finished else lambda: None)
+            tensors = saves.last(tally, finished=finished)
         except NotNowError as error:
             if finished:
                 raise

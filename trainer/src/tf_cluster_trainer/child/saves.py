@@ -14,7 +14,7 @@ from tf_cluster_trainer import checkpoint_write
 from tf_cluster_trainer.checkpoint import Checkpoint, Meta, TensorSpec
 from tf_cluster_trainer.child.errors import NotFiniteError
 from tf_cluster_trainer.child.say import say
-from tf_cluster_trainer.protocol import Channel, Phase, Saved
+from tf_cluster_trainer.protocol import Channel, Finishing, Phase, Saved
 from tf_cluster_trainer.strategies.tally import Tally
 
 
@@ -66,17 +66,18 @@ class Saves:
         copied = self._checkpoint(tally, self._copy())
         self._writing = self._writer.submit(self._write_or_say, copied, began)
 
-    def last(self, tally: Tally, copied: Callable[[], None] = lambda: None) -> Mapping[str, Any]:
+    def last(self, tally: Tally, *, finished: bool = False) -> Mapping[str, Any]:
         """Save and wait until it is whole; the tensors saved.
 
-        `copied` is called in between, when the variables are not needed any more.
+        `finished`: all steps are made, so nobody else is needed once the variables are copied.
         Raises NotOwnerError, NotFiniteError and OSError.
         """
         if self._writing:
             self._writing.result()
         began = time.monotonic()
         tensors = self._copy()
-        copied()
+        if finished:
+            self._channel.send(Finishing())
         if self._saved_step != tally.step:
             self._channel.send(Phase("saving", f"saving step {tally.step}"))
             self._writer.submit(self._write, self._checkpoint(tally, tensors), began).result()

@@ -31,13 +31,14 @@ from .events import (
     StandingChanged,
     StopAsked,
 )
+from .final_state import was_cut_off
 from .gate_log import GateLog
 from .log import Log
 from .peer_guard import PeerGuard, Replaced
 from .peers import Health, Peer, Watch, peers_of
 from .progress_file import read_progress
 from .report import Report
-from .saved_step import CHECKPOINTS, saved_step
+from .saved_step import CHECKPOINTS, saved_step, step_at_total
 from .status_server import StatusServer
 from .timing import Timing
 
@@ -132,17 +133,17 @@ class Chief:
     def _done_before(self) -> Outcome | None:
         """Whether nothing is left to train: the run is at its total."""
         try:
-            step = saved_step(self._settings.run_dir)
+            step = step_at_total(self._settings.run_dir, self._settings.steps)
         except probe.UnusableError as unusable:
             return Outcome(unusable.exit_code, FAILED, str(unusable))
-        if step is None or step < self._settings.steps:
+        if step is None:
             return None
-        told = read_progress(self._settings.run_dir)
-        if told is not None and told.get("status") != DONE:
+        told = read_progress(self._settings.run_dir) or {}
+        if was_cut_off(told):
             # Cut off between its last checkpoint and its export: a child makes up for that.
             self._log.say(f"the run is at step {step}, but was not finished: finishing it")
             return None
-        self._report.recall(step, told or {})
+        self._report.recall(step, told)
         return Outcome(
             exit_codes.DONE,
             DONE,
@@ -228,7 +229,6 @@ class Chief:
             self._failure = message.message
         elif isinstance(message, protocol.Finishing):
             self._finishing = True
-            self._replaced = self._none_replaced()
             self._stop_asking()
         elif isinstance(message, protocol.Result):
             self._result = message
@@ -268,8 +268,6 @@ class Chief:
             self._end_child(outcome, grace=self._timing.grace)
 
     def _on_replaced(self, task: str) -> None:
-        if self._finishing:
-            return
         if task.startswith("worker-") and self._settings.update == "async":
             self._replaced.note(task)
         else:
@@ -287,7 +285,9 @@ class Chief:
 
     def _kill_for(self, lost: Sequence[str], reason: str) -> None:
         """The child waits for these in vain: kill it, to be started again."""
-        if self._child is not None and self._ending is None and self._failure is None:
+        if self._child is None or self._finishing:
+            return
+        if self._ending is None and self._failure is None:
             self._report.count_losses(lost)
             self._failure = reason
             self._child.kill()

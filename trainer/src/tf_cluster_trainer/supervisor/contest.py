@@ -139,13 +139,13 @@ class Contest:
             if not self._stands_still(str(error)):
                 return Candidate(f"the owner file can't be understood ({error}); watching it")
             self._say(f"replacing an owner file that nobody keeps: {error}")
-            return self._take(self._first())
+            return self._take(self._first(self._successor()))
         if owner is None:
             other = self._successor()
             if other and other.job_uid != self._me.job_uid and not self._stands_still(other):
                 # Alive it creates the file itself: it looks every second.
                 return Candidate(f"there is no owner file; attempt {other.attempt} may write it")
-            created = files.create_owner(self._run_dir, self._first())
+            created = files.create_owner(self._run_dir, self._first(other))
             return self._checked() if created else Candidate(_SAME_MOMENT)
         if self._me.job_uid in owner.superseded:
             return Superseded("another attempt took this run over from this one before")
@@ -173,12 +173,11 @@ class Contest:
             )
         return Candidate(f"waiting for attempt {owner.attempt} to save and hand the run over")
 
-    def _first(self) -> Owner:
+    def _first(self, successor: Successor | None) -> Owner:
         """The owner of a run that has no owner's file any more, or never had.
 
         Somebody may have removed it: whoever was posted as successor is of the past then.
         """
-        successor = self._successor()
         gone = {*successor.superseded, successor.job_uid} if successor else set()
         return replace(self._me, counter=1, superseded=tuple(sorted(gone - {self._me.job_uid})))
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from .document import DONE
+
 
 def ends(
     document: Mapping[str, Any],
@@ -24,3 +26,11 @@ def ends(
     uids = document.get("jobUids")
     known = uids.get(task_type) if isinstance(uids, Mapping) else None
     return known == job_uid or (known is None and not from_file)
+
+
+def was_cut_off(told: Mapping[str, Any]) -> bool:
+    """Whether progress.json (empty: there is none) tells of an end before the export.
+
+    Of a run whose newest checkpoint is at its total; otherwise nothing is left to do.
+    """
+    return bool(told) and told.get("status") != DONE

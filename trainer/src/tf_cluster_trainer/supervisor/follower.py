@@ -17,10 +17,10 @@ from .chief_poll import ChiefPoll
 from .child_process import Child, TalkingChild, how_it_ended, reap_orphans
 from .document import DONE, FAILED, STARTING, STOPPED, WAITING, Outcome
 from .events import ChiefSeen, ChildEnded, ChildSaid, Event, Inbox, StopAsked
-from .final_state import ends
+from .final_state import ends, was_cut_off
 from .log import Log
 from .report import first_document
-from .saved_step import saved_step
+from .saved_step import step_at_total
 from .status_server import Board, Condition, StatusServer
 from .timing import Timing
 
@@ -181,13 +181,12 @@ class Follower(ABC):
         where there was nothing left to train.
         """
         settings = self._config.settings
-        if settings.script is not None or chief.get("status", DONE) != DONE:
+        if settings.script is not None or was_cut_off(chief):
             return False
         try:
-            step = saved_step(settings.run_dir)
+            return step_at_total(settings.run_dir, settings.steps) is not None
         except probe.UnusableError:
             return False
-        return step is not None and step >= settings.steps
 
     def _is_superseded(self) -> bool:
         """Whether a later attempt took the run from this very Job, that of worker 0 as the chief.

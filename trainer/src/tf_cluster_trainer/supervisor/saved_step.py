@@ -12,6 +12,12 @@ CHECKPOINTS = "checkpoints"
 _WHOLE = re.compile(r"ckpt-(\d+)")
 
 
+def step_at_total(run_dir: Path, total: int) -> int | None:
+    """The newest checkpoint's step when it is at the total or beyond; UnusableError as below."""
+    step = saved_step(run_dir)
+    return step if step is not None and step >= total else None
+
+
 def saved_step(run_dir: Path) -> int | None:
     """The step of the newest whole checkpoint; None when there is none.
 
