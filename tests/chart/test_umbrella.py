@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -41,13 +42,35 @@ def test_the_lock_is_in_step_with_the_dependencies() -> None:
 
 
 def test_the_package_holds_charts_and_nothing_else_of_the_repository(tmp_path: Path) -> None:
-    done = command("package", str(ROOT), f"--destination={tmp_path}")
-    assert done.returncode == 0, done.stderr
-    (archive,) = tmp_path.glob("*.tgz")
-    with tarfile.open(archive) as packed:
-        names = {name.removeprefix("tf-platform/").split("/")[0] for name in packed.getnames()}
+    names = packaged(ROOT, tmp_path)
     expected = {"Chart.yaml", "Chart.lock", "values.yaml", "charts", "templates"}
-    assert expected <= names <= expected | {"README.md", "LICENSE"}
+    assert expected <= names <= expected | {"README.md", "LICENSE"} | users_own()
+
+
+def test_the_package_leaves_out_what_the_readme_has_its_reader_make(tmp_path: Path) -> None:
+    chart = tmp_path / "chart"
+    (chart / "export").mkdir(parents=True)
+    (chart / "Chart.yaml").write_text("{apiVersion: v2, name: tf-platform, version: 0.1.0}\n")
+    (chart / ".helmignore").write_text((ROOT / ".helmignore").read_text())
+    for name in ("values.yaml", "digits.params.yaml", "digits.values.yaml", "export/model"):
+        (chart / name).write_text("{}\n")
+    assert packaged(chart, tmp_path) == {"Chart.yaml", "values.yaml"}
+
+
+def packaged(chart: Path, place: Path) -> set[str]:
+    """What `helm package` puts at the top of the chart's archive."""
+    done = command("package", str(chart), f"--destination={place}")
+    assert done.returncode == 0, done.stderr
+    (archive,) = place.glob("*.tgz")
+    with tarfile.open(archive) as packed:
+        return {name.removeprefix("tf-platform/").split("/")[0] for name in packed.getnames()}
+
+
+def users_own() -> set[str]:
+    """Files of the repository's directory that are not of the repository."""
+    others = ("git", "ls-files", "--others", "--exclude-standard", "--directory")
+    found = subprocess.run(others, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return {line.split("/")[0] for line in found.splitlines()}
 
 
 def test_both_charts_are_clean_for_helm_lint() -> None:
