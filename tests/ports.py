@@ -1,26 +1,57 @@
-"""Ports for servers that tests start, which no outgoing connection is given meanwhile."""
+"""Ports for servers that tests start, which nothing else is given meanwhile."""
 
 from __future__ import annotations
 
+import fcntl
+import functools
 import itertools
 import os
 import socket
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
 
 # Below the ports of outgoing connections (from 32768), NodePorts (from 30000) and `tf-cluster run`
-# (from 15000). A test process begins at a place of its own.
-_FIRST, _LAST = 10000, 14999
-_next = itertools.count(os.getpid() * 97)
+# (from 15000).
+_FIRST = 10000
+_SHARES, _SIZE = 16, 312
+_held: list[IO[str]] = []
 
 
 def free_port() -> int:
-    """A port that nothing listens on, on any address; each is given once by this process."""
-    size = _LAST - _FIRST + 1
-    for _ in range(size):
-        port = _FIRST + next(_next) % size
+    """A port that nothing listens on, on any address, and that no other test process is given.
+
+    This process gives it again only when it has given all the others of its share.
+    """
+    for port in itertools.islice(_ports(), _SIZE):
         with socket.socket() as one:
             try:
                 one.bind(("", port))
             except OSError:
                 continue
         return port
-    raise AssertionError(f"no free port in {_FIRST}-{_LAST}")
+    raise AssertionError("no port of this process' share is free: does it end its servers?")
+
+
+@functools.cache
+def _ports() -> Iterator[int]:
+    """Those of this process' share, over and over."""
+    first = _FIRST + _share() * _SIZE
+    return itertools.cycle(range(first, first + _SIZE))
+
+
+def _share() -> int:
+    """A number that is this process' own as long as it runs: the kernel keeps the lock."""
+    folder = Path(tempfile.gettempdir()) / f"tf-cluster-test-ports-{os.getuid()}"
+    folder.mkdir(exist_ok=True)
+    for share in range(_SHARES):
+        lock = (folder / str(share)).open("w")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.close()
+            continue
+        _held.append(lock)
+        return share
+    raise AssertionError(f"{_SHARES} test processes run on this machine already: end some")
