@@ -112,7 +112,15 @@ def test_what_a_retry_finds_again_is_the_programs(cause: Exception) -> None:
 
 
 @pytest.mark.parametrize(
-    "cause", [TimeoutError("timed out"), socket.gaierror(-3, "try again"), ConnectionError("lost")]
+    "cause",
+    [
+        TimeoutError("timed out"),
+        socket.gaierror(-3, "try again"),
+        ConnectionError("lost"),
+        tf.errors.UnavailableError(None, None, "gs://data: HTTP 503"),
+        tf.errors.DeadlineExceededError(None, None, "gs://data: no answer"),
+        tf.errors.AbortedError(None, None, "/data/part-1; Stale file handle"),
+    ],
 )
 def test_a_network_error_without_a_number_is_one(cause: Exception) -> None:
     assert explain(of_a_hook(cause)).code == exit_codes.FAILED
