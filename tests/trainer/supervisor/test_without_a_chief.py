@@ -52,6 +52,21 @@ def test_a_run_ends_with_exit_code_0_in_every_worker(
 
 
 @every_way
+def test_the_others_hear_of_the_begin_and_the_end_before_they_look_again(
+    make_world: MakeWorld, words: tuple[str, str, str]
+) -> None:
+    world = make_world(words=words, workers=2, steps=20)
+    chief = world.start("worker")
+    chief.until(status="waiting")
+    other = world.start("worker", 1, POLL_SECONDS="600")
+    for index in range(len(world.addresses.get("ps", ()))):
+        world.start("ps", index)
+    goes(other)
+    assert (chief.ends(), other.ends()) == (0, 0)
+    assert "not every task has fetched the final state" not in chief.said()
+
+
+@every_way
 def test_the_gate_waits_for_every_other_worker(
     make_world: MakeWorld, words: tuple[str, str, str]
 ) -> None:

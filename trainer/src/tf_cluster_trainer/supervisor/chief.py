@@ -35,7 +35,7 @@ from .final_state import was_cut_off
 from .gate_log import GateLog
 from .log import Log
 from .peer_guard import PeerGuard, Replaced
-from .peers import Health, Peer, Watch, peers_of
+from .peers import Health, Peer, Watch, peers_of, tell_news
 from .progress_file import read_progress
 from .report import Report
 from .saved_step import CHECKPOINTS, saved_step, step_at_total
@@ -430,9 +430,15 @@ class Chief:
         # Shown before it is so: an epoch is adopted only while the chief has not begun.
         self._report.begin()
         self._report.update(status=RUNNING, message=self.working)
+        self._tell_news()
         self._let_go()
         self._replaced = self._none_replaced()
         self._guard = self._guard_peers(self._watch.seen())
+
+    def _tell_news(self) -> None:
+        # Only who has asked us: the name of another may not be there yet (peers.py).
+        visited = self._report.board.has_visited
+        tell_news(peer for peer in self._peers if visited(peer.task))
 
     def _none_replaced(self) -> Replaced:
         # Steps are heard of in reports: there is none for that long anyway.
@@ -477,6 +483,7 @@ class Chief:
     def _serve_the_end(self) -> None:
         until = time.monotonic() + self._settings.final_state_seconds
         board = self._report.board
+        self._tell_news()
         askers = [peer.task for peer in self._peers if peer.task.startswith("worker-")]
         if board.has_visited(EVALUATOR, lately=EVALUATOR_ASKS):
             askers.append(EVALUATOR)

@@ -32,7 +32,8 @@ class ChiefPoll:
         names = {"task": task.name, "job": task.job_uid, "pod": task.pod_uid}
         self._path = f"/progress?{urlencode(names)}"
         self._begun = False
-        self._stopped = threading.Event()
+        self._stopped = False
+        self._due = threading.Event()
 
     def file(self) -> ChiefSeen:
         """What progress.json says; a ps has no log directory."""
@@ -46,6 +47,10 @@ class ChiefPoll:
             self._begun = True
             threading.Thread(target=self._run, daemon=True).start()
 
+    def now(self) -> None:
+        """Look at once: the chief says that there is news."""
+        self._due.set()
+
     def tell_failure(self, message: str) -> None:
         """Tell the chief why this task ends, once, if it can be reached.
 
@@ -57,12 +62,14 @@ class ChiefPoll:
 
     def stop(self) -> None:
         """Look no more."""
-        self._stopped.set()
+        self._stopped = True
+        self._due.set()
 
     def _run(self) -> None:
-        while not self._stopped.is_set():
+        while not self._stopped:
+            self._due.clear()
             self._inbox.put(self._look())
-            self._stopped.wait(self._period)
+            self._due.wait(self._period)
 
     def _look(self) -> ChiefSeen:
         try:

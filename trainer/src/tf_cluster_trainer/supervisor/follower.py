@@ -52,8 +52,10 @@ class Follower(ABC):
         self._log = log
         self._budget = Budget(config.settings.restarts)
         self._document = first_document(config)
-        self._board = Board(config.task, self._document, self._asked_by_the_chief)
         self._poll = ChiefPoll(config, inbox, timing)
+        self._board = Board(
+            config.task, self._document, self._asked_by_the_chief, hears_news=self._poll.now
+        )
         self._ending: Outcome | None = None
         self._kill_at: float | None = None
         self._start_at: float | None = None

@@ -8,6 +8,7 @@ can well be 10 s and more behind the others (a volume, or a kubelet that tries a
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import socket
@@ -21,6 +22,7 @@ from typing import Any
 from ..config import Config
 from .events import Inbox, PeersChanged
 
+NEWS = "/healthz?news=1"
 TIMEOUT_SECONDS = 2.0
 QUICK_SECONDS, QUICK_PERIOD, SLOW_PERIOD = 60.0, 0.2, 1.0
 # A peer that may not be able to reach us is asked unannounced so long after we are ready: by then a
@@ -115,6 +117,17 @@ def peers_of(config: Config) -> tuple[Peer, ...]:
         for index, address in enumerate(config.cluster.status.get(kind, ()))
     )
     return tuple(peer for peer in everyone if peer.task != config.task.name)
+
+
+def tell_news(peers: Iterable[Peer]) -> None:
+    """Have each look at us at once; who can't be told looks a little later by itself."""
+
+    def tell(peer: Peer) -> None:
+        with contextlib.suppress(NoAnswerError):
+            ask(peer.address, NEWS)
+
+    for peer in peers:
+        threading.Thread(target=tell, args=(peer,), daemon=True).start()
 
 
 class Watch:

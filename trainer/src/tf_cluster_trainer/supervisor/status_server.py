@@ -44,9 +44,11 @@ class Board:
         document: Document,
         asked: Callable[[str, str], None] | None = None,
         hears_failure: Callable[[str, str], None] | None = None,
+        hears_news: Callable[[], None] = lambda: None,
     ) -> None:
         """`asked` hears the attempt and epoch that a chief's question after our health names;
-        `hears_failure` hears which task has failed for good, and why.
+        `hears_failure` hears which task has failed for good, and why; `hears_news` is called when
+        the chief's document has changed in a way that matters to us.
         """
         self._lock = threading.Lock()
         self._task = task.name
@@ -54,6 +56,7 @@ class Board:
         self._document = document
         self._asked = asked
         self._hears_failure = hears_failure
+        self._hears_news = hears_news
         self._condition = Condition(False, None, 0)
         self._visitors: dict[str, float] = {}
         self._saw_the_end: set[str] = set()
@@ -74,8 +77,10 @@ class Board:
         with self._lock:
             return self._document
 
-    def healthz(self, attempt: str = "", epoch: str = "") -> bytes:
+    def healthz(self, attempt: str = "", epoch: str = "", *, news: bool = False) -> bytes:
         """The body of /healthz; a waiting chief names its attempt and epoch."""
+        if news:
+            self._hears_news()
         if self._asked is not None and attempt and epoch:
             self._asked(attempt, epoch)
         with self._lock:
@@ -188,7 +193,8 @@ class _Visit(BaseHTTPRequestHandler):
         board = self.server.board
         visitor = {name: values[-1] for name, values in parse_qs(url.query).items()}
         if url.path == "/healthz":
-            body = board.healthz(visitor.get("attempt", ""), visitor.get("epoch", ""))
+            attempt, epoch = visitor.get("attempt", ""), visitor.get("epoch", "")
+            body = board.healthz(attempt, epoch, news="news" in visitor)
             self._answer(body, "application/json")
         elif url.path == "/metrics":
             self._answer(board.metrics(), "text/plain; version=0.0.4; charset=utf-8")
