@@ -52,7 +52,13 @@ def test_the_package_leaves_out_what_the_readme_has_its_reader_make(tmp_path: Pa
     (chart / "export").mkdir(parents=True)
     (chart / "Chart.yaml").write_text("{apiVersion: v2, name: tf-platform, version: 0.1.0}\n")
     (chart / ".helmignore").write_text((ROOT / ".helmignore").read_text())
-    for name in ("values.yaml", "digits.params.yaml", "digits.values.yaml", "export/model"):
+    for name in (
+        "values.yaml",
+        "digits.params.yaml",
+        "values.yaml.orig",
+        "digits.values.yaml",
+        "export/model",
+    ):
         (chart / name).write_text("{}\n")
     assert packaged(chart, tmp_path) == {"Chart.yaml", "values.yaml"}
 

@@ -126,6 +126,11 @@ def test_a_network_error_without_a_number_is_one(cause: Exception) -> None:
     assert explain(of_a_hook(cause)).code == exit_codes.FAILED
 
 
+def test_data_that_comes_too_late_in_a_step_is_worth_another_try_too() -> None:
+    late = tf.errors.DeadlineExceededError(None, None, "gs://data: no answer")
+    assert explain(late).code == exit_codes.FAILED
+
+
 def test_an_error_that_hides_its_cause_is_judged_by_itself() -> None:
     try:
         try:

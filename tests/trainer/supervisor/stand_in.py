@@ -2,12 +2,12 @@
 
     python stand_in.py <directory>
 
-It leaves <directory>/<task>.<n>.started (its pid and MALLOC_MMAP_MAX_) for its n-th start,
-<task>.<n>.gone for its n-th Go, and a temporary file. It does what it finds: <task>.do holds one of
-`exit <code> <words>`, `save <step>`, `finish`, `stall` (no step from now on), `deaf`. A worker that
-trains beside worker 0 says nothing but Ready. An evaluator says of `evaluate <step>` that it did,
-and ends at Finish: <task>.<n>.finish holds the step. It imports nothing of ours: it starts in no
-time, and it holds the supervisor to the protocol as it is written.
+It leaves <directory>/<task>.<n>.started (its pid) for its n-th start, <task>.<n>.gone for its n-th
+Go, and a temporary file. It does what it finds: <task>.do holds one of `exit <code> <words>`,
+`save <step>`, `finish`, `stall` (no step from now on), `deaf`. A worker that trains beside worker 0
+says nothing but Ready. An evaluator says of `evaluate <step>` that it did, and ends at Finish:
+<task>.<n>.finish holds the step. It imports nothing of ours: it starts in no time, and it holds the
+supervisor to the protocol as it is written.
 """
 
 import contextlib
@@ -158,7 +158,7 @@ def serve() -> int:
 
 
 signal.signal(signal.SIGTERM, lambda number, frame: stopping.append(number))
-note("started", f"{os.getpid()} {os.environ.get('MALLOC_MMAP_MAX_', '')}")
+note("started")
 trains = task == client or (task.startswith("worker") and client == "worker-0")
 if task == "evaluator-0":
     sys.exit(evaluate())

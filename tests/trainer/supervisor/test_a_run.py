@@ -26,18 +26,6 @@ def test_a_run_ends_with_exit_code_0_everywhere_but_in_the_ps(make_world: MakeWo
     assert json.loads((world.run_dir / "owner.json").read_text())["released"] is True
 
 
-def test_children_that_hold_large_tensors_keep_their_memory_unless_told_otherwise(
-    make_world: MakeWorld,
-) -> None:
-    world = make_world()
-    tasks = [world.start("chief"), world.start("worker"), world.start("ps", MALLOC_MMAP_MAX_="9")]
-    seen = []
-    for task in tasks:
-        task.child(1)
-        seen.append((task.directory / f"{task.name}.1.started").read_text().split(" ")[1])
-    assert seen == ["", "0", "9"]
-
-
 def test_the_status_port_serves_metrics_while_the_run_lasts(make_world: MakeWorld) -> None:
     chief, worker, _ = make_world().start_all()
     chief.until(status="running")

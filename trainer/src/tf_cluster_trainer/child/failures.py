@@ -97,7 +97,7 @@ def explain(error: BaseException, cluster: Cluster | None = None) -> Explained:
         )
     if isinstance(error, tf.errors.OpError) or _frames_of_user(error):
         return Explained(
-            exit_codes.CONFIG,
+            exit_codes.FAILED if _may_pass(error) else exit_codes.CONFIG,
             f"the program failed while training: {type(error).__name__}: {_reason(error)}",
             users_traceback(error),
         )

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from .. import protocol
-from . import allocation, tied
+from . import tied
 from .events import ChildEnded, ChildSaid, Inbox
 from .log import Log
 
@@ -112,8 +112,7 @@ class TalkingChild(Child):
                 EPOCH_VARIABLE: epoch,
                 protocol.CONTROL_VARIABLE: f"{child_reads},{child_writes}",
             }
-            given = {**allocation.kept(environment), **environment, **told}
-            super().__init__(number, command, given, inbox, pass_fds=ends)
+            super().__init__(number, command, {**environment, **told}, inbox, pass_fds=ends)
         finally:
             for end in ends:
                 os.close(end)
