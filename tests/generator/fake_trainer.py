@@ -148,8 +148,11 @@ def worker(stop: threading.Event) -> int:
 
 
 def main() -> int:
-    if os.environ.get("TF_CLUSTER_DIE_WITH_PARENT"):
+    parent = os.environ.get("TF_CLUSTER_DIE_WITH_PARENT")
+    if parent:
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+        if os.getppid() != int(parent):
+            return 1  # it ended before this process could be tied to it
     start = note_start()
     mine = faults(start)
     stop = threading.Event()

@@ -390,11 +390,13 @@ def test_a_second_ctrl_c_ends_everything_at_once(start: Start) -> None:
 def test_nothing_is_left_when_the_command_itself_is_killed(start: Start) -> None:
     run = start(**forever())
     run.wait_until("running", running(run))
+    names = ("chief-0", "worker-0", "worker-1", "ps-0")
+    run.wait_until("every task has started", lambda: all(map(run.starts, names)))
 
     run.process.kill()
     run.process.wait()
 
-    tasks = [run.starts(name)[0]["pid"] for name in ("chief-0", "worker-0", "worker-1", "ps-0")]
+    tasks = [run.starts(name)[0]["pid"] for name in names]
     eventually("every task ends", lambda: all(map(has_ended, tasks)))
 
 
