@@ -10,13 +10,11 @@ import socket
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
 
 # Below the ports of outgoing connections (from 32768), NodePorts (from 30000) and `tf-cluster run`
 # (from 15000).
 _FIRST = 10000
 _SHARES, _SIZE = 16, 312
-_held: list[IO[str]] = []
 
 
 def free_port() -> int:
@@ -46,12 +44,11 @@ def _share() -> int:
     folder = Path(tempfile.gettempdir()) / f"tf-cluster-test-ports-{os.getuid()}"
     folder.mkdir(exist_ok=True)
     for share in range(_SHARES):
-        lock = (folder / str(share)).open("w")
+        lock = os.open(folder / str(share), os.O_RDWR | os.O_CREAT)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            lock.close()
+            os.close(lock)
             continue
-        _held.append(lock)
         return share
     raise AssertionError(f"{_SHARES} test processes run on this machine already: end some")

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from tests.bench import processes
 from tests.bench.hand_run import ByHand
 from tests.bench.ours_run import Ours, params
-from tests.bench.pairs import Comparison
+from tests.bench.pairs import Comparison, one_pair
 from tests.bench.rates import COMBINATIONS, Start
 from tests.bench.rows import Bar, Row, at_most, ratio_row
 from tests.cluster.waiting import eventually
@@ -30,15 +30,14 @@ def against_by_hand(pairs: int) -> list[Row]:
     """The most that a task had in memory, its supervisor added, against the process by hand."""
     one = COMBINATIONS["in-graph-async"]
     document = params(steps_per_call=10, report=2.0)
-    sides: tuple[Start, ...] = (
-        lambda: Ours(document),
-        lambda: ByHand(one.by_hand),
-    )
-    samples: tuple[list[dict[str, int]], ...] = ([], [])
+    found = []
     for number in range(pairs):
-        for side in (0, 1) if number % 2 == 0 else (1, 0):
-            samples[side].append(_peaks(sides[side]))
-        ours, by_hand = samples[0][-1], samples[1][-1]
+        ours, by_hand = one_pair(
+            lambda: _peaks(lambda: Ours(document)),
+            lambda: _peaks(lambda: ByHand(one.by_hand)),
+            number,
+        )
+        found.append((ours, by_hand))
         words = ", ".join(f"{r} {ours[r] / MIB:.0f}, {by_hand[r] / MIB:.0f}" for r in ROLES)
         print(f"  pair {number + 1} (MiB): {words}", file=sys.stderr, flush=True)
     return [
@@ -46,7 +45,9 @@ def against_by_hand(pairs: int) -> list[Row]:
             f"memory of the {role}, peak of resident pages, supervisor included",
             f"by hand: {one.by_hand_is}",
             at_most(1.10),
-            Comparison(*(tuple(sample[role] for sample in side) for side in samples)),
+            Comparison(
+                *(tuple(sample[role] for sample in side) for side in zip(*found, strict=True))
+            ),
             unit="MiB",
             scale=MIB,
         )

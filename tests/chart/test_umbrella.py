@@ -49,7 +49,8 @@ def test_the_package_holds_charts_and_nothing_else_of_the_repository(tmp_path: P
 
 def test_the_package_leaves_out_what_the_readme_has_its_reader_make(tmp_path: Path) -> None:
     chart = tmp_path / "chart"
-    (chart / "export").mkdir(parents=True)
+    for folder in ("export", "log"):
+        (chart / folder).mkdir(parents=True)
     (chart / "Chart.yaml").write_text("{apiVersion: v2, name: tf-platform, version: 0.1.0}\n")
     (chart / ".helmignore").write_text((ROOT / ".helmignore").read_text())
     for name in (
@@ -58,6 +59,7 @@ def test_the_package_leaves_out_what_the_readme_has_its_reader_make(tmp_path: Pa
         "values.yaml.orig",
         "digits.values.yaml",
         "export/model",
+        "log/model",
     ):
         (chart / name).write_text("{}\n")
     assert packaged(chart, tmp_path) == {"Chart.yaml", "values.yaml"}

@@ -241,6 +241,8 @@ def test_the_digits_are_learnt_with_every_variable_on_a_ps(
     }
     last = workers[0].of(Progress)[-1]
     assert last.workers["0"] > 0 and last.workers["1"] > 0
+    if update == "sync":
+        assert last.workers == {"0": last.step, "1": last.step}
     made = sum(last.workers.values())
     assert made == (last.step if update == "async" else 2 * last.step)
     assert last.examples == made * 32

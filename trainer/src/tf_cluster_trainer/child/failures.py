@@ -42,11 +42,10 @@ _PASSING = {
     *(errno.EIO, errno.ESTALE, errno.ENOSPC, errno.EDQUOT, errno.EAGAIN),
     *(errno.ENETUNREACH, errno.ENETDOWN, errno.EHOSTUNREACH, errno.EHOSTDOWN),
 }
-# What TensorFlow's own file systems make of a network's.
-_PASSING_OF_TENSORFLOW = (
-    tf.errors.UnavailableError,
-    tf.errors.DeadlineExceededError,
-    tf.errors.AbortedError,
+# The same without a number: Python's, and what TensorFlow's own file systems make of a network's.
+_PASSING_KINDS = (
+    *(ConnectionError, TimeoutError, socket.gaierror),
+    *(tf.errors.UnavailableError, tf.errors.DeadlineExceededError, tf.errors.AbortedError),
 )
 _WHERE_MADE = re.compile(r'Detected at node|  File "|    ')
 _UNAVAILABLE = re.compile(r"<stack traces unavailable>\s*")
@@ -111,9 +110,7 @@ def explain(error: BaseException, cluster: Cluster | None = None) -> Explained:
 def _may_pass(error: BaseException | None) -> bool:
     """Whether a disk or a network is at fault; libraries wrap its error in ones of their own."""
     while error is not None:
-        if isinstance(error, ConnectionError | TimeoutError | socket.gaierror):
-            return True
-        if isinstance(error, _PASSING_OF_TENSORFLOW):
+        if isinstance(error, _PASSING_KINDS):
             return True
         if isinstance(error, OSError) and error.errno in _PASSING:
             return True
