@@ -10,6 +10,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 from tf_cluster_trainer.config import Task
+from tf_cluster_trainer.owner import Owner, create_owner
 from tf_cluster_trainer.supervisor import gate
 from tf_cluster_trainer.supervisor.child_process import how_it_ended
 from tf_cluster_trainer.supervisor.counts import NOTHING_COUNTED
@@ -27,7 +28,7 @@ from tf_cluster_trainer.supervisor.metrics import text
 from tf_cluster_trainer.supervisor.pace import Pace
 from tf_cluster_trainer.supervisor.peer_guard import Replaced
 from tf_cluster_trainer.supervisor.peers import NOT_ASKED, Health, Peer
-from tf_cluster_trainer.supervisor.progress_file import ProgressFile
+from tf_cluster_trainer.supervisor.progress_file import ProgressFile, read_progress
 from tf_cluster_trainer.supervisor.saved_step import saved_step
 from tf_cluster_trainer.supervisor.status_server import Board, Condition
 
@@ -215,9 +216,30 @@ def test_progress_that_can_not_be_written_is_said_once_and_ends_nothing(tmp_path
     (tmp_path / "run").write_text("")
     file = ProgressFile(tmp_path / "run", "job", "pod", say=said.append)
     for second in range(5):
-        file.offer(DOCUMENT, float(second))
+        file.offer(replace(DOCUMENT, step=second), float(second))
     assert len(said) == 1
     assert "training goes on" in said[0]
+
+
+def test_progress_is_written_when_there_is_some_and_now_and_then_as_a_sign_of_life(
+    tmp_path: Path,
+) -> None:
+    create_owner(tmp_path, Owner("job", "pod", "a1", 0))
+    file = ProgressFile(tmp_path, "job", "pod", say=str)
+    offers = [
+        (0.0, {"step": 1}, True),
+        (0.5, {"step": 2}, False),  # sooner than a second later
+        (1.0, {"step": 2}, True),
+        (2.0, {"step": 2}, False),  # nothing but the time
+        (5.9, {"step": 2}, False),
+        (6.0, {"step": 2}, True),  # a sign of life
+        (6.1, {"step": 2, "status": "saving"}, True),  # at once
+        (6.2, {"step": 2, "status": "saving", "final": True}, True),
+    ]
+    for now, changes, written in offers:
+        file.offer(replace(DOCUMENT, now=now, **changes), now)
+        told = read_progress(tmp_path) or {}
+        assert (told["now"] == now) is written, now
 
 
 def test_an_end_is_told_in_words() -> None:

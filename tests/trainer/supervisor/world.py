@@ -31,7 +31,8 @@ from tf_cluster_trainer.supervisor import peers
 from tf_cluster_trainer.supervisor.main import supervise
 from tf_cluster_trainer.supervisor.timing import Timing
 poll = float(os.environ.get("POLL_SECONDS", "0.1"))
-fast = Timing(renewal=0.3, grace=1, worker_poll=poll, quick_poll=poll, backoff=0.1, tick=0.1,
+fast = Timing(renewal=0.3, grace=1, worker_poll=poll, quick_poll=poll, calm_poll=poll,
+              backoff=0.1, tick=0.1,
               save=float(os.environ.get("SAVE_SECONDS", "600")),
               guard=float(os.environ.get("GUARD_SECONDS", "600")),
               stall=float(os.environ.get("STALL_SECONDS", "600")))

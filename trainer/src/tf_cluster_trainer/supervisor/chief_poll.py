@@ -7,6 +7,7 @@ import threading
 from urllib.parse import urlencode
 
 from ..config import Config
+from .document import RUNNING
 from .events import ChiefSeen, Inbox
 from .peers import NoAnswerError, ask
 from .progress_file import read_progress
@@ -14,6 +15,9 @@ from .timing import Timing
 
 # Characters of a reason: it travels in a request line, which may have 64 KiB.
 _LONGEST = 4000
+# A second, from all tasks together: an answer takes the chief about a millisecond.
+_ASKED = 100.0
+_SLOWEST = 5.0  # seconds; however many tasks there are
 
 
 class ChiefPoll:
@@ -25,9 +29,14 @@ class ChiefPoll:
     def __init__(self, config: Config, inbox: Inbox, timing: Timing) -> None:
         task = config.task
         self._config = config
+        self._attempt = config.cluster.attempt
         self._inbox = inbox
         waited_for = task.type == "ps" or config.trains
         self._period = timing.quick_poll if waited_for else timing.worker_poll
+        # Who trains begins anew with the chief, and is waited for: it has to hear of that at once.
+        self._calm = self._period if config.trains else timing.calm_poll
+        tasks = sum(config.cluster.size(name) for name in config.cluster.cluster)
+        self._least = min(tasks / _ASKED, _SLOWEST)
         self._address = config.cluster.status[config.cluster.client][0]
         names = {"task": task.name, "job": task.job_uid, "pod": task.pod_uid}
         self._path = f"/progress?{urlencode(names)}"
@@ -68,8 +77,14 @@ class ChiefPoll:
     def _run(self) -> None:
         while not self._stopped:
             self._due.clear()
-            self._inbox.put(self._look())
-            self._due.wait(self._period)
+            seen = self._look()
+            self._inbox.put(seen)
+            self._due.wait(self._until_the_next(seen))
+
+    def _until_the_next(self, seen: ChiefSeen) -> float:
+        chief = {} if seen.from_file else seen.document or {}
+        calm = chief.get("status") == RUNNING and chief.get("attempt") == self._attempt
+        return max(self._calm if calm else self._period, self._least)
 
     def _look(self) -> ChiefSeen:
         try:

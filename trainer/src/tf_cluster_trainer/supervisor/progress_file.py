@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,10 @@ PROGRESS_FILE = "progress.json"
 
 
 class ProgressFile:
-    """Writes at most once a second, and at once when the status changes."""
+    """Writes at most once a second, and at once when the status changes.
+
+    When nothing but the time has changed it writes every five seconds: a sign of life.
+    """
 
     def __init__(
         self,
@@ -24,12 +28,15 @@ class ProgressFile:
         *,
         say: Callable[[str], None],
         period: float = 1.0,
+        life_sign: float = 5.0,
     ) -> None:
         self._run_dir = run_dir
         self._uids = (job_uid, pod_uid)
         self._say = say
         self._period = period
-        self._written: tuple[str, float] = ("", 0.0)
+        self._life_sign = life_sign
+        self._written: Document | None = None
+        self._at = 0.0
         self._trouble = False
 
     def offer(self, document: Document, seconds: float) -> None:
@@ -37,10 +44,9 @@ class ProgressFile:
 
         A disk that is full or gone does not end training: that is said once.
         """
-        status, last = self._written
-        if document.status == status and not document.final and seconds - last < self._period:
+        if not self._is_due(document, seconds):
             return
-        self._written = (document.status, seconds)
+        self._written, self._at = document, seconds
         try:
             if owns(self._run_dir, *self._uids):
                 replace_json(self._run_dir / PROGRESS_FILE, document.as_json())
@@ -49,6 +55,13 @@ class ProgressFile:
             if not self._trouble:
                 self._trouble = True
                 self._say(f"can't write {self._run_dir / PROGRESS_FILE}: {error}; training goes on")
+
+    def _is_due(self, document: Document, seconds: float) -> bool:
+        last = self._written
+        if last is None or document.status != last.status or document.final:
+            return True
+        same = replace(document, now=last.now) == last
+        return seconds - self._at >= (self._life_sign if same else self._period)
 
 
 def read_progress(run_dir: Path) -> dict[str, Any] | None:

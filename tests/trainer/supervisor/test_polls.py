@@ -1,0 +1,108 @@
+"""How often a task asks the chief: as often as it is waited for, and never more than he bears."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import pytest
+from tf_cluster_trainer.config import load
+from tf_cluster_trainer.supervisor.chief_poll import ChiefPoll
+from tf_cluster_trainer.supervisor.events import Inbox
+from tf_cluster_trainer.supervisor.timing import Timing
+
+from .conftest import MakeWorld
+from .world import World, eventually
+
+TIMING = Timing(worker_poll=0.02, quick_poll=0.02, calm_poll=600.0)
+MANY = 200
+
+
+class Chief(HTTPServer):
+    """Says the same to all, and counts them."""
+
+    asked = 0
+    document = b"{}"
+
+
+class _Answer(BaseHTTPRequestHandler):
+    server: Chief
+
+    def do_GET(self) -> None:
+        self.server.asked += 1
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(self.server.document)
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@contextmanager
+def asking(
+    world: World, kind: str, status: str, attempt: str = "a1"
+) -> Iterator[tuple[Chief, ChiefPoll]]:
+    """A task that asks a chief who says that."""
+    environment = {
+        "TF_CLUSTER_CONFIG": str(world.write()),
+        "TF_CLUSTER_TASK_TYPE": kind,
+        "TF_CLUSTER_TASK_INDEX": "1" if kind == "worker" else "0",
+        "TF_CLUSTER_JOB_UID": "job",
+        "TF_CLUSTER_POD_UID": "pod",
+    }
+    client = "chief" if "chief" in world.addresses else "worker"
+    host, port = world.addresses[client][0].split(":")
+    chief = Chief((host, int(port)), _Answer)
+    chief.document = json.dumps({"status": status, "attempt": attempt}).encode()
+    threading.Thread(target=chief.serve_forever, args=(0.02,), daemon=True).start()
+    poll = ChiefPoll(load(environment), Inbox(), TIMING)
+    try:
+        poll.begin()
+        eventually(lambda: chief.asked, "the first question")
+        yield chief, poll
+    finally:
+        poll.stop()
+        chief.shutdown()
+        chief.server_close()
+
+
+def often(chief: Chief) -> Callable[[], bool]:
+    asked = chief.asked
+    return lambda: chief.asked > asked + 3
+
+
+@pytest.mark.parametrize("kind", ["ps", "worker"])
+def test_a_server_leaves_a_chief_that_trains_in_peace_until_there_is_news(
+    make_world: MakeWorld, kind: str
+) -> None:
+    with asking(make_world(workers=2), kind, "running") as (chief, poll):
+        time.sleep(0.5)  # for questions that must not come
+        assert chief.asked == 1
+        poll.now()
+        eventually(lambda: chief.asked == 2, "a question after the news")
+
+
+@pytest.mark.parametrize(("status", "attempt"), [("waiting", "a1"), ("running", "a0")])
+def test_a_server_asks_again_at_once_while_its_attempt_does_not_train(
+    make_world: MakeWorld, status: str, attempt: str
+) -> None:
+    with asking(make_world(workers=2), "ps", status, attempt) as (chief, _):
+        eventually(often(chief), "more questions")
+
+
+def test_a_worker_that_trains_asks_often_since_it_begins_anew_with_its_chief(
+    make_world: MakeWorld,
+) -> None:
+    words = ("parameter-server", "between-graph", "async")
+    with asking(make_world(workers=2, words=words), "worker", "running") as (chief, _):
+        eventually(often(chief), "more questions")
+
+
+def test_the_more_tasks_there_are_the_less_often_each_asks(make_world: MakeWorld) -> None:
+    with asking(make_world(workers=MANY), "ps", "waiting") as (chief, _):
+        time.sleep(0.5)  # a twenty-fifth of the questions that one task alone would ask
+        assert chief.asked == 1
