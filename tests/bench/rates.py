@@ -21,10 +21,10 @@ from tests.bench.training import Training, rates_in_turn, window
 PAIRS_A_START = 3
 # In the first seconds K is found, caches fill, and both programs compile: not the steady rate.
 WARM_UP = 5.0
-REPORT = 0.25
+REPORT = 0.5  # four times as often as by default: a turn needs some points
 # A pair is made of several short turns, so that a machine that is slow for some seconds is so for
 # both. With all-reduce a worker that is held for more than 5 s may be taken for lost.
-TURNS, SETTLE, SECONDS = 4, 0.4, 1.5
+TURNS, SETTLE, SECONDS = 3, 0.4, 2.5
 # Our own K is found anew after a hold, and its calls take half a second.
 LONG_SETTLE, LONG_SECONDS = 3.0, 10.0
 MICRO_BATCHES = 4
