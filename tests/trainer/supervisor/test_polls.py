@@ -53,6 +53,7 @@ def asking(
         "TF_CLUSTER_TASK_INDEX": "1" if kind == "worker" else "0",
         "TF_CLUSTER_JOB_UID": "job",
         "TF_CLUSTER_POD_UID": "pod",
+        "TF_CLUSTER_STATUS": world.evaluator,
     }
     client = "chief" if "chief" in world.addresses else "worker"
     host, port = world.addresses[client][0].split(":")
@@ -75,11 +76,10 @@ def often(chief: Chief) -> Callable[[], bool]:
     return lambda: chief.asked > asked + 3
 
 
-@pytest.mark.parametrize("kind", ["ps", "worker"])
 def test_a_server_leaves_a_chief_that_trains_in_peace_until_there_is_news(
-    make_world: MakeWorld, kind: str
+    make_world: MakeWorld,
 ) -> None:
-    with asking(make_world(workers=2), kind, "running") as (chief, poll):
+    with asking(make_world(workers=2), "worker", "running") as (chief, poll):
         time.sleep(0.5)  # for questions that must not come
         assert chief.asked == 1
         poll.now()
@@ -90,15 +90,23 @@ def test_a_server_leaves_a_chief_that_trains_in_peace_until_there_is_news(
 def test_a_server_asks_again_at_once_while_its_attempt_does_not_train(
     make_world: MakeWorld, status: str, attempt: str
 ) -> None:
-    with asking(make_world(workers=2), "ps", status, attempt) as (chief, _):
+    with asking(make_world(workers=2), "worker", status, attempt) as (chief, _):
         eventually(often(chief), "more questions")
 
 
-def test_a_worker_that_trains_asks_often_since_it_begins_anew_with_its_chief(
-    make_world: MakeWorld,
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("ps", ("parameter-server", "in-graph", "async")),
+        ("worker", ("parameter-server", "between-graph", "async")),
+        ("worker", ("all-reduce", "between-graph", "sync")),
+        ("evaluator", ("parameter-server", "in-graph", "async")),
+    ],
+)
+def test_who_begins_anew_or_ends_with_the_chief_untold_asks_often(
+    make_world: MakeWorld, kind: str, words: tuple[str, str, str]
 ) -> None:
-    words = ("parameter-server", "between-graph", "async")
-    with asking(make_world(workers=2, words=words), "worker", "running") as (chief, _):
+    with asking(make_world(workers=2, words=words), kind, "running") as (chief, _):
         eventually(often(chief), "more questions")
 
 

@@ -242,6 +242,17 @@ def test_progress_is_written_when_there_is_some_and_now_and_then_as_a_sign_of_li
         assert (told["now"] == now) is written, now
 
 
+def test_progress_that_could_not_be_written_is_tried_again_a_second_later(tmp_path: Path) -> None:
+    file = ProgressFile(tmp_path, "job", "pod", say=str)
+    file.offer(DOCUMENT, 0.0)  # nobody owns the run
+    assert read_progress(tmp_path) is None
+    create_owner(tmp_path, Owner("job", "pod", "a1", 0))
+    file.offer(replace(DOCUMENT, status="running"), 0.5)
+    assert read_progress(tmp_path) is None
+    file.offer(replace(DOCUMENT, status="running"), 1.0)
+    assert read_progress(tmp_path)
+
+
 def test_an_end_is_told_in_words() -> None:
     assert how_it_ended(1) == "ended with exit code 1"
     assert how_it_ended(-9) == "was killed by SIGKILL (out of memory?)"

@@ -7,6 +7,7 @@ import threading
 from urllib.parse import urlencode
 
 from ..config import Config
+from . import epochs
 from .document import RUNNING
 from .events import ChiefSeen, Inbox
 from .peers import NoAnswerError, ask
@@ -33,8 +34,11 @@ class ChiefPoll:
         self._inbox = inbox
         waited_for = task.type == "ps" or config.trains
         self._period = timing.quick_poll if waited_for else timing.worker_poll
-        # Who trains begins anew with the chief, and is waited for: it has to hear of that at once.
-        self._calm = self._period if config.trains else timing.calm_poll
+        # Who begins anew with the chief is waited for and hears of that here; the begin and the end
+        # of the training are told to all but evaluators.
+        bound = epochs.bound_to_the_client(config.settings) == task.type
+        hears_here = config.trains or bound or config.evaluates
+        self._calm = self._period if hears_here else timing.calm_poll
         tasks = sum(config.cluster.size(name) for name in config.cluster.cluster)
         self._least = min(tasks / _ASKED, _SLOWEST)
         self._address = config.cluster.status[config.cluster.client][0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -36,7 +37,7 @@ class ProgressFile:
         self._period = period
         self._life_sign = life_sign
         self._written: Document | None = None
-        self._at = 0.0
+        self._offered = -math.inf
         self._trouble = False
 
     def offer(self, document: Document, seconds: float) -> None:
@@ -46,10 +47,11 @@ class ProgressFile:
         """
         if not self._is_due(document, seconds):
             return
-        self._written, self._at = document, seconds
+        self._written, self._offered = None, seconds
         try:
             if owns(self._run_dir, *self._uids):
                 replace_json(self._run_dir / PROGRESS_FILE, document.as_json())
+                self._written = document
                 self._trouble = False
         except OSError as error:
             if not self._trouble:
@@ -57,11 +59,11 @@ class ProgressFile:
                 self._say(f"can't write {self._run_dir / PROGRESS_FILE}: {error}; training goes on")
 
     def _is_due(self, document: Document, seconds: float) -> bool:
-        last = self._written
-        if last is None or document.status != last.status or document.final:
+        last, waited = self._written, seconds - self._offered
+        if document.final or (last and document.status != last.status):
             return True
-        same = replace(document, now=last.now) == last
-        return seconds - self._at >= (self._life_sign if same else self._period)
+        same = last and replace(document, now=last.now) == last
+        return waited >= (self._life_sign if same else self._period)
 
 
 def read_progress(run_dir: Path) -> dict[str, Any] | None:

@@ -218,4 +218,4 @@ class _Visit(BaseHTTPRequestHandler):
         self.wfile.flush()
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Visits are not logged: there is one a second from every task."""
+        """Visits are not logged: every task asks again and again."""

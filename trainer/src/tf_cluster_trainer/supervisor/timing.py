@@ -14,7 +14,7 @@ class Timing:
     save: float = 600.0  # the same where the child saves: it may take long, not for ever
     worker_poll: float = 1.0  # between two looks of a worker's server at the chief
     quick_poll: float = 0.5  # the same of a ps or a worker that trains: starts wait for those
-    calm_poll: float = 2.0  # of one whose server stays, while the chief trains: it tells of news
+    calm_poll: float = 2.0  # of one whose server stays when the chief begins anew, while he trains
     guard: float = 5.0  # between two looks of a chief that trains at each ps and worker
     stall: float = 60.0  # without a step, before a replaced worker is held to be the reason
     steady: float = 30.0  # a server that served so long has all its restarts again
