@@ -81,7 +81,8 @@ class Followed:
         """Whether every worker has made a step in the present process."""
         seen = [point.counts for point in self._of_the_present()]
         return len(seen[-1]) == WORKERS and all(
-            any(now[name] > last.get(name, 0) for last, now in pairwise(seen)) for name in seen[-1]
+            any(now.get(name, 0) > last.get(name, 0) for last, now in pairwise(seen))
+            for name in seen[-1]
         )
 
     def _of_the_present(self) -> list[Point]:
