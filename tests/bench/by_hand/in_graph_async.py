@@ -47,6 +47,9 @@ def main() -> None:
     while True:
         for _ in range(max(2, EPOCH // steps_per_call)):
             coordinator.schedule(call, args=(iterator,))
+            # An epoch of single steps takes some seconds to schedule.
+            if telling.due():
+                telling.tell(int(optimizer.iterations.numpy()))
         while not coordinator.done():
             time.sleep(EVERY)  # between two reports
             telling.tell(int(optimizer.iterations.numpy()))
