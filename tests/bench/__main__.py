@@ -97,7 +97,7 @@ MEASURES: dict[str, Callable[[int], list[Row]]] = {
     "install": partial(_on_cluster, install),
     **{f"rate-{name}": partial(rates.against_by_hand, name) for name in rates.COMBINATIONS},
     "adaptive": rates.adaptive,
-    "tutorial": rates.tutorial,
+    **{f"tutorial-{name}": partial(rates.tutorial, name) for name in rates.TUTORIALS},
     **{f"start-{name}": partial(starts.start, name) for name in rates.COMBINATIONS},
     "server": servers.server,
     "reporting": reporting.reporting,

@@ -10,6 +10,7 @@ from tf_cluster_trainer import Context, Program
 from tf_cluster_trainer.examples import digits
 
 WIDTH = 5000
+NUMBERS, HIDDEN = 10, 256
 
 
 class Digits(digits.Digits):
@@ -32,3 +33,21 @@ class Dense(Program):
     def dataset(self, ctx: Context, input_context: Any) -> tf.data.Dataset:
         numbers = tf.random.stateless_uniform((64, WIDTH), seed=(1, 2))
         return tf.data.Dataset.from_tensor_slices((numbers, numbers))
+
+
+class Small(Program):
+    """Two dense layers."""
+
+    def build_model(self, ctx: Context) -> tf_keras.Model:
+        return tf_keras.Sequential(
+            [
+                tf_keras.layers.Input((NUMBERS,), name="numbers"),
+                tf_keras.layers.Dense(HIDDEN, activation="relu"),
+                tf_keras.layers.Dense(1),
+            ]
+        )
+
+    def dataset(self, ctx: Context, input_context: Any) -> tf.data.Dataset:
+        numbers = tf.random.stateless_uniform((1024, NUMBERS), seed=(1, 2))
+        sums = tf.reduce_sum(numbers, 1, keepdims=True)
+        return tf.data.Dataset.from_tensor_slices((numbers, sums))
