@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
+import shutil
+import ssl
+import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from socketserver import TCPServer
 from typing import Any
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 
+import pytest
 from dulwich.objects import Blob, Commit, ObjectID, Tree
 from dulwich.repo import MemoryRepo
 from dulwich.server import DictBackend
 from dulwich.web import make_wsgi_chain
 
+OPENSSL = (
+    *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"),
+    *("-subj", "/CN=test"),
+)
 Answer = Callable[[BaseHTTPRequestHandler], None]
 
 
 @contextmanager
-def serving(answer: Answer) -> Iterator[tuple[str, list[str]]]:
-    """The address of a server that answers so, and the paths it was asked for."""
+def serving(answer: Answer, certificate: Path | None = None) -> Iterator[tuple[str, list[str]]]:
+    """The address of a server that answers so, and the paths it was asked for.
+
+    With a certificate (and its key in the same file) it is an https server.
+    """
     asked: list[str] = []
 
     class Visit(BaseHTTPRequestHandler):
@@ -32,7 +44,7 @@ def serving(answer: Answer) -> Iterator[tuple[str, list[str]]]:
             """Tests print what they need."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Visit)
-    with _running(server) as address:
+    with _running(server, certificate) as address:
         yield address, asked
 
 
@@ -49,7 +61,7 @@ def content(body: bytes, status: int = 200, cut: int = 0) -> Answer:
 
 
 @contextmanager
-def git_serving(repository: MemoryRepo) -> Iterator[str]:
+def git_serving(repository: MemoryRepo, certificate: Path | None = None) -> Iterator[str]:
     """The address of a Git server with this one repository at /code.git."""
 
     class Visit(WSGIRequestHandler):
@@ -58,19 +70,40 @@ def git_serving(repository: MemoryRepo) -> Iterator[str]:
 
     server = WSGIServer(("127.0.0.1", 0), Visit)
     server.set_app(make_wsgi_chain(DictBackend({"/code.git": repository})))
-    with _running(server) as address:
+    with _running(server, certificate) as address:
         yield f"{address}/code.git"
 
 
 @contextmanager
-def _running(server: TCPServer) -> Iterator[str]:
+def _running(server: TCPServer, certificate: Path | None) -> Iterator[str]:
+    if certificate:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate)
+        server.socket = context.wrap_socket(
+            server.socket, server_side=True, do_handshake_on_connect=False
+        )
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
+        scheme = "https" if certificate else "http"
+        yield f"{scheme}://127.0.0.1:{server.server_address[1]}"
     finally:
         server.shutdown()
         server.server_close()
+
+
+def make_certificate(directory: Path, name: str = "IP:127.0.0.1") -> Path:
+    """A certificate for a host, signed by itself, and its key in one file."""
+    if not shutil.which("openssl"):
+        pytest.skip("needs the openssl command to make a certificate")
+    file, made = directory / "server.pem", directory / "certificate.pem"
+    subprocess.run(
+        (*OPENSSL, "-addext", f"subjectAltName={name}", "-keyout", file, "-out", made),
+        check=True,
+        capture_output=True,
+    )
+    file.write_text(file.read_text() + made.read_text())
+    return file
 
 
 def commit(repository: MemoryRepo, files: dict[str, tuple[int, bytes]]) -> str:

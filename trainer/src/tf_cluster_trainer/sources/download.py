@@ -9,7 +9,7 @@ import urllib.request
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from .errors import SourceError, UnreachableError
+from .errors import SourceError, UnreachableError, of_connection
 from .limits import Limits, size
 
 _CHUNK = 256 * 1024
@@ -20,8 +20,8 @@ _PASSING = {408, 425, 429}
 def download(url: str, sha256: str, target: Path, limits: Limits) -> None:
     """Write what is at `url` to `target`. Redirects are followed, proxies used, as set outside.
 
-    Raises SourceError where it is not there, too large or another than its hash says, and
-    UnreachableError where another try may help.
+    Raises SourceError where it is not there, too large, another than its hash says or from a server
+    that is not trusted, and UnreachableError where another try may help.
     """
     digest = hashlib.sha256()
     count = 0
@@ -43,10 +43,8 @@ def download(url: str, sha256: str, target: Path, limits: Limits) -> None:
         if 400 <= error.code < 500 and error.code not in _PASSING:
             raise SourceError(words) from None
         raise UnreachableError(words) from None
-    except urllib.error.URLError as error:
-        raise UnreachableError(str(error.reason)) from None
     except (OSError, http.client.HTTPException) as error:
-        raise UnreachableError(str(error) or type(error).__name__) from None
+        raise of_connection(error) from None
     if missing:
         raise UnreachableError(f"the connection ended {missing} bytes early")
     if digest.hexdigest() != sha256.lower():

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from .errors import SourceError, UnreachableError
+from .errors import SourceError, UnreachableError, of_connection
 from .limits import Limits, size
 from .writing import Writer
 
@@ -24,7 +24,8 @@ def check_out(
 
     The commit alone is asked for; a server that does not give what no branch or tag names is asked
     for all branches and tags. Links and submodules are left out, which `say` hears. Raises
-    SourceError where the commit is not there, UnreachableError where another try may help.
+    SourceError where the commit is not there or the server is not trusted, UnreachableError where
+    another try may help.
     """
     from dulwich.client import HttpGitClient, HTTPUnauthorized
     from dulwich.errors import (
@@ -71,7 +72,7 @@ def check_out(
     except (ApplyDeltaError, ChecksumMismatch, FileFormatException) as error:
         raise UnreachableError(f"what came is damaged: {error}") from None
     except (GitProtocolError, HTTPError, OSError) as error:
-        raise UnreachableError(str(error) or type(error).__name__) from None
+        raise of_connection(error) from None
 
 
 def _fetch(client: Any, repo: Any, limits: Limits, commit: bytes | None) -> None:
