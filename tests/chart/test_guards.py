@@ -192,6 +192,30 @@ def test_an_exponential_decay_to_0(end: dict[str, float]) -> None:
     )
 
 
+def gpus(role: str, number: int) -> dict[str, object]:
+    return {role: {"resources": {"limits": {"nvidia.com/gpu": number}}}}
+
+
+def test_gpus_that_a_task_would_not_use() -> None:
+    assert refusal(gpus("worker", 2)) == (
+        "worker.resources asks for 2 nvidia.com/gpu, but with parameter servers a worker computes "
+        "on one: ask for 1 and\nfor more workers, or set strategy to all-reduce."
+    )
+    assert refusal(gpus("evaluator", 2)) == (
+        "evaluator.resources asks for 2 nvidia.com/gpu, but an evaluator computes on one: "
+        "ask for 1."
+    )
+    for role in ("chief", "ps"):
+        assert refusal(gpus(role, 1)) == (
+            f"{role}.resources asks for 1 nvidia.com/gpu, but {role} computes on CPUs and is shown "
+            "no GPU: leave it out."
+        )
+    render(gpus("worker", 1))
+    all_reduce = {"strategy": "all-reduce", "replication": "between-graph", "update": "sync"}
+    render({**all_reduce, **gpus("worker", 2)})
+    render({"program": {"module": "", "script": "/data/train.py"}, **gpus("worker", 2)})
+
+
 def test_a_ps_that_would_be_killed_while_it_waits() -> None:
     message = (
         "ps.preStopSeconds is 30 and ps.terminationGracePeriodSeconds 30: the first is a part of "

@@ -123,6 +123,21 @@ CASES = [
         "image: i\nextraValues: {ps: {terminationGracePeriodSeconds: 1}}",
         "TFC317 /extraValues/ps/terminationGracePeriodSeconds",
     ),
+    *(
+        (
+            "gpus",
+            f"image: i\nextraValues: {{{role}: {{{rest}resources: "
+            f"{{{kind}: {{{name}: {amount}}}}}}}}}",
+            f"TFC327 /extraValues/{role}/resources/{kind}/{name.replace('/', '~1')}",
+        )
+        for role, rest, kind, name, amount in (
+            ("worker", "", "limits", "nvidia.com/gpu", 2),
+            ("worker", "", "requests", "amd.com/gpu", '"4"'),
+            ("evaluator", "enabled: true, ", "limits", "nvidia.com/gpu.shared", 2),
+            ("chief", "", "limits", "nvidia.com/gpu", 1),
+            ("ps", "", "limits", "nvidia.com/mig-1g.5gb", 1),
+        )
+    ),
     ("name", f"image: i\nextraValues: {{fullnameOverride: {'a' * 41}}}", "TFC310 "),
     *(
         ("claims", f"image: i\n{text}", f"TFC207 {place}")
@@ -280,6 +295,9 @@ def test_a_momentum_out_of_range_is_one_finding() -> None:
         "train: {optimizer: {schedule: {name: exponential, endFactor: 0.1, decaySteps: 5}}}",
         "train: {optimizer: {schedule: {warmupSteps: 10}}}",
         "extraValues: {ps: {preStopSeconds: 0, terminationGracePeriodSeconds: 0}}",
+        "extraValues: {worker: {resources: {limits: {nvidia.com/gpu: 1}}}}",
+        "extraValues: {worker: {resources: {limits: {gpu.intel.com/memory.max: 8}}}}",
+        "strategy: all-reduce\nextraValues: {worker: {resources: {limits: {nvidia.com/gpu: 8}}}}",
         "extraValues: {commonLabels: {app.kubernetes.io/part-of: research}}",
         "data: {claim: c, accessModes: [ReadWriteMany]}",
         "extraValues: {strategy: parameter-server}",

@@ -101,6 +101,45 @@ def test_tasks_are_told_who_they_are(start: Start) -> None:
     assert len({told["TF_CLUSTER_POD_UID"] for told in (chief, *others)}) == 4
 
 
+def test_tasks_have_the_extra_variables_of_their_role_which_win_over_the_shells(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TF_KIND", "of the shell")
+    monkeypatch.setenv("no_proxy", "of.the.shell")
+    extra = [{"name": "TF_KIND", "value": "extra"}, {"name": "no_proxy", "value": "example.com"}]
+    run = start(extraValues={"worker": {"extraEnv": extra}})
+    assert run.wait() == 0, run.stderr
+
+    told = {task: run.starts(task)[0] for task in ("chief-0", "ps-0", "worker-0", "worker-1")}
+    kinds = {task: variables["TF_KIND"] for task, variables in told.items()}
+    shell = "of the shell"
+    assert kinds == {"chief-0": shell, "ps-0": shell, "worker-0": "extra", "worker-1": "extra"}
+    assert told["worker-0"]["no_proxy"] == "example.com,127.0.0.1,localhost"
+    assert told["chief-0"]["no_proxy"] == "of.the.shell,127.0.0.1,localhost"
+
+
+def test_variables_that_only_kubernetes_can_fill_in_are_left_out_and_named(start: Start) -> None:
+    secret = {"secretKeyRef": {"name": "s", "key": "k"}}
+    extra = [{"name": "TF_TOKEN", "valueFrom": secret}, {"name": "TF_HOME", "value": "$(HOME)/x"}]
+    run = start(extraValues={"ps": {"extraEnv": extra}})
+    assert run.wait() == 0, run.stderr
+
+    assert (
+        "job: not set here, since Kubernetes would fill it in: ps.extraEnv TF_TOKEN, "
+        "ps.extraEnv TF_HOME"
+    ) in run.stderr
+    assert not {"TF_TOKEN", "TF_HOME"} & set(run.starts("ps-0")[0])
+
+
+@pytest.mark.parametrize("name", ["TF_CLUSTER_CONFIG", "TF_CONFIG"])
+def test_what_tasks_are_told_can_not_be_replaced(start: Start, name: str) -> None:
+    run = start(extraValues={"worker": {"extraEnv": [{"name": name, "value": "/tmp"}]}})
+
+    assert run.wait() == 1
+    assert f"worker.extraEnv sets {name}, which the chart or Kubernetes sets" in run.stderr
+    assert run.starts("worker-0") == []
+
+
 def test_piped_progress_is_plain_lines_with_percent_speed_eta_and_loss(start: Start) -> None:
     run = start(**forever())
     run.wait_until("a line of progress", running(run))

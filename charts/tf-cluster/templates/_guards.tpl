@@ -5,7 +5,7 @@ file that fails and says nothing about the order it takes them in.
 */ -}}
 {{- define "tf-cluster.guards" -}}
 {{- $complaints := list -}}
-{{- range $guard := list "null" "image" "program" "source" "combination" "momentum" "schedule" "preStop" "name" "claims" "env" "labels" -}}
+{{- range $guard := list "null" "image" "program" "source" "combination" "momentum" "schedule" "preStop" "gpus" "name" "claims" "env" "labels" -}}
 {{- with include (printf "tf-cluster.guards.%s" $guard) $ | trim -}}
 {{- $complaints = append $complaints . -}}
 {{- end -}}
@@ -175,6 +175,29 @@ train.optimizer.schedule.name is exponential, which never comes to 0: set train.
 {{- if and (hasKey $ps "terminationGracePeriodSeconds") (gt $wait 0) (ge $wait $grace) }}
 ps.preStopSeconds is {{ $wait }} and ps.terminationGracePeriodSeconds {{ $grace }}: the first is a part of the second,
 so it has to be smaller.
+{{- end }}
+{{- end -}}
+
+{{- /* Asked for, and paid for, but never used: chief and ps are shown none, others take the first alone. */ -}}
+{{- define "tf-cluster.guards.gpus" -}}
+{{- $most := dict "chief" 0 "ps" 0 "evaluator" 1 }}
+{{- if and (eq (toString .Values.strategy) "parameter-server") (.Values.program | default dict).module }}
+{{- $_ := set $most "worker" 1 }}
+{{- end }}
+{{- range $role, $used := $most }}
+{{- $resources := (get $.Values $role | default dict).resources | default dict }}
+{{- range $name, $amount := merge (deepCopy ($resources.limits | default dict)) ($resources.requests | default dict) }}
+{{- if and (regexMatch "/gpu(\\.shared)?$|/mig-" $name) (gt (int64 $amount) (int64 $used)) }}
+{{- if eq $role "worker" }}
+worker.resources asks for {{ $amount }} {{ $name }}, but with parameter servers a worker computes on one: ask for 1 and
+for more workers, or set strategy to all-reduce.
+{{- else if eq $role "evaluator" }}
+evaluator.resources asks for {{ $amount }} {{ $name }}, but an evaluator computes on one: ask for 1.
+{{- else }}
+{{ $role }}.resources asks for {{ $amount }} {{ $name }}, but {{ $role }} computes on CPUs and is shown no GPU: leave it out.
+{{- end }}
+{{- end }}
+{{- end }}
 {{- end }}
 {{- end -}}
 

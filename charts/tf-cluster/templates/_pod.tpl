@@ -222,7 +222,7 @@ workers' on a node that shows every container all GPUs.
 */ -}}
 {{- define "tf-cluster.pod.mayUseGpus" -}}
 {{- $limits := (.root.Values.evaluator.resources | default dict).limits | default dict -}}
-{{- if or (eq .role "worker") (and (eq .role "evaluator") (keys $limits | join " " | contains "gpu")) }}true{{ end -}}
+{{- if or (eq .role "worker") (and (eq .role "evaluator") (keys $limits | join " " | regexMatch "gpu|/mig-")) }}true{{ end -}}
 {{- end -}}
 
 {{- /*

@@ -43,6 +43,7 @@ NOT_FOR_SCRIPTS = "TFC323"
 CODE_FILE = "TFC324"
 CODE_TOO_LARGE = "TFC325"
 NOT_IN_SOURCE = "TFC326"
+IDLE_GPUS = "TFC327"
 
 TITLES = {
     NOT_TEXT: "the file is not UTF-8 text",
@@ -86,4 +87,5 @@ TITLES = {
     CODE_FILE: "a file of program.source.files can't be used",
     CODE_TOO_LARGE: "program.source.files are too large for a ConfigMap",
     NOT_IN_SOURCE: "a path that does not lead into program.source",
+    IDLE_GPUS: "GPUs that a task would not use",
 }

@@ -1,8 +1,10 @@
 """What the chart's guards (templates/_guards.tpl) refuse, told where the params file says it.
 
-What a run on this machine needs, too, is in rules.py: the combination, momentum, null values.
+What a run on this machine needs, too, is told by rules.py: the combination, momentum, null values,
+the `variables` here.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -24,6 +26,16 @@ RESERVED_LABELS = (
     "helm.sh/chart",
 )
 RESERVED_LABEL_PREFIX = "tf-cluster.io/"
+_GPU = re.compile(r"/gpu(\.shared)?$|/mig-")
+_IDLE = {
+    "worker": (
+        "with parameter servers a worker computes on one",
+        "ask for 1 and for more workers, or set strategy: all-reduce",
+    ),
+    "evaluator": ("an evaluator computes on one", "ask for 1"),
+    "chief": ("it computes on CPUs and is shown no GPU", "leave it out"),
+    "ps": ("it computes on CPUs and is shown no GPU", "leave it out"),
+}
 _CLAIM_SETTINGS = ("volumeName", "storageClassName", "annotations")
 
 
@@ -32,8 +44,8 @@ def guards(document: Document, values: Values) -> Iterator[Finding]:
     effective = values.effective
     yield from _repository(document, values, effective)
     yield from _wait(document, values, effective)
+    yield from _gpus(document, values, effective)
     yield from _claims(document, values, effective)
-    yield from _variables(document, values, effective)
     yield from _labels(document, values, effective)
 
 
@@ -64,6 +76,28 @@ def _wait(document: Document, values: Values, effective: Mapping[str, Any]) -> I
         yield finding_at(document, written(values, *paths), codes.WAIT_TOO_LONG, message, wait, fix)
 
 
+def _gpus(document: Document, values: Values, effective: Mapping[str, Any]) -> Iterator[Finding]:
+    used = {"chief": 0, "ps": 0, "evaluator": 1}
+    strategy = value_at(effective, ("strategy",))
+    if strategy == "parameter-server" and value_at(effective, ("program", "module")):
+        used["worker"] = 1
+    for role, most in used.items():
+        asked = {
+            name: (role, "resources", kind, name)
+            for kind in ("requests", "limits")
+            for name in value_at(effective, (role, "resources", kind)) or {}
+            if _GPU.search(name)
+        }
+        for name, path in asked.items():
+            amount = value_at(effective, path)
+            if not str(amount).isdecimal() or int(amount) <= most:
+                continue
+            why, fix = _IDLE[role]
+            message = f"{role} asks for {amount} {name}, but {why}"
+            where = written(values, path)
+            yield finding_at(document, where, codes.IDLE_GPUS, message, amount, fix)
+
+
 def _claims(document: Document, values: Values, effective: Mapping[str, Any]) -> Iterator[Finding]:
     for volume in ("data", "log"):
         claim: Pointer = ("storage", volume, "existingClaim")
@@ -83,9 +117,10 @@ def _claims(document: Document, values: Values, effective: Mapping[str, Any]) ->
                 yield finding_at(document, where, codes.TWO_FORMS, message, setting, fix)
 
 
-def _variables(
+def variables(
     document: Document, values: Values, effective: Mapping[str, Any]
 ) -> Iterator[Finding]:
+    """Findings on names in `extraEnv`: what a task is told stays as it is, on this machine, too."""
     reserved = set(RESERVED_VARIABLES)
     if value_at(effective, ("program", "script")):
         reserved |= set(SCRIPT_VARIABLES)

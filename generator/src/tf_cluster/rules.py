@@ -7,7 +7,7 @@ from typing import Any
 from tf_cluster import codes
 from tf_cluster.expand import Values, expand, leaves
 from tf_cluster.finding import Finding
-from tf_cluster.guards import guards
+from tf_cluster.guards import guards, variables
 from tf_cluster.phrases import excerpt
 from tf_cluster.placing import finding_at, written
 from tf_cluster.pointer import Pointer, dotted, value_at
@@ -43,6 +43,7 @@ def rules(document: Document, params: Mapping[str, Any], values: Values) -> list
         *_run_id(document, values, effective),
         *script_rules(document, values, effective),
         *source_rules(document, values, effective),
+        *variables(document, values, effective),
         *_said_twice(document, params),
         *_removed(document, params),
     ]

@@ -152,6 +152,32 @@ def evaluator_variables(values: Mapping[str, Any], task: Task) -> dict[str, str]
     }
 
 
+def extra_variables(values: Mapping[str, Any], kind: TaskType) -> dict[str, str]:
+    """What `extraEnv` adds for tasks of this type; they win, as in a pod."""
+    return {
+        entry["name"]: entry.get("value") or ""
+        for entry in values[kind]["extraEnv"]
+        if not _kubernetes_fills(entry)
+    }
+
+
+def variables_left_out(values: Mapping[str, Any]) -> list[str]:
+    """The variables of `extraEnv` that a local task does not get: `worker.extraEnv TOKEN`."""
+    return [
+        f"{kind}.extraEnv {entry['name']}"
+        for kind, count in _roles(values)
+        if count
+        for entry in values[kind]["extraEnv"]
+        if _kubernetes_fills(entry)
+    ]
+
+
+def _kubernetes_fills(entry: Mapping[str, Any]) -> bool:
+    """Whether the value comes of other objects (valueFrom) or variables (`$(NAME)`, `$$`)."""
+    value = entry.get("value") or ""
+    return bool(entry.get("valueFrom")) or "$(" in value or "$$" in value
+
+
 def client_name(tasks: Sequence[Task]) -> str:
     """The task that keeps the run: saves, tells progress, says how it ended."""
     names = [task.name for task in tasks]

@@ -22,10 +22,12 @@ from tf_cluster.local.plan import (
     TaskType,
     cluster_document,
     evaluator_variables,
+    extra_variables,
     plan_tasks,
     ports_needed,
     seconds_to_save,
     training_document,
+    variables_left_out,
 )
 from tf_cluster.local.ports import PortRange, Reservation, default_range
 from tf_cluster.local.process import TaskProcess
@@ -65,8 +67,7 @@ def run_locally(
             _write_config(values, folders, tasks, attempt, params_folder)
         finally:
             reservation.release()
-        environment = _environment(folders)
-        processes = _processes(values, tasks, command, folders, environment)
+        processes = _processes(values, tasks, command, folders)
         return _train(values, folders, processes, attempt)
 
 
@@ -106,9 +107,10 @@ def _write_config(
         write_whole(folders.config / name, text)
 
 
-def _environment(folders: Folders) -> dict[str, str]:
+def _environment(folders: Folders, extra: Mapping[str, str]) -> dict[str, str]:
     environment = {
         **os.environ,
+        **extra,
         "TF_CLUSTER_CONFIG": str(folders.config),
         "TF_CLUSTER_DIE_WITH_PARENT": str(os.getpid()),
     }
@@ -123,7 +125,6 @@ def _processes(
     tasks: list[Task],
     command: str,
     folders: Folders,
-    environment: Mapping[str, str],
 ) -> list[TaskProcess]:
     job_uids = {kind: str(uuid.uuid4()) for kind in ("chief", "worker", "evaluator")}
     return [
@@ -132,7 +133,7 @@ def _processes(
             command=command,
             log=folders.logs / f"{task.name}.log",
             environment={
-                **environment,
+                **_environment(folders, extra_variables(values, task.type)),
                 "TF_CLUSTER_JOB_UID": job_uids.get(task.type, ""),
                 **(evaluator_variables(values, task) if task.type == "evaluator" else {}),
             },
@@ -155,6 +156,9 @@ def _train(
         f"{evaluator}; "
         f"logs in {os.path.relpath(folders.logs)}/"
     )
+    left_out = variables_left_out(values)
+    if left_out:
+        display.say(f"not set here, since Kubernetes would fill it in: {', '.join(left_out)}")
     limits: dict[TaskType, int] = {
         "chief": values["chief"]["backoffLimit"],
         "worker": values["worker"]["backoffLimit"],
