@@ -18,6 +18,14 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         yield world
 
 
+@pytest.fixture(scope="module")
+def one_worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """A worker and two ps, as `world`."""
+    with World(tmp_path_factory.mktemp("one"), workers=1, ps=2) as world:
+        world.serve()
+        yield world
+
+
 @pytest.fixture
 def lonely(tmp_path: Path) -> Iterator[World]:
     """A world whose workers and ps are never started: for what must end before they are needed."""

@@ -130,7 +130,9 @@ def test_the_best_model_is_exported_and_loads(start: Start, mode: str) -> None:
     # One version: as many as checkpoints are kept.
     assert [str(path) for path in (run_dir / "best").iterdir()] == [best["export"]]
     assert evaluator.of(Evaluated)[-1].export == best["export"]
-    serve = tf.saved_model.load(best["export"]).signatures["serving_default"]
+    loaded = tf.saved_model.load(best["export"])
+    assert int(loaded.step) == best["step"]
+    serve = loaded.signatures["serving_default"]
     assert serve(image=tf.zeros((2, 8, 8, 1)))["outputs"].shape == (2, 10)
 
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import errno
 import socket
+from pathlib import Path
 
 import pytest
 import tensorflow as tf
 from tensorflow.python.distribute.coordinator.cluster_coordinator import ClosureInputError
 from tf_cluster_trainer import exit_codes
+from tf_cluster_trainer.child import failures
 from tf_cluster_trainer.child.errors import HookError
 from tf_cluster_trainer.child.failures import explain, is_peer_lost
+
+from tests.trainer.child.programs.broken import RaisesWhileTraining as Broken
 
 CARRIED = (
     "\nAdditional GRPC error information from remote target /job:worker/replica:0/task:0 "
@@ -139,3 +143,35 @@ def test_an_error_that_hides_its_cause_is_judged_by_itself() -> None:
             raise ValueError("no such model") from None
     except ValueError as error:
         assert explain(of_a_hook(error)).code == exit_codes.CONFIG
+
+
+def test_an_error_in_a_converted_step_is_told_by_the_programs_own_lines() -> None:
+    @tf.function  # type: ignore[untyped-decorator]
+    def step(numbers: tf.Tensor) -> tf.Tensor:
+        for _ in tf.range(2):
+            numbers = Broken().loss(numbers, numbers)
+        return numbers
+
+    with pytest.raises(ValueError, match="in user code") as raised:
+        step(tf.zeros([8]))
+    explained = explain(raised.value)
+    assert explained.code == exit_codes.CONFIG
+    assert "failed while training: ValueError: Cannot reshape a tensor" in explained.message
+    own, whole = explained.details.split("The whole traceback:")
+    assert 'broken.py", line ' in own
+    assert "__autograph_generated_file" not in own
+    assert "__autograph_generated_file" in whole
+
+
+def test_an_error_in_a_converted_step_that_is_none_of_the_programs_lines_is_still_not_retried() -> (
+    None
+):
+    ours = str(Path(failures.__file__).parent / "step.py")
+    text = (
+        f'in user code:\n\n    File "{ours}", line 9, in of  *\n        x = y\n\n    ValueError: no'
+    )
+    explained = explain(ValueError(text))
+    assert (explained.code, explained.message) == (
+        exit_codes.CONFIG,
+        "the program failed while training: ValueError: no",
+    )

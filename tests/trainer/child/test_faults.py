@@ -6,11 +6,14 @@ import signal
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tf_cluster_trainer import exit_codes
-from tf_cluster_trainer.protocol import Failure, Progress, Ready, Serving
+from tf_cluster_trainer.protocol import Failure, Progress, Ready, Result, Serving
 
+from tests.slices import in_turn
+from tests.trainer.child.test_schedule import points
 from tests.trainer.child.world import Child, World
 
 
@@ -34,9 +37,10 @@ def servers(shared: tuple[World, dict[str, Child]]) -> tuple[World, dict[str, Ch
     return world, tasks
 
 
-def running(world: World, run_id: str, *, beyond: int = 0) -> Child:
+def running(world: World, run_id: str, *, beyond: int = 0, **settings: Any) -> Child:
     """A chief's child that makes steps."""
-    chief = world.chief(run_id=run_id, steps=1_000_000, report_seconds=0.1)
+    told = {"steps": 1_000_000, "report_seconds": 0.1, **settings}
+    chief = world.chief(run_id=run_id, **told)
     chief.wait_for(Ready)
     chief.go()
     chief.wait_for(Progress, lambda progress: progress.step > beyond)
@@ -65,6 +69,27 @@ def test_a_killed_worker_is_absorbed_and_its_successor_makes_steps(
     chief.wait_for(Progress, lambda progress: progress.workers["1"] > before)
     assert "worker-1 is lost" in chief.text()
     chief.end()
+
+
+@in_turn(0, of=2)
+def test_calls_that_are_made_again_take_the_run_no_further_than_those_calls(
+    servers: tuple[World, dict[str, Child]],
+) -> None:
+    """Beyond its total, on which the final checkpoint, progress and TensorBoard agree."""
+    world, tasks = servers
+    steps, per_call = 4000, 50
+    chief = running(world, "again", steps=steps, per_call=per_call)
+    for name in ("worker-1", "worker-0"):
+        tasks[name].signal(signal.SIGKILL)
+        chief.wait_until_it_says(f"{name} is lost; its call goes to another worker")
+    for name in ("worker-1", "worker-0"):
+        replace(world, tasks, name)
+    assert chief.exit_code() == exit_codes.DONE, chief.tail()
+    retried = chief.text().count("its call goes to another worker")
+    (result,) = chief.of(Result)
+    assert steps <= result.step < steps + per_call * (1 + retried)
+    assert max(world.checkpoints("again")) == chief.of(Progress)[-1].step == result.step
+    assert points(world, "again")[-1][0] == result.step
 
 
 def test_with_all_workers_gone_nothing_moves_until_one_is_back(

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 import tensorflow as tf
 import tf_keras
 from tf_cluster_trainer import Program, exit_codes
@@ -129,14 +128,6 @@ def test_mixed_precision_reads_once_too(tmp_path: Path) -> None:
     step = tf.function(Gradients(program, model, (), 2).unchecked)
     graph = step.get_concrete_function(*in_micro_batches(batch_of(8), 2)).graph
     assert reads(model, graph)["hidden/kernel"] == 1
-
-
-@pytest.fixture(scope="module")
-def one_worker(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """A worker and two ps."""
-    with World(tmp_path_factory.mktemp("one"), workers=1, ps=2) as world:
-        world.serve()
-        yield world
 
 
 @in_turn(4, of=5)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
-from tf_cluster_trainer.loop_pace import Pace, rung
+from tf_cluster_trainer.loop import Plan, pace_of
+from tf_cluster_trainer.loop_pace import TARGET_SECONDS, Pace, rung
 
 
 class Callees:
@@ -73,6 +76,25 @@ def test_it_goes_no_further_than_the_checkpoints_cadence() -> None:
     adapting = pace(callees, most=30)
     callees.rate(adapting, 10)
     assert adapting.next(10**9) == 20
+
+
+@pytest.mark.parametrize(
+    ("told", "longest"),
+    [
+        pytest.param({}, TARGET_SECONDS, id="neither"),
+        pytest.param({"report_seconds": 0.4}, 0.1, id="four calls a report"),
+        pytest.param({"save_steps": 60}, 30 * 0.0005, id="a call of each worker a checkpoint"),
+    ],
+)
+def test_a_plans_calls_are_as_long_as_its_reports_and_checkpoints_let_them(
+    told: dict[str, Any], longest: float
+) -> None:
+    callees = Callees(0.002, 0.0005, 2)
+    cadence = {"report_seconds": 10.0, "save_seconds": 600.0, "save_steps": None}
+    plan = Plan(step=0, total=10**9, steps_per_call=None, callees=2, **{**cadence, **told})
+    adapting = pace_of(plan, lambda: callees.now)
+    callees.rate(adapting, 10)
+    assert longest / 4 < adapting.next(10**9) * callees.step <= longest
 
 
 def test_towards_the_end_calls_get_shorter_and_never_empty() -> None:

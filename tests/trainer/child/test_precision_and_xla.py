@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,19 +17,10 @@ from tf_cluster_trainer.protocol import Failure, Ready, Result
 from tests.slices import sliced
 from tests.trainer.child import reference
 from tests.trainer.child.test_sync import BATCH, FIXED, HERE, RATE, STEPS, context, saved
+from tests.trainer.child.ways import COMBINATIONS, two_workers
 from tests.trainer.child.world import DIGITS, Child, World
 
 PRECISE = "tests.trainer.child.programs.precise:Precise"
-COMBINATIONS = {
-    f"{strategy}-{replication}-{update}": (strategy, replication, update)
-    for strategy, replication, update in (
-        ("parameter-server", "in-graph", "async"),
-        ("parameter-server", "in-graph", "sync"),
-        ("parameter-server", "between-graph", "async"),
-        ("parameter-server", "between-graph", "sync"),
-        ("all-reduce", "between-graph", "sync"),
-    )
-}
 # What XLA says in a process that compiled something.
 COMPILED = "Compiled cluster using XLA"
 
@@ -38,13 +28,8 @@ COMPILED = "Compiled cluster using XLA"
 @pytest.fixture(params=sliced(list(COMBINATIONS), 1))
 def combination(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[World, Any]]:
     """A world of two workers for one training, and its settings."""
-    strategy, replication, update = COMBINATIONS[request.param]
-    settings = {"strategy": strategy, "replication": replication, "update": update}
-    servers = 0 if strategy == "all-reduce" else 2
-    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "0"}
-    has_chief = replication == "in-graph"
-    with World(tmp_path, 2, servers, environment, has_chief=has_chief) as world:
-        yield world, settings
+    with two_workers(request.param, tmp_path, TF_CPP_MIN_LOG_LEVEL="0") as made:
+        yield made
 
 
 def trained(world: World, **settings: Any) -> Child:

@@ -144,7 +144,7 @@ def assert_fell_by_the_rates(world: World, run_id: str) -> None:
     Workers that read the count at the same time make steps of one rate: 3 % of the sum.
     """
     step = max(world.checkpoints(run_id))
-    assert SLOWING_STEPS <= step <= SLOWING_STEPS + 20
+    assert SLOWING_STEPS <= step <= SLOWING_STEPS + 7  # a call of one worker beyond the total
     optimizer = Optimizer("SGD", 1.0, None, Schedule("exponential", SLOWING_STEPS, 0.01, 0))
     expected = -sum(schedule.rate(optimizer, at, np) for at in range(step))
     for name, value in saved(world, run_id, step).items():

@@ -84,11 +84,13 @@ def test_the_export_predicts_the_same_in_a_process_without_our_package(
     assert export == world.run_dir() / "export" / "1"
     script = (
         "import sys, numpy, tensorflow as tf\n"
-        "serve = tf.saved_model.load(sys.argv[1]).signatures['serving_default']\n"
+        "loaded = tf.saved_model.load(sys.argv[1])\n"
+        "serve = loaded.signatures['serving_default']\n"
         "image = tf.reshape(tf.linspace(0.0, 1.0, 128), [2, 8, 8, 1])\n"
         "(name,) = serve.structured_input_signature[1]\n"
         "numpy.save(sys.argv[2], serve(**{name: image})['outputs'].numpy())\n"
         "print(name, 'tf_cluster_trainer' in sys.modules or 'tf_keras' in sys.modules)\n"
+        "print(int(loaded.step))\n"
     )
     out = subprocess.run(
         [sys.executable, "-I", "-c", script, str(export), str(tmp_path / "got.npy")],
@@ -96,7 +98,7 @@ def test_the_export_predicts_the_same_in_a_process_without_our_package(
         text=True,
         check=True,
     ).stdout
-    assert out.split() == ["image", "False"]
+    assert out.split() == ["image", "False", str(STEPS)]
     expected = _predict_from_checkpoint(world.run_dir() / "checkpoints" / f"ckpt-{STEPS}")
     np.testing.assert_allclose(np.load(tmp_path / "got.npy"), expected, rtol=1e-4, atol=1e-4)
 
@@ -181,7 +183,9 @@ def test_an_error_in_the_program_shows_its_own_lines_first(world: World) -> None
     chief.go()
     assert chief.exit_code() == exit_codes.CONFIG, chief.tail()
     (failure,) = chief.of(Failure)
-    assert "the program failed while training" in failure.message
+    assert "the program failed while training: ValueError: Cannot reshape" in failure.message
+    shown = chief.text().partition("Traceback of the program")[2].splitlines()[1]
+    assert re.search(r"programs/broken\.py.*, in loss", shown)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.ports import free_port
-from tests.trainer.sources.serving import content, serving
+from tests.trainer.sources.serving import content, make_certificate, serving
 
 from .conftest import MakeWorld
 from .test_scripts import told
@@ -70,6 +70,23 @@ def test_a_server_that_is_away_is_exit_1(make_world: MakeWorld) -> None:
     client = script_world(make_world, {"url": url, "sha256": "0" * 64}).start("worker")
     assert client.ends() == 1
     assert "given up after 2 tries" in client.said()
+
+
+def test_a_certificate_that_is_not_trusted_is_exit_2_and_a_trusted_one_runs(
+    make_world: MakeWorld, tmp_path: Path
+) -> None:
+    certificate, body = make_certificate(tmp_path), SCRIPT.encode()
+    with serving(content(body), certificate) as (address, _):
+        source = {"url": f"{address}/train.py", "sha256": hashlib.sha256(body).hexdigest()}
+        world = script_world(make_world, source)
+        client = world.start("worker")
+        assert client.ends() == 2
+        last = client.said().splitlines()[-1]
+        assert f"{address}/train.py: its certificate is not trusted" in last
+        client = world.start("worker", SSL_CERT_FILE=str(certificate))
+        client.child(1)
+    client.do("exit 0")
+    assert client.ends() == 0
 
 
 def test_a_sigterm_while_code_is_fetched_is_42(make_world: MakeWorld) -> None:

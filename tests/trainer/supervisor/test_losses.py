@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Mapping
+
+import pytest
 
 from .conftest import MakeWorld
-from .world import Task, eventually
+from .world import Task, World, eventually
 
 
 def kill_child(task: Task, number: int = 1) -> None:
@@ -137,15 +140,59 @@ def test_a_ps_that_keeps_its_epoch_is_left_alone(make_world: MakeWorld) -> None:
     assert chief.until(status="running")["restarts"] == 0
 
 
-def test_chief_and_ps_lost_at_once_find_each_other_again(make_world: MakeWorld) -> None:
+TOGETHER = [("chief", "worker"), ("ps", "worker"), ("chief", "ps"), ("chief", "ps", "worker")]
+
+
+@pytest.mark.parametrize("lost", TOGETHER, ids="+".join)
+def test_pods_lost_at_once_find_each_other_again_and_the_run_goes_on(
+    make_world: MakeWorld, lost: tuple[str, ...]
+) -> None:
     world = make_world()
-    chief, _, ps = world.start_all()
-    chief.until(status="running")
-    chief.kill()
-    ps.kill()
-    ps, chief = world.start("ps"), world.start("chief")
-    epoch = chief.until(status="running")["epoch"]
+    tasks, first = training(world)
+    for kind in lost:
+        tasks[kind].kill()
+    for kind in reversed(lost):
+        tasks[kind] = world.start(kind)
+    assert_goes_on(tasks, first)
+
+
+@pytest.mark.parametrize("lost", TOGETHER, ids="+".join)
+def test_children_lost_at_once_are_all_started_again_and_the_run_goes_on(
+    make_world: MakeWorld, lost: tuple[str, ...]
+) -> None:
+    tasks, first = training(make_world())
+    for kind in lost:
+        kill_child(tasks[kind])
+    assert_goes_on(tasks, first)
+    assert {kind: task.starts() > 1 for kind, task in tasks.items()} == {
+        "chief": True,  # of a lost ps, too
+        "ps": True,  # of a lost chief, too
+        "worker": "worker" in lost,
+    }
+
+
+def training(world: World) -> tuple[dict[str, Task], str]:
+    """One task of each kind, and the epoch in which they train."""
+    # The ps of a chief that lives is replaced without its child's noticing it.
+    tasks = {kind: world.start(kind, GUARD_SECONDS="0.2") for kind in ("chief", "worker", "ps")}
+    return tasks, tasks["chief"].until(status="running")["epoch"]
+
+
+def assert_goes_on(tasks: Mapping[str, Task], first: str) -> None:
+    """In a new epoch with the same ps and worker for all, to the end."""
+    chief, worker, ps = tasks["chief"], tasks["worker"], tasks["ps"]
+    epoch = eventually(
+        lambda: (
+            (now := chief.progress()).get("status") == "running"
+            and now["epoch"] != first
+            and now["epoch"]
+        ),
+        "the chief trains in a new epoch",
+    )
     assert ps.health()["epoch"] == epoch
+    eventually(lambda: worker.health().get("serving"), "the worker serves")
+    chief.do("finish")
+    assert (chief.ends(), worker.ends()) == (0, 0)
 
 
 def test_a_chief_lost_while_the_ps_still_starts_does_not_keep_the_gate_shut(

@@ -150,6 +150,7 @@ def test_a_wait_is_logged_at_first_on_change_and_every_half_minute() -> None:
 def test_the_estimate_is_over_the_whole_run_of_the_child() -> None:
     pace = Pace(1000)
     assert pace.eta_seconds() is None
+    pace.add(90, 20.0)
     pace.add(100, 50.0)
     assert (pace.steps_per_second(), pace.eta_seconds()) == (None, None)
     pace.add(200, 60.0)
@@ -159,8 +160,27 @@ def test_the_estimate_is_over_the_whole_run_of_the_child() -> None:
     assert pace.eta_seconds() == pytest.approx(790 / (110 / 21))
 
 
+@pytest.mark.parametrize("origin", [0, 600])
+def test_a_first_step_that_is_compiled_does_not_spoil_the_estimate(origin: int) -> None:
+    total, begun, compiling, rate = 1000, 12.0, 8.0, 20.0
+    pace = Pace(total)
+    pace.add(origin, begun)
+    told = None
+    first = begun + compiling  # of the first step
+    for half_seconds in range(1000):
+        now = first + half_seconds / 2
+        step = origin + 1 + int((now - first) * rate)
+        pace.add(step, now)
+        if step - origin >= (total - origin) / 10:
+            told = pace.eta_seconds()
+            true = first + (total - origin - 1) / rate - now
+            break
+    assert told == pytest.approx(true, rel=0.02)
+
+
 def test_no_progress_is_an_unknown_estimate_and_the_total_is_none_left() -> None:
     pace = Pace(100)
+    pace.add(9, 0.5)
     pace.add(10, 1.0)
     pace.add(10, 9.0)
     assert pace.eta_seconds() is None

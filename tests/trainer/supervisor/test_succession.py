@@ -5,13 +5,28 @@ from __future__ import annotations
 import json
 import os
 import signal
+import time
 
 from .conftest import MakeWorld
+from .world import World, eventually
+
+
+def two_attempts(make_world: MakeWorld) -> tuple[World, World]:
+    """One and the next, on the same run."""
+    jobs = {"chief": "cj2", "worker": "wj2", "ps": ""}
+    return make_world(attempt="a1"), make_world(attempt="a2", jobs=jobs)
+
+
+def rolled_back(make_world: MakeWorld, old: World) -> World:
+    """The configuration of `old` once more, hence its addresses, in new Jobs."""
+    jobs = {"chief": "cj3", "worker": "wj3", "ps": "", "evaluator": "ej3"}
+    again = make_world(attempt=old.attempt, files=f"{old.attempt}-again", jobs=jobs)
+    again.addresses, again.evaluator = old.addresses, old.evaluator
+    return again
 
 
 def test_a_later_attempt_takes_over_and_the_earlier_saves_and_ends(make_world: MakeWorld) -> None:
-    old = make_world(attempt="a1")
-    new = make_world(attempt="a2", jobs={"chief": "cj2", "worker": "wj2", "ps": ""})
+    old, new = two_attempts(make_world)
     old_chief, old_worker, _ = old.start_all()
     old_chief.until(status="running")
     new_chief, new_worker, _ = new.start_all()
@@ -28,8 +43,7 @@ def test_a_later_attempt_takes_over_and_the_earlier_saves_and_ends(make_world: M
 
 
 def test_a_superseded_attempt_that_starts_again_ends_without_a_step(make_world: MakeWorld) -> None:
-    old = make_world(attempt="a1")
-    new = make_world(attempt="a2", jobs={"chief": "cj2", "worker": "wj2", "ps": ""})
+    old, new = two_attempts(make_world)
     old.start_all()[0].until(status="running")
     new_chief, _, _ = new.start_all()
     new_chief.until(status="running")
@@ -38,6 +52,69 @@ def test_a_superseded_attempt_that_starts_again_ends_without_a_step(make_world: 
     assert again.progress() == {}
     assert "superseded" in again.said()
     assert new_chief.progress()["status"] == "running"
+
+
+def test_the_first_configuration_again_in_new_jobs_takes_over_from_the_second(
+    make_world: MakeWorld,
+) -> None:
+    first, second = two_attempts(make_world)
+    first_chief, first_worker, first_ps = first.start_all()
+    first_chief.until(status="running")
+    second_chief, second_worker, _ = second.start_all()
+    assert (first_chief.ends(), first_worker.ends()) == (0, 0)
+    first_ps.kill()  # as the cleanup does
+    second_chief.until(status="running")
+    second_chief.do("save 70000")
+    second_chief.until(checkpointStep=70000)
+
+    third = rolled_back(make_world, first)
+    chief, worker, _ = third.start_all()
+    evaluator = third.start("evaluator")
+    assert (second_chief.ends(), second_worker.ends()) == (0, 0)
+    assert "superseded, exit code 0" in second_chief.said()
+    assert chief.until(status="running")["checkpointStep"] == 70000
+    owner = json.loads((third.run_dir / "owner.json").read_text())
+    assert (owner["jobUid"], owner["attempt"]) == ("cj3", "a1")
+    assert {"cj", "cj2"} <= set(owner["superseded"])
+    assert (worker.process.poll(), evaluator.process.poll()) == (None, None)
+    # A late pod of either of the others finds itself superseded and changes nothing.
+    late = second.start("chief")
+    assert late.ends() == 0
+    assert "superseded" in late.said()
+
+    chief.do("finish")
+    assert [task.ends() for task in (chief, worker, evaluator)] == [0, 0, 0]
+    document = json.loads((third.run_dir / "progress.json").read_text())
+    assert (document["status"], document["jobUids"]["chief"]) == ("done", "cj3")
+
+
+def test_the_final_state_of_the_first_jobs_does_not_end_those_that_come_back(
+    make_world: MakeWorld,
+) -> None:
+    first, second = two_attempts(make_world)
+    first_chief, first_worker, first_ps = first.start_all()
+    first_chief.until(status="running")
+    os.kill(first_chief.child(1), signal.SIGSTOP)  # so that the second has to wait for the run
+    second_chief, _, _ = second.start_all()
+    eventually((second.run_dir / "successor.json").exists, "the second waits for the run")
+    second_chief.kill()
+    os.kill(first_chief.child(1), signal.SIGCONT)
+    assert (first_chief.ends(), first_worker.ends()) == (0, 0)
+    first_ps.kill()
+    left = json.loads((first.run_dir / "progress.json").read_text())
+    assert (left["attempt"], left["status"], left["final"]) == ("a1", "superseded", True)
+
+    third = rolled_back(make_world, first)
+    worker, evaluator, _ = (third.start(kind) for kind in ("worker", "evaluator", "ps"))
+    for task in (worker, evaluator):
+        task.child(1)
+    eventually(lambda: worker.health().get("serving"), "the worker serves")
+    time.sleep(0.5)  # five looks at progress.json
+    chief = third.start("chief")
+    chief.until(status="running")
+    chief.do("finish")
+    assert [task.ends() for task in (chief, worker, evaluator)] == [0, 0, 0]
+    assert (worker.starts(), evaluator.starts()) == (1, 1)
 
 
 def test_an_owner_file_that_nobody_can_read_is_watched_and_then_replaced(
@@ -53,8 +130,7 @@ def test_an_owner_file_that_nobody_can_read_is_watched_and_then_replaced(
 
 
 def test_an_owner_that_vanished_is_replaced_after_three_periods(make_world: MakeWorld) -> None:
-    old = make_world(attempt="a1")
-    new = make_world(attempt="a2", jobs={"chief": "cj2", "worker": "wj2", "ps": ""})
+    old, new = two_attempts(make_world)
     chief, _, _ = old.start_all()
     chief.until(status="running")
     chief.kill()

@@ -86,6 +86,19 @@ def test_the_gate_waits_for_every_other_worker(
         goes(task)
 
 
+@every_way
+def test_a_worker_that_worker_0_keeps_waiting_says_so(
+    make_world: MakeWorld, words: tuple[str, str, str]
+) -> None:
+    world = make_world(words=words, workers=2)
+    other = world.start("worker", 1)
+    eventually(lambda: "ready; waiting for worker-0 to begin" in other.said(), "it says so")
+    world.start("worker")
+    for index in range(len(world.addresses.get("ps", ()))):
+        world.start("ps", index)
+    goes(other)
+
+
 def test_worker_0_alone_needs_nobody(make_world: MakeWorld) -> None:
     assert make_world(words=ALL_REDUCE, steps=20).start("worker").ends() == 0
 
@@ -185,6 +198,33 @@ def test_all_reduce_a_lost_worker_0_restarts_every_child(make_world: MakeWorld) 
     goes(one, 3)
     assert one.health()["epoch"] == epoch
     assert (chief.starts(), one.starts()) == (3, 3)
+
+
+@pytest.mark.parametrize("what", ["children", "pods"])
+@every_way
+def test_all_tasks_lost_at_once_find_each_other_again_and_the_run_goes_on(
+    make_world: MakeWorld, words: tuple[str, str, str], what: str
+) -> None:
+    world = make_world(words=words, workers=2)
+    chief, (other,), ps = start(world)
+    first = chief.until(status="running")["epoch"]
+    goes(chief)
+    goes(other)
+    for task in (chief, other, *ps):
+        if what == "children":
+            kill_child(task)
+        else:
+            task.kill()
+    if what == "pods":
+        chief, (other,), ps = start(world)
+    goes(chief, 2)
+    goes(other, 2)
+    epoch = chief.until(status="running")["epoch"]
+    assert epoch != first
+    bound = [other] if words == ALL_REDUCE else ps
+    assert [task.health()["epoch"] for task in bound] == [epoch]
+    chief.do("finish")
+    assert (chief.ends(), other.ends()) == (0, 0)
 
 
 def test_all_reduce_a_child_that_has_not_begun_takes_the_next_epoch(make_world: MakeWorld) -> None:

@@ -149,6 +149,7 @@ class World:
     deadline: float = 60.0
     final_seconds: float = 5.0
     attempt: str = "a1"
+    files: str = ""  # what its own are called by; the attempt, unless another world has that too
     words: tuple[str, str, str] = ("parameter-server", "in-graph", "async")
     program: dict[str, Any] = field(default_factory=lambda: {"module": "program:Program"})
     counts: dict[str, int] = field(default_factory=dict)
@@ -160,6 +161,7 @@ class World:
     addresses: dict[str, list[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self.files = self.files or self.attempt
         for name in ("log", "data", "temporary"):
             (self.directory / name).mkdir(exist_ok=True)
         chiefs = int(self.words[1] == "in-graph")
@@ -179,11 +181,11 @@ class World:
     @property
     def children(self) -> Path:
         """Where this attempt's stand-ins leave notes and find orders."""
-        return self.directory / f"children-{self.attempt}"
+        return self.directory / f"children-{self.files}"
 
     def write(self) -> Path:
         self.children.mkdir(exist_ok=True)
-        place = self.directory / f"config-{self.attempt}"
+        place = self.directory / f"config-{self.files}"
         place.mkdir(exist_ok=True)
         cluster = {
             "version": 1,
@@ -223,7 +225,7 @@ class World:
         place = self.write()
         name = f"{kind}-{index}"
         address = self.evaluator if kind == "evaluator" else self.addresses[kind][index]
-        log = self.directory / f"{self.attempt}-{name}.log"
+        log = self.directory / f"{self.files}-{name}.log"
         with log.open("ab") as stream:
             process = subprocess.Popen(
                 [sys.executable, "-c", PROGRAM, sys.executable, str(STAND_IN), str(self.children)],

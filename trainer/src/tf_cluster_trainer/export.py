@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import uuid
 from collections.abc import Callable, Mapping
@@ -19,8 +20,9 @@ _TEMPORARY = ".tmp-"
 class Served(tf.Module):  # type: ignore[misc]
     """A plain model's forward pass and its variables; nothing of Keras or of ours is saved."""
 
-    def __init__(self, model: Any, features: Any) -> None:
+    def __init__(self, model: Any, features: Any, step: int) -> None:
         super().__init__()
+        self.step = tf.Variable(step, trainable=False, dtype=tf.int64, name="step")
         self._variables = model.variables
         inputs = named_inputs(model, features)
 
@@ -39,18 +41,27 @@ def named_inputs(model: Any, features: Any) -> dict[str, tf.TensorSpec]:
     Named by the features' own keys, else as the model's inputs are, else `features`, `features_1`.
     """
     flat = tf.nest.flatten(features)
-    if isinstance(features, Mapping) and len(features) == len(flat):
-        return dict(zip(sorted(features), flat, strict=True))
-    names = list(getattr(model, "input_names", None) or [])
-    if len(names) != len(flat):
-        names = ["features", *(f"features_{index}" for index in range(1, len(flat)))]
+    keys = sorted(features) if isinstance(features, Mapping) else []
+    for given in (keys, getattr(model, "input_names", None) or []):
+        names = [_argument(name) for name in given]
+        if len(set(names)) == len(given) == len(flat):
+            return dict(zip(names, flat, strict=True))
+    names = ["features", *(f"features_{index}" for index in range(1, len(flat)))]
     return dict(zip(names, flat, strict=True))
 
 
-def export(model: Any, features: Any, directory: Path, *, check_owner: Callable[[], None]) -> Path:
+def _argument(name: object) -> str:
+    """The name as TensorFlow writes it in a signature: `user-id` is `user_id` there."""
+    argument = re.sub("[^a-zA-Z0-9_]", "_", str(name))
+    return argument if argument[:1].isalpha() else f"arg_{argument}"
+
+
+def export(
+    model: Any, features: Any, step: int, directory: Path, *, check_owner: Callable[[], None]
+) -> Path:
     """Write the next version, rename it into place when whole; its path.
 
-    `model` is plain (made outside any strategy) and holds the trained weights. `check_owner`
+    `model` is plain (made outside any strategy) and holds the weights of this step. `check_owner`
     raises when the run is another attempt's.
     """
     check_owner()
@@ -58,7 +69,7 @@ def export(model: Any, features: Any, directory: Path, *, check_owner: Callable[
     for left in directory.glob(f"{_TEMPORARY}*"):
         shutil.rmtree(left, ignore_errors=True)
     temporary = directory / f"{_TEMPORARY}{uuid.uuid4().hex[:8]}"
-    served = Served(model, features)
+    served = Served(model, features, step)
     try:
         tf.saved_model.save(served, str(temporary), signatures={SIGNATURE: served.predict})
     except tf.errors.OpError as error:

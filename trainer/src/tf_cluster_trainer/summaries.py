@@ -17,6 +17,7 @@ import tensorflow as tf
 _SCALARS = tf.compat.v1.SummaryMetadata(
     plugin_data=tf.compat.v1.SummaryMetadata.PluginData(plugin_name="scalars")
 )
+_PREFIX = "events.out.tfevents."
 
 
 class EventFile:
@@ -31,8 +32,9 @@ class EventFile:
     ) -> None:
         self._clock = clock
         directory.mkdir(parents=True, exist_ok=True)
-        name = f"events.out.tfevents.{int(clock())}.{socket.gethostname()}.{os.getpid()}"
-        path = directory / name
+        # TensorBoard goes on to the next file by name: it has to be the last, whatever the clock.
+        seconds = max(int(clock()), _newest(directory) + 1)
+        path = directory / f"{_PREFIX}{seconds}.{socket.gethostname()}.{os.getpid()}"
         try:
             self._records = tf.io.TFRecordWriter(str(path))
             self._write(tf.compat.v1.Event(file_version="brain.Event:2"))
@@ -66,3 +68,9 @@ class EventFile:
         event.wall_time = self._clock()
         self._records.write(event.SerializeToString())
         self._records.flush()
+
+
+def _newest(directory: Path) -> int:
+    """The seconds that the last event file is named by; 0 when there is none."""
+    named = (path.name.removeprefix(_PREFIX).split(".")[0] for path in directory.iterdir())
+    return max((int(seconds) for seconds in named if seconds.isdecimal()), default=0)

@@ -43,3 +43,36 @@ class Normalized(Small):
     def dataset(self, ctx: Context, input_context: Any) -> Any:
         value = 2.0 * ctx.data_shard.index
         return super().dataset(ctx, input_context).map(lambda x, y: (tf.ones_like(x) * value, y))
+
+
+class LowersItsOwnWeight(Small):
+    """Of two weights each step's gradient is 0 but for the part's own: there it is the count."""
+
+    def build_model(self, ctx: Context) -> Any:
+        weights = tf_keras.layers.Dense(1, use_bias=False, kernel_initializer="zeros", name="of")
+        return tf_keras.Sequential([tf_keras.layers.Input((2,)), weights])
+
+    def dataset(self, ctx: Context, input_context: Any) -> Any:
+        shard = ctx.data_shard
+        part = tf.one_hot(shard.index, 2) * float(shard.count)
+        return super().dataset(ctx, input_context).map(lambda x, y: (part, y))
+
+    def loss(self, labels: Any, outputs: Any) -> Any:
+        return outputs[:, 0]
+
+
+EXAMPLES = 64
+
+
+class Draws(LowersItsOwnWeight):
+    """A weight for each worker and example: the gradient says who drew which. Nobody has a part."""
+
+    def build_model(self, ctx: Context) -> Any:
+        weights = tf_keras.layers.Dense(1, use_bias=False, kernel_initializer="zeros", name="of")
+        return tf_keras.Sequential([tf_keras.layers.Input((2 * EXAMPLES,)), weights])
+
+    def dataset(self, ctx: Context, input_context: Any) -> Any:
+        first = ctx.data_shard.index * EXAMPLES
+        return tf.data.Dataset.range(EXAMPLES).map(
+            lambda example: (tf.one_hot(first + example, 2 * EXAMPLES), tf.zeros([1]))
+        )

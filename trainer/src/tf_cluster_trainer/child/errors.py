@@ -11,8 +11,8 @@ class HookError(ProgramError):
     """A hook of the user's program raised `cause`; the message names the hook."""
 
     def __init__(self, hook: str, cause: BaseException) -> None:
-        super().__init__(f"the program failed in {hook}: {type(cause).__name__}: {cause}")
-        self.hook = hook
+        self.words = f"the program failed in {hook}: {type(cause).__name__}"
+        super().__init__(f"{self.words}: {cause}")
         self.cause = cause
 
 

@@ -197,7 +197,7 @@ class Evaluator:
             return False
         directory = self._run_dir / evaluations.BEST
         features = self._prepared.rehearsal.features
-        path = export(self._model, features, directory, check_owner=self._check_owner)
+        path = export(self._model, features, step, directory, check_owner=self._check_owner)
         self._best = Best(wanted.metric, wanted.mode, step, value, str(path))
         for old in sorted(versions(directory))[: -self._told.settings.checkpoint.keep]:
             shutil.rmtree(directory / str(old), ignore_errors=True)

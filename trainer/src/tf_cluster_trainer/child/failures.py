@@ -52,6 +52,9 @@ _UNAVAILABLE = re.compile(r"<stack traces unavailable>\s*")
 _COUNTED = re.compile(r"^\d+ root error\(s\) found\.\s+\(0\) [A-Z_]+:\s*")
 # After the first error's own words: the node, and the errors that came of it.
 _AFTERWARDS = re.compile(r"\s*\[\[\{\{node .*|\s+\(1\) [A-Z_]+: .*", re.DOTALL)
+# AutoGraph runs the step's Python from files that it generates, and tells the true lines in words.
+_CONVERTED = re.compile(r' {4}File "(.+)", line (\d+), in (.+?)(?: {2}\*+)?\n {8}.*\n')
+_OF_AUTOGRAPH = "in user code:\n"
 _MADE_EARLY = "Client for target /job:localhost"
 _TARGET = re.compile(r"remote target /job:(\w+)/(?:replica:\d+/)?task:(\d+)")
 _TASK = re.compile(r"/job:(\w+)/(?:replica:\d+/)?task:(\d+)")
@@ -76,7 +79,8 @@ def explain(error: BaseException, cluster: Cluster | None = None) -> Explained:
         return Explained(exit_codes.PEER_LOST, str(error), lost=_gone(cluster))
     if isinstance(error, HookError):
         code = exit_codes.FAILED if _may_pass(error.cause) else exit_codes.CONFIG
-        return Explained(code, _one_line(str(error)), users_traceback(error.cause))
+        sentence = f"{error.words}: {_reason(error.cause)}"
+        return Explained(code, sentence, users_traceback(error.cause))
     if isinstance(error, ProgramError | ConfigError):
         return Explained(exit_codes.CONFIG, str(error))
     if _MADE_EARLY in str(error):
@@ -94,7 +98,8 @@ def explain(error: BaseException, cluster: Cluster | None = None) -> Explained:
             _one_line(_without_frames(str(error))),
             lost,
         )
-    if isinstance(error, tf.errors.OpError) or _frames_of_user(error):
+    in_a_step = isinstance(error, tf.errors.OpError) or str(error).startswith(_OF_AUTOGRAPH)
+    if in_a_step or _frames_of_user(error):
         return Explained(
             exit_codes.FAILED if _may_pass(error) else exit_codes.CONFIG,
             f"the program failed while training: {type(error).__name__}: {_reason(error)}",
@@ -166,9 +171,16 @@ def users_traceback(error: BaseException) -> str:
 def _frames_of_user(error: BaseException) -> list[traceback.FrameSummary]:
     ours = str(Path(__file__).parents[1])
     libraries = ("/site-packages/", "/dist-packages/", "<frozen ", "/lib/python")
+    frames: list[traceback.FrameSummary] = traceback.extract_tb(error.__traceback__)
+    text = str(error)
+    if text.startswith(_OF_AUTOGRAPH):
+        frames = [
+            traceback.FrameSummary(file, int(line), name)
+            for file, line, name in _CONVERTED.findall(text)
+        ]
     return [
         frame
-        for frame in traceback.extract_tb(error.__traceback__)
+        for frame in frames
         if (not frame.filename.startswith(ours) or "/examples/" in frame.filename)
         and not any(part in frame.filename for part in libraries)
     ]
@@ -177,6 +189,9 @@ def _frames_of_user(error: BaseException) -> list[traceback.FrameSummary]:
 def _reason(error: BaseException) -> str:
     """What was wrong in one line: of all that TensorFlow says, the first error's own words."""
     text = _without_frames(str(error))
+    if text.startswith(_OF_AUTOGRAPH):
+        text = _CONVERTED.sub("", text).removeprefix(_OF_AUTOGRAPH).strip()
+        return _one_line(text.removeprefix(f"{type(error).__name__}: "))
     own = (
         text.partition(f"Additional {_CARRIED}")[0] if isinstance(error, tf.errors.OpError) else ""
     )

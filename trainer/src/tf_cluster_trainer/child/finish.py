@@ -38,7 +38,8 @@ def result(
     stored = checkpoint_variables.of_model(rehearsal.variables, model)
     checkpoint_variables.assign(stored, tensors)
     metrics = measure(program, ctx, model)
-    path = export(model, rehearsal.features, ctx.run_dir / "export", check_owner=check_owner)
+    directory = ctx.run_dir / "export"
+    path = export(model, rehearsal.features, step, directory, check_owner=check_owner)
     say(f"exported step {step} to {path}")
     try:
         program.after_train(ctx, model)

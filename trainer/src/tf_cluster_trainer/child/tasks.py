@@ -35,12 +35,13 @@ def run(environment: MutableMapping[str, str], stop: Stop) -> int:
         if told.trains:
             joins.announce(told)
         prepared = preparing.prepare(told)
+        join = joins.prepare(told, prepared) if told.trains else None
         channel.send(Ready())
         if told.evaluates:
             return evaluator.evaluate(told, prepared, channel, orders)
         orders.go.wait()
-        if told.trains:
-            return trainee.train(told, prepared, channel, stop, joins.of(told.settings))
+        if join:
+            return trainee.train(told, prepared, channel, stop, join)
         return chief.train(told, prepared, channel, stop)
     except BaseException as error:
         failure = failures.explain(error, told.cluster)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
 
 from tf_cluster_trainer import exit_codes, loop_own
 from tf_cluster_trainer.checkpoint import Checkpoint
@@ -23,10 +22,9 @@ from tf_cluster_trainer.child.stop import Stop
 from tf_cluster_trainer.config import Config
 from tf_cluster_trainer.loop import Plan
 from tf_cluster_trainer.protocol import Channel, Lost
+from tf_cluster_trainer.strategies.joins import Join
 from tf_cluster_trainer.strategies.tally import Origin
 from tf_cluster_trainer.strategies.trainee import Joining, Trainee
-
-Join = Callable[[Joining], Trainee]
 
 
 def train(told: Config, prepared: Prepared, channel: Channel, stop: Stop, join: Join) -> int:

@@ -21,6 +21,7 @@ from tf_cluster_trainer.checkpoint import Checkpoint
 from tf_cluster_trainer.child import restore
 from tf_cluster_trainer.child.errors import NotNowError, PeerLostError
 from tf_cluster_trainer.child.failures import is_peer_lost
+from tf_cluster_trainer.child.preparing import Prepared
 from tf_cluster_trainer.child.say import say
 from tf_cluster_trainer.config import Cluster, Config
 from tf_cluster_trainer.strategies import input as worker_input
@@ -33,6 +34,7 @@ from tf_cluster_trainer.strategies.own_graph import Calls, OwnGraph, Seen
 from tf_cluster_trainer.strategies.parameter_servers import Making
 from tf_cluster_trainer.strategies.rehearsal import build_model
 from tf_cluster_trainer.strategies.tally import Origin, Tally
+from tf_cluster_trainer.strategies.traced import Traced
 from tf_cluster_trainer.strategies.trainee import Joining
 
 LOOK_SECONDS = 0.2
@@ -52,7 +54,13 @@ DEAD_SECONDS = 30.0
 LOST_SESSIONS = 20
 
 
-def join(joining: Joining) -> BetweenGraph:
+def trace(told: Config, prepared: Prepared) -> Traced:
+    """The program's step, which needs no other task. Raises HookError and ProgramError."""
+    seed = worker_input.seed(prepared.ctx, told.task.index, 0)
+    return traced.trace(prepared.program, prepared.ctx, prepared.rehearsal, seed)
+
+
+def join(joining: Joining, step: Traced) -> BetweenGraph:
     """This worker's server and graph; nothing of another task is waited for.
 
     Raises HookError when the program fails, ConfigError when this worker's port is taken.
@@ -71,8 +79,6 @@ def join(joining: Joining) -> BetweenGraph:
         lost=joining.lost,
     )
     index = told.task.index
-    seed = worker_input.seed(joining.ctx, index, 0)
-    step = traced.trace(joining.program, joining.ctx, joining.rehearsal, seed)
     graph = tf.Graph()
     with graph.as_default(), graph.container(on_ps.container(told.cluster, told.settings)):
         own = OwnGraph(making, step, index, told.cluster.size("ps"), rows=1 if sync else workers)

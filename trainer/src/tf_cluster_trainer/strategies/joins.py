@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
-from tf_cluster_trainer.config import Config, ConfigError, Settings
+from tf_cluster_trainer.child.preparing import Prepared
+from tf_cluster_trainer.config import Config, ConfigError
 from tf_cluster_trainer.strategies.trainee import Joining, Trainee
+
+Join = Callable[[Joining], Trainee]
 
 
 def announce(told: Config) -> None:
@@ -16,11 +20,13 @@ def announce(told: Config) -> None:
         all_reduce.announce(told)
 
 
-def of(settings: Settings) -> Callable[[Joining], Trainee]:
-    """How to join. Raises ConfigError for a combination that needs a chief.
+def prepare(told: Config, prepared: Prepared) -> Join:
+    """How to join; what can be done, and go wrong, before any other task is there is done now.
 
-    Imported when chosen: the strategies need parts of TensorFlow that the others can do without.
+    Raises HookError and ProgramError, and ConfigError for a combination that needs a chief.
+    The strategies are imported when chosen: they need parts of TensorFlow that others do without.
     """
+    settings = told.settings
     if settings.strategy == "all-reduce":
         from tf_cluster_trainer.strategies import all_reduce
 
@@ -28,5 +34,5 @@ def of(settings: Settings) -> Callable[[Joining], Trainee]:
     if settings.strategy == "parameter-server" and settings.replication == "between-graph":
         from tf_cluster_trainer.strategies import between_graph
 
-        return between_graph.join
+        return partial(between_graph.join, step=between_graph.trace(told, prepared))
     raise ConfigError(f"{settings.strategy}/{settings.replication}/{settings.update} has a chief")

@@ -14,6 +14,7 @@ from typing import Any
 import tensorflow as tf
 
 from tf_cluster_trainer.child.errors import HookError, ProgramError
+from tf_cluster_trainer.config import Settings
 from tf_cluster_trainer.context import Context
 from tf_cluster_trainer.program import Program
 from tf_cluster_trainer.strategies.gradients import Gradients
@@ -98,8 +99,7 @@ def trace(program: Program, ctx: Context, rehearsal: Rehearsal, seed: int) -> Tr
     """
     with tf.device("CPU:0"):
         model = build_model(program, ctx, rehearsal.features)
-        micro_batches = ctx.settings.micro_batches
-        gradients = Gradients(program, model, rehearsal.metrics, micro_batches)
+        gradients = Gradients(program, model, rehearsal.metrics, ctx.settings.micro_batches)
         kinds: list[str | None] = []
 
         def step(features: Any, labels: Any) -> Any:
@@ -109,7 +109,12 @@ def trace(program: Program, ctx: Context, rehearsal: Rehearsal, seed: int) -> Tr
             return [part for parts in flat for part in parts], measures
 
         tf.random.set_seed(seed)
-        concrete = tf.function(step).get_concrete_function(*_of_a_step(rehearsal, micro_batches))
+        try:
+            concrete = tf.function(step).get_concrete_function(*_of_a_step(rehearsal, ctx.settings))
+        except ProgramError:
+            raise
+        except Exception as error:
+            raise HookError("the model, loss or metrics", error) from error
     graph = concrete.graph
     model_at = {id(variable.handle): at for at, variable in enumerate(model.variables)}
     other = {id(v.handle): v for v in graph.variables if id(v.handle) not in model_at}
@@ -140,14 +145,15 @@ def trace(program: Program, ctx: Context, rehearsal: Rehearsal, seed: int) -> Tr
     )
 
 
-def _of_a_step(rehearsal: Rehearsal, micro_batches: int) -> Any:
-    """The specs of features and labels: a batch, or so many."""
-    specs = (rehearsal.features, rehearsal.labels)
-    if micro_batches == 1:
-        return specs
-    return tf.nest.map_structure(
-        lambda spec: tf.TensorSpec([micro_batches, *spec.shape], spec.dtype, spec.name), specs
-    )
+def _of_a_step(rehearsal: Rehearsal, settings: Settings) -> Any:
+    """The specs of features and labels as a step gets them, of known size: a smaller graph."""
+    several = [settings.micro_batches] if settings.micro_batches > 1 else []
+
+    def sized(spec: tf.TensorSpec) -> tf.TensorSpec:
+        shape = [*several, settings.batch_size, *spec.shape[1:]]
+        return tf.TensorSpec(shape, spec.dtype, spec.name)
+
+    return tf.nest.map_structure(sized, (rehearsal.features, rehearsal.labels))
 
 
 def _here(tensor: Any) -> Any:

@@ -35,7 +35,9 @@ class TraineeTask(Follower):
     def _on_message(self, message: protocol.Message) -> None:
         if isinstance(message, protocol.Ready):
             self._ready = True
-            self._serves(WAITING, "ready; waiting for worker-0 to begin")
+            words = "ready; waiting for worker-0 to begin"
+            self._log.say(words)  # it has no deadline, and may wait for long
+            self._serves(WAITING, words)
 
     def _on_chief(self, chief: Mapping[str, Any], *, from_file: bool) -> Outcome | None:
         if self._is_over(chief, from_file=from_file):
