@@ -13,6 +13,8 @@ from tests.cluster.waiting import eventually
 
 Object = dict[str, Any]
 
+INDEX = "batch.kubernetes.io/job-completion-index"
+
 
 class CommandError(AssertionError):
     """A command exited with another code than 0; the message holds all it printed."""
@@ -156,14 +158,29 @@ class Release:
         except AssertionError as error:
             raise AssertionError(f"{error}\n{self.story()}") from None
 
+    def worker(self, index: int) -> Object | None:
+        """The running pod of a worker's index."""
+        for pod in self.running("worker"):
+            if pod["metadata"]["labels"].get(INDEX) == str(index):
+                return pod
+        return None
+
+    def client(self) -> Object:
+        """The chief, or worker 0 of a release without one. LookupError while it does not run."""
+        if self.objects("job", "chief"):
+            pods = self.running("chief")
+        else:
+            pods = [pod for pod in [self.worker(0)] if pod]
+        if not pods:
+            raise LookupError("the client does not run")
+        return pods[0]
+
     def progress(self) -> Object:
-        """The status document, read in the running chief. LookupError when there is none."""
-        chiefs = self.running("chief")
-        if not chiefs:
-            raise LookupError("no running chief")
+        """The status document, read in the client. LookupError when there is none."""
+        client = self.client()["metadata"]["name"]
         path = f"/log/{self.name}/1/progress.json"
         try:
-            text = self.namespace.kubectl("exec", chiefs[0]["metadata"]["name"], "--", "cat", path)
+            text = self.namespace.kubectl("exec", client, "--", "cat", path)
         except CommandError as error:
             raise LookupError(str(error)) from None
         return dict(json.loads(text))

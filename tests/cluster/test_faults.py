@@ -12,6 +12,7 @@ import pytest
 from tests.cluster.conftest import MakeValues
 from tests.cluster.kubernetes import CommandError, Object, Release
 from tests.cluster.waiting import eventually
+from tests.slices import in_turn
 
 pytestmark = pytest.mark.cluster
 
@@ -40,27 +41,58 @@ def _workers(release: Release) -> dict[str, int]:
     return dict(release.progress()["workers"])
 
 
-def _pod_of_index(release: Release, index: str) -> Object | None:
-    key = "batch.kubernetes.io/job-completion-index"
-    for pod in release.running("worker"):
-        if pod["metadata"]["labels"].get(key) == index:
-            return pod
-    return None
-
-
 def test_a_deleted_workers_index_gets_a_new_pod_that_makes_steps(release: Release) -> None:
-    old = eventually("worker 1 to run", lambda: _pod_of_index(release, "1"), 60)
+    old = eventually("worker 1 to run", lambda: release.worker(1), 60)
     name = old["metadata"]["name"]
     release.namespace.kubectl("delete", "pod", name, "--wait=false")
 
     def replaced() -> Object | None:
-        pod = _pod_of_index(release, "1")
+        pod = release.worker(1)
         return pod if pod and pod["metadata"]["uid"] != old["metadata"]["uid"] else None
 
     eventually("a new pod of index 1", replaced, 120)
     before = _workers(release)["1"]
     eventually("steps of the new worker 1", lambda: _workers(release)["1"] > before, 90)
     assert release.progress()["restarts"] == 0, release.story()
+
+
+@in_turn(0, 2)
+def test_a_deleted_chief_goes_on_where_it_was_asked_to_end(release: Release) -> None:
+    old = release.client()["metadata"]
+    workers = {pod["metadata"]["uid"] for pod in release.running("worker")}
+    release.namespace.kubectl("delete", "pod", old["name"], "--wait=false")
+    new = eventually("a new chief", lambda: _other_client(release, old["uid"]), 120)
+    eventually("its first steps", lambda: _trains_from(release, new), 120)
+    assert _trains_from(release, new) > 0, release.story()
+    # Nobody else had to begin anew, and none was lost for it.
+    assert {pod["metadata"]["uid"] for pod in release.running("worker")} == workers
+
+
+@in_turn(1, 2)
+def test_a_deleted_ps_is_filled_from_the_newest_checkpoint(release: Release) -> None:
+    eventually("a checkpoint", lambda: release.progress()["checkpointStep"], 60)
+    chief, restarts = release.client()["metadata"]["uid"], release.progress()["restarts"]
+    old = release.running("ps")[0]["metadata"]["name"]
+    release.namespace.kubectl("delete", "pod", old, "--wait=false")
+    eventually("the chief's new start", lambda: release.progress()["restarts"] > restarts, 120)
+    at = _steps(release)
+    eventually("more steps", lambda: _steps(release) > at, 120)
+    assert at > 0
+    assert release.client()["metadata"]["uid"] == chief
+
+
+def _other_client(release: Release, uid: str) -> Object | None:
+    pod = release.client()
+    return None if pod["metadata"]["uid"] == uid else pod
+
+
+def _trains_from(release: Release, client: Object) -> int:
+    """The step that the client said it trains from. LookupError while it has not."""
+    log = release.namespace.kubectl("logs", client["metadata"]["name"])
+    said = re.search(r"training from step (\d+)", log)
+    if not said:
+        raise LookupError("it does not train yet")
+    return int(said[1])
 
 
 def test_with_all_workers_stopped_the_step_count_stands_still(release: Release) -> None:

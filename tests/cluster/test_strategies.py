@@ -1,22 +1,26 @@
-"""The other combinations in pods: each trains the same program to its end and leaves no pod."""
+"""The other combinations in pods: each trains the same program to its end and leaves no pod.
+
+Its client's pod is deleted on the way. That of in-graph async is in test_faults.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from tests.cluster.conftest import SMALL, MakeValues
-from tests.cluster.kubernetes import Release
+from tests.cluster.kubernetes import INDEX, Release
 from tests.cluster.waiting import eventually
 from tests.slices import sliced
 
 pytestmark = pytest.mark.cluster
 
 # Without a chief nobody waits for an async worker whose pod is late: there are steps left for it.
-MANY = {"steps": 2000}
+MANY = {"steps": 3000}
 COMPILED = {"precision": "mixed_bfloat16", "xla": True}
 COMBINATIONS = [
     pytest.param({"update": "sync"}, {}, ("chief", "worker", "ps"), id="in-graph-sync"),
@@ -34,7 +38,7 @@ COMBINATIONS = [
 
 
 @pytest.mark.parametrize(("method", "train", "roles"), sliced(COMBINATIONS, 2))
-def test_a_training_completes_and_leaves_no_pod(
+def test_a_training_whose_client_is_deleted_completes_and_leaves_no_pod(
     make_release: Callable[[str], Release],
     make_values: MakeValues,
     read_log_volume: Callable[[str, str], str],
@@ -44,7 +48,7 @@ def test_a_training_completes_and_leaves_no_pod(
     request: pytest.FixtureRequest,
 ) -> None:
     name = request.node.callspec.id
-    told = {"steps": 600, "batchSize": 32, "checkpoint": {"seconds": 5}, **train}
+    told = {"steps": 1200, "batchSize": 32, "checkpoint": {"seconds": 5}, **train}
     values = make_values(
         name,
         small=False,
@@ -55,9 +59,22 @@ def test_a_training_completes_and_leaves_no_pod(
     )
     release = make_release(name)
     release.install(values)
+    eventually("the first steps", lambda: (release.progress()["step"] or 0) > 0, 120)
+    deleted = release.client()["metadata"]
+    release.namespace.kubectl("delete", "pod", deleted["name"], "--wait=false")
     if "chief" in roles:
-        release.await_job("chief", "Complete", 180)
-    release.await_job("worker", "Complete", 180)
+        release.await_job("chief", "Complete", 240)
+    release.await_job("worker", "Complete", 240)
+    (client,) = (
+        pod["metadata"]["name"]
+        for pod in release.objects("pod", "chief" if "chief" in roles else "worker")
+        if pod["metadata"]["uid"] != deleted["uid"]
+        and pod["metadata"]["labels"].get(INDEX, "0") == "0"
+    )
+    log = release.namespace.kubectl("logs", client)
+    went_on = re.search(r"training from step (\d+)", log)
+    assert went_on, log[-3000:]
+    assert int(went_on[1]) > 0, "the steps before its pod was deleted were lost"
 
     progress = json.loads(read_log_volume(f"{name}-log", f"cat /log/{name}/1/progress.json"))
     assert (progress["status"], progress["final"]) == ("done", True)
