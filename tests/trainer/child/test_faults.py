@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -108,6 +109,27 @@ def test_with_all_workers_gone_nothing_moves_until_one_is_back(
     chief.wait_for(Progress, lambda progress: progress.step > stands.step + 100)
     replace(world, tasks, "worker-1")
     chief.wait_for(Progress, lambda p: p.workers["1"] > stands.workers["1"])
+    chief.end()
+
+
+def test_a_worker_that_is_slow_to_answer_while_another_comes_back_keeps_its_place(
+    servers: tuple[World, dict[str, Child]],
+) -> None:
+    """As on a machine where a new pod takes all there is for some seconds."""
+    world, tasks = servers
+    chief = running(world, "slow")
+    tasks["worker-1"].signal(signal.SIGKILL)
+    chief.wait_until_it_says("worker-1 is lost")
+    tasks["worker-0"].signal(signal.SIGSTOP)
+    replace(world, tasks, "worker-1")
+    time.sleep(3)
+    assert "worker-1 is back" not in chief.text()
+    tasks["worker-0"].signal(signal.SIGCONT)
+    chief.wait_until_it_says("worker-1 is back")
+    before = chief.of(Progress)[-1].workers
+    for index in ("0", "1"):
+        chief.wait_for(Progress, lambda p, index=index: p.workers[index] > before[index] + 100)
+    assert "worker-0 is lost" not in chief.text()
     chief.end()
 
 

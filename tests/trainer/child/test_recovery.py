@@ -24,9 +24,12 @@ class Held:
         monkeypatch.setattr(
             worker_recovery, "answers", lambda address: there[address] in self.serving
         )
+        self.said: list[str] = []
         self.recovery = object.__new__(OneByOne)
         self.recovery._whole = SimpleNamespace(cluster=SimpleNamespace(job=[job]))
         self.recovery._lost = lost
+        self.recovery._away = set(lost)
+        self.recovery._say = self.said.append
         self.recovery._noting = threading.Lock()
         self.recovery._reconnect({0, 1, 2})
 
@@ -73,3 +76,27 @@ def test_a_reconnection_that_is_over_is_no_longer_looked_at(
     held = Held(monkeypatch, lost={0, 1})
     held.recovery._reconnect(set())
     held.look_for(300, {0, 2})
+
+
+@pytest.mark.parametrize(
+    ("silent", "patience", "reconnected"),
+    [({2: 20}, 20, {0, 1, 2}), ({2: 900}, 30, {0, 1}), ({1: 900}, 0, {0, 2})],
+    ids=["one is slow to answer", "one is silent for good", "the silent one is lost"],
+)
+def test_who_comes_back_waits_a_while_for_those_whose_loss_is_not_known(
+    monkeypatch: pytest.MonkeyPatch, silent: dict[int, int], patience: int, reconnected: set[int]
+) -> None:
+    held = Held(monkeypatch, lost={0, 1})
+
+    def look(address: str) -> bool:
+        index = int(address[len("host-")])
+        held.now += 1 / 3
+        return held.now > silent.get(index, 0)
+
+    monkeypatch.setattr(worker_recovery, "answers", look)
+    monkeypatch.setattr(worker_recovery, "LOOK_SECONDS", 0)
+    monkeypatch.setattr(OneByOne, "_with_workers", lambda self, there: there)
+    assert held.recovery._server_def == reconnected
+    assert held.now == pytest.approx(patience, abs=3)
+    back = sorted({0, 1} & reconnected)
+    assert held.said == [f"worker-{index} is back" for index in back]

@@ -19,6 +19,8 @@ from tf_cluster_trainer.child.errors import PeerLostError
 from tf_cluster_trainer.strategies.answering import answers
 
 LOOK_SECONDS = 0.2
+# One that does not answer but was not lost is slow (a busy machine), or its call is about to fail.
+PATIENCE_SECONDS = 30.0
 # TensorFlow closes what it had at a worker that is away, which takes gRPC up to 20 s.
 STUCK_SECONDS = 45.0
 LOOK_AGAIN_SECONDS = 5.0
@@ -97,18 +99,27 @@ class OneByOne(cluster_coordinator.WorkerPreemptionHandler):  # type: ignore[mis
 
     @property
     def _server_def(self) -> Any:
-        """The cluster with the workers that answer, as soon as a lost one is among them."""
+        """The cluster with the workers that answer, as soon as a lost one is among them.
+
+        It waits for the others to answer or to be lost, for a while: a worker that is left out in
+        the middle of a call ends us, as what a ps says of one that it no longer knows can't be
+        told from a lost ps.
+        """
         self._reconnect(set())
+        all_heard_at = time.monotonic()
         while True:
             there = {index for index, address in self._workers() if answers(address)}
+            now = time.monotonic()
             with self._noting:
-                back = self._lost & there
-                for index in sorted(back & self._away):
-                    self._away.remove(index)
-                    self._say(f"worker-{index} is back")
-            if back:
-                self._reconnect(there)
-                return self._with_workers(there)
+                silent = {index for index, _ in self._workers()} - there - self._lost
+                if not silent:
+                    all_heard_at = now
+                if self._lost & there and (not silent or now - all_heard_at > PATIENCE_SECONDS):
+                    for index in sorted(self._away & there):
+                        self._away.remove(index)
+                        self._say(f"worker-{index} is back")
+                    self._reconnect(there)
+                    return self._with_workers(there)
             threading.Event().wait(LOOK_SECONDS)
 
     @_server_def.setter
