@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import socket
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -122,7 +121,8 @@ def test_a_worker_that_is_slow_to_answer_while_another_comes_back_keeps_its_plac
     chief.wait_until_it_says("worker-1 is lost")
     tasks["worker-0"].signal(signal.SIGSTOP)
     replace(world, tasks, "worker-1")
-    time.sleep(3)
+    reports = len(chief.of(Progress))
+    chief.wait_for(Progress, lambda p: len(chief.of(Progress)) > reports + 30)
     assert "worker-1 is back" not in chief.text()
     tasks["worker-0"].signal(signal.SIGCONT)
     chief.wait_until_it_says("worker-1 is back")
