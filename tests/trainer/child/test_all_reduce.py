@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 from tf_cluster_trainer import exit_codes
-from tf_cluster_trainer.protocol import Failure, Placement, Progress, Result
+from tf_cluster_trainer.protocol import Failure, Placement, Progress, Ready, Result
 
 from tests.slices import in_turn, sliced
 from tests.trainer.child import reference, test_sync
+from tests.trainer.child.slow_link import SlowLink
 from tests.trainer.child.test_sync import (
     BATCH,
     FIXED,
@@ -23,7 +24,7 @@ from tests.trainer.child.test_sync import (
     STEPS,
     assert_as_in_one_process,
 )
-from tests.trainer.child.world import DEADLINE, DIGITS, Child, World
+from tests.trainer.child.world import DEADLINE, DIGITS, Child, World, own
 
 PROGRAMS = "tests.trainer.child.programs."
 TWO_DEVICES = f"{PROGRAMS}two_devices:OnTwoDevices"
@@ -165,6 +166,37 @@ def test_a_loss_that_one_worker_finds_infinite_ends_all_with_the_same_words(
     for child in children:
         assert "the loss became NaN or infinite" in child.of(Failure)[-1].message
     assert not workers.checkpoints("infinite")
+
+
+def test_no_worker_leaves_before_the_others_have_all_that_it_sent(tmp_path: Path) -> None:
+    """When worker 1 has made its last step, what it sent is still under way for a second."""
+    told = {
+        **ALL_REDUCE,
+        "module": f"{PROGRAMS}own_part:Heavy",
+        "path": HERE,
+        "batch": 1,
+        "per_call": 1,
+        "steps": 2,
+        "optimizer": {"name": "SGD", "learningRate": 0.001},
+    }
+    with World(tmp_path, workers=2, ps=0, has_chief=False) as world:
+        own(world.run_dir())
+        other = world.start("worker", 1, **told)
+        addresses = world.addresses["worker"]
+        with SlowLink(addresses[1], bytes_per_second=16e6) as link:
+            addresses[1] = link.address  # for worker 0
+            children = [world.start("worker", 0, **told), other]
+            for child in children:
+                child.wait_for(Ready)
+            for child in children:
+                child.go()
+            assert all_done(children).step == 2
+
+
+def test_a_worker_that_is_lost_after_its_last_step_costs_the_run_nothing(workers: World) -> None:
+    children = started(workers, "late", module=f"{PROGRAMS}own_part:DiesAfterItsLastStep", steps=20)
+    assert ended(children) == [exit_codes.DONE, -signal.SIGKILL], children[0].tail()
+    assert children[0].of(Result)[-1].step == 20
 
 
 def test_moving_averages_are_those_of_all_workers(workers: World) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from typing import Any
 
 import tensorflow as tf
 import tf_keras
 from tf_cluster_trainer import Context
+from tf_cluster_trainer.strategies import all_reduce
 
 from tests.trainer.child.programs.broken import Small
 
@@ -17,6 +20,26 @@ class OneLossIsInfinite(Small):
     def dataset(self, ctx: Context, input_context: Any) -> Any:
         factor = 1e30 if ctx.data_shard.index == 1 else 1.0
         return super().dataset(ctx, input_context).map(lambda x, y: (x, y * factor))
+
+
+class Heavy(Small):
+    """A weight of 32 MB."""
+
+    def build_model(self, ctx: Context) -> Any:
+        weights = tf_keras.layers.Dense(4096, use_bias=False, name="of")
+        return tf_keras.Sequential([tf_keras.layers.Input((2048,)), weights])
+
+    def dataset(self, ctx: Context, input_context: Any) -> Any:
+        return tf.data.Dataset.from_tensors((tf.ones([2048]), tf.ones([4096])))
+
+
+class DiesAfterItsLastStep(Small):
+    """The second worker, before it can tell the others that it has all of theirs."""
+
+    def dataset(self, ctx: Context, input_context: Any) -> Any:
+        if ctx.data_shard.index == 1:
+            all_reduce.AllReduce.leave = lambda _: os.kill(os.getpid(), signal.SIGKILL)
+        return super().dataset(ctx, input_context)
 
 
 class SaysWhichPart(Small):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator
 
 from tf_cluster_trainer import exit_codes, loop_own
 from tf_cluster_trainer.checkpoint import Checkpoint
-from tf_cluster_trainer.child.errors import PeerLostError
+from tf_cluster_trainer.child.errors import NotFiniteError, PeerLostError
 from tf_cluster_trainer.child.leading import (
     Hears,
     Led,
@@ -46,9 +47,8 @@ def train(told: Config, prepared: Prepared, channel: Channel, stop: Stop, join: 
         return _follow(told, trainee, stop)
 
     def run(plan: Plan, report: Hears, save: Hears) -> bool:
-        finished = loop_own.lead(plan, trainee, stop=stop.requested, report=report, save=save)
-        trainee.leave()
-        return finished
+        with _until_all_are_through(trainee):
+            return loop_own.lead(plan, trainee, stop=stop.requested, report=report, save=save)
 
     led = Led(
         devices=trainee.devices(),
@@ -68,9 +68,8 @@ def train(told: Config, prepared: Prepared, channel: Channel, stop: Stop, join: 
 def _follow(told: Config, trainee: Trainee, stop: Stop) -> int:
     stop.save_first()
     plan = plan_of(told.settings, Origin(), 1, _sharers(told))
-    with while_finite(trainee.tally):
+    with _until_all_are_through(trainee):
         loop_own.follow(plan, trainee, stop.requested)
-    trainee.leave()
     if stop.requested.is_set():
         say("stopped; the run's state is with worker-0")
         return exit_codes.STOPPED
@@ -79,6 +78,18 @@ def _follow(told: Config, trainee: Trainee, stop: Stop) -> int:
         say(_ended_by(trainee))
         return exit_codes.STOPPED
     return exit_codes.DONE
+
+
+@contextlib.contextmanager
+def _until_all_are_through(trainee: Trainee) -> Iterator[None]:
+    """Steps are made in it, which all end alike: at a step, or at a loss that is not finite."""
+    try:
+        with while_finite(trainee.tally):
+            yield
+    except NotFiniteError:
+        trainee.leave()
+        raise
+    trainee.leave()
 
 
 def _sharers(told: Config) -> int:

@@ -6,6 +6,7 @@ docs/decisions/0007-all-reduce.md.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 from collections.abc import Iterable
@@ -37,6 +38,8 @@ from tf_cluster_trainer.strategies.trainee import Joining
 # After this long without a heartbeat a task is lost; most losses are seen at once, by a connection
 # that breaks.
 HEARTBEAT_SECONDS = 10
+# The last of what a worker sends, a share of the model, may take so long; a lost one is noticed.
+LAST_WORDS_SECONDS = 600
 # CollectiveReduce takes these; other variables travel as int64.
 _REDUCIBLE = (tf.float16, tf.bfloat16, tf.float32, tf.float64, tf.int32, tf.int64)
 
@@ -155,7 +158,12 @@ class AllReduce:
         )
 
     def leave(self) -> None:
-        """Nothing to do: no worker waits for another after the last call."""
+        """Wait until all workers are through: what one still sends is lost when its process ends.
+
+        A worker that is lost ends the wait: the steps are made, and worker 0 has their result.
+        """
+        with contextlib.suppress(tf.errors.OpError):
+            context.context().wait_at_barrier("through", LAST_WORDS_SECONDS * 1000)
 
     def ended_by(self) -> str:
         """Who was asked to end, which ended the steps of all."""

@@ -225,7 +225,7 @@ class BetweenGraph:
         return copied
 
     def leave(self) -> None:
-        """The others find the run's step on the ps; nobody waits for this worker at the end."""
+        """The others find the run's step on the ps; nobody needs this worker at the end."""
 
     def ended_by(self) -> str:
         """Nobody: each worker is asked to end by itself."""

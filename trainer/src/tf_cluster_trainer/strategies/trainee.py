@@ -57,7 +57,7 @@ class Trainee(Protocol):
         """The full tensors of a checkpoint, by key, after a whole step; of the client alone."""
 
     def leave(self) -> None:
-        """This worker makes no more steps: let the others end without an error."""
+        """This worker makes no more steps; returns when no other needs it any longer."""
 
     def ended_by(self) -> str:
         """Names of the tasks whose being asked to end ended the steps of all; "" for none."""
