@@ -13,6 +13,8 @@ import pytest
 from tests.generator.helm_reader import HelmReader
 from tests.generator.local_run import LocalRunInTest
 
+pytest.register_assert_rewrite("tests.generator.losing")
+
 ROOT = Path(__file__).resolve().parents[2]
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import itertools
 import json
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -48,13 +50,36 @@ def finished(run: LocalRunInTest) -> dict[str, Any]:
     return document
 
 
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The folder in which a combination has trained the first part; once for all that go on."""
+    folders: dict[str, Path] = {}
+
+    def folder_of(name: str) -> Path:
+        if name not in folders:
+            folders[name] = folder = tmp_path_factory.mktemp("begun")
+            text = text_of(COMBINATIONS[name], steps=FIRST, workers=2, ps=1)
+            (folder / "params.yaml").write_text(text)
+            run = LocalRunInTest(folder, trainer=None)
+            try:
+                assert FIRST <= finished(run)["step"] <= FIRST + 2 * CALL
+            finally:
+                run.end()
+        return folders[name]
+
+    return folder_of
+
+
 @pytest.mark.parametrize(("before", "after"), sliced(PAIRS, 2))
 def test_a_run_goes_on_in_another_combination(
-    run_params: RunParams, tmp_path: Path, before: str, after: str
+    run_params: RunParams,
+    tmp_path: Path,
+    begun: Callable[[str], Path],
+    before: str,
+    after: str,
 ) -> None:
-    text = text_of(COMBINATIONS[before], steps=FIRST, workers=2, ps=1)
-    first = finished(run_params(text))
-    assert FIRST <= first["step"] <= FIRST + 2 * CALL
+    shutil.copytree(begun(before), tmp_path, dirs_exist_ok=True)
+    first = json.loads((tmp_path / "runs/moved/1/progress.json").read_text())
 
     total = TOTALS.get(after, TOTAL)
     text = text_of(COMBINATIONS[after], steps=total, workers=3, ps=2)
