@@ -116,6 +116,15 @@ class Chief:
         return 0
 
 
+def final_in_the_file() -> bool:
+    """For who comes when the client has ended."""
+    try:
+        document = json.loads((RUN / "progress.json").read_text())
+    except (OSError, ValueError):
+        return False
+    return bool(document["final"] and document["attempt"] == CLUSTER["attempt"])
+
+
 def evaluator(stop: threading.Event) -> int:
     """Evaluates for `evaluates` seconds when the client is done."""
     host, port = status_address(CLIENT.removesuffix("-0"), 0)
@@ -129,7 +138,7 @@ def evaluator(stop: threading.Event) -> int:
             with urllib.request.urlopen(f"http://{host}:{port}/progress", timeout=1) as answer:
                 final = json.load(answer)["final"]
         except OSError:
-            final = (RUN / "progress.json").exists()
+            final = final_in_the_file()
         if final:
             return 42 if stop.wait(seconds) else 0
     return 42
@@ -140,10 +149,11 @@ def worker(stop: threading.Event) -> int:
     while not stop.wait(0.1):
         try:
             with urllib.request.urlopen(f"http://{host}:{port}/progress", timeout=1) as answer:
-                if json.load(answer)["final"]:
-                    return 0
+                final = json.load(answer)["final"]
         except OSError:
-            continue
+            final = final_in_the_file()
+        if final:
+            return 0
     return 42
 
 

@@ -51,7 +51,17 @@ def forever(*faults: str, **more: Any) -> dict[str, Any]:
 
 
 def running(run: LocalRunInTest) -> Callable[[], bool]:
-    return lambda: "job: running" in run.stderr
+    """The client trains, and every task has started with its child."""
+
+    def are() -> bool:
+        config = run.folder / "runs/job/config/cluster.json"
+        if "job: running" not in run.stderr:
+            return False
+        cluster = json.loads(config.read_text())["cluster"]
+        tasks = [f"{kind}-{at}" for kind, hosts in cluster.items() for at in range(len(hosts))]
+        return all((run.folder / f"runs/job/data/{task}.child").exists() for task in tasks)
+
+    return are
 
 
 def test_a_run_ends_with_metrics_export_and_logs_on_stdout(start: Start) -> None:

@@ -93,14 +93,14 @@ def test_a_sigterm_ends_a_server_with_42(lonely: World) -> None:
     worker = lonely.start("worker")
     worker.wait_for(Serving)
     worker.signal(signal.SIGTERM)
-    assert worker.exit_code(deadline=5) == exit_codes.STOPPED
+    assert worker.exit_code(deadline=30) == exit_codes.STOPPED
 
 
 def test_a_child_ends_when_its_supervisor_is_gone(lonely: World) -> None:
     worker = lonely.start("worker")
     worker.wait_for(Serving)
     worker.hang_up()
-    assert worker.exit_code(deadline=5) != exit_codes.DONE
+    assert worker.exit_code(deadline=30) != exit_codes.DONE
 
 
 def test_a_taken_port_is_named(lonely: World) -> None:

@@ -72,16 +72,18 @@ class Task:
 
     def progress(self) -> dict[str, Any]:
         """Its status document, {} while it does not answer; held to the schema."""
-        try:
-            document = ask(self.address, "/progress")
-        except NoAnswerError:
-            return {}
-        _progress_schema().validate(document)
+        document = self._answer("/progress")
+        if document:
+            _progress_schema().validate(document)
         return document
 
     def health(self) -> dict[str, Any]:
+        return self._answer("/healthz")
+
+    def _answer(self, path: str) -> dict[str, Any]:
+        """A busy machine may take long; who is not there refuses at once."""
         try:
-            return ask(self.address, "/healthz")
+            return ask(self.address, path, timeout=10)
         except NoAnswerError:
             return {}
 
