@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tf_cluster_trainer import exit_codes
-from tf_cluster_trainer.protocol import Failure, Placement, Progress, Ready, Result
+from tf_cluster_trainer.protocol import Failure, Placement, Progress, Ready, Result, Saved
 
 from tests.slices import in_turn, sliced
 from tests.trainer.child import reference, test_sync
@@ -117,9 +117,11 @@ def test_one_worker_asked_to_end_ends_all_after_the_same_step_and_they_go_on(
     children[0].wait_for(Progress, lambda progress: progress.step > 0)
     children[1].signal(signal.SIGTERM)
     assert ended(children, deadline=20) == [exit_codes.PEER_LOST, exit_codes.STOPPED]
-    assert children[0].of(Failure)[-1].message == (
+    failure = children[0].of(Failure)[-1]
+    assert failure.message == (
         "worker-1 was stopped, and all workers with it; worker-0 saved the run"
     )
+    assert failure.lost == ["worker-1"]
     (step,) = workers.checkpoints("stopped")
     assert step % 7 == 0
     again = started(workers, "stopped", steps=step + 20)
@@ -197,6 +199,26 @@ def test_a_worker_that_is_lost_after_its_last_step_costs_the_run_nothing(workers
     children = started(workers, "late", module=f"{PROGRAMS}own_part:DiesAfterItsLastStep", steps=20)
     assert ended(children) == [exit_codes.DONE, -signal.SIGKILL], children[0].tail()
     assert children[0].of(Result)[-1].step == 20
+
+
+def test_a_checkpoint_that_is_not_finite_ends_the_run_at_once(workers: World) -> None:
+    """The others, in their next call, see worker 0 lost."""
+    named = {"name": "Adagrad", "learningRate": RATE}
+    told = {"steps": 1_000_000, "save_steps": 50, "optimizer": named}
+    children = started(workers, "slot", module=f"{PROGRAMS}own_part:SlotOverflows", **told)
+    codes = ended(children, deadline=60)
+    assert codes == [exit_codes.CONFIG, exit_codes.PEER_LOST], children[0].tail()
+    assert "no checkpoint is made of it" in children[0].of(Failure)[-1].message
+
+
+def test_a_checkpoint_that_is_being_written_outlives_the_loss_of_a_worker(workers: World) -> None:
+    told = {"steps": 1_000_000, "save_steps": 50, "report_seconds": 0.1}
+    children = started(workers, "slow", module=f"{PROGRAMS}own_part:WritesSlowly", **told)
+    children[0].wait_for(Progress, lambda progress: progress.step > 50)
+    children[1].signal(signal.SIGKILL)
+    assert children[0].exit_code() == exit_codes.PEER_LOST, children[0].tail()
+    (step,) = workers.checkpoints("slow")
+    assert [saved.step for saved in children[0].of(Saved)] == [step]
 
 
 def test_moving_averages_are_those_of_all_workers(workers: World) -> None:

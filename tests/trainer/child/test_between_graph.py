@@ -414,6 +414,20 @@ def test_a_sigterm_is_42_and_worker_0_has_saved(pair: World, update: str) -> Non
     assert first.of(Progress)[-1].step == step > 0
 
 
+def test_a_stop_waits_some_seconds_for_a_ps_that_is_busy(pair: World) -> None:
+    run_id = "stop-busy"
+    workers = begin_all(pair, run_id, update="sync", steps=FOREVER)
+    progress(workers[0])
+    ps = next(c for c in reversed(pair.children) if c.log.name.endswith("-ps-1.log"))
+    ps.signal(signal.SIGSTOP)
+    for worker in workers:
+        worker.signal(signal.SIGTERM)
+    time.sleep(7)  # longer than the patience with a call and one look
+    ps.signal(signal.SIGCONT)
+    assert workers[0].exit_code(deadline=20) == exit_codes.STOPPED, workers[0].tail()
+    assert len(pair.checkpoints(run_id)) == 1
+
+
 def test_a_lost_ps_does_not_keep_a_stop_waiting(pair: World) -> None:
     workers = begin_all(pair, "stop-ps", steps=FOREVER)
     progress(workers[0])

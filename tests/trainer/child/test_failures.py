@@ -11,9 +11,11 @@ import tensorflow as tf
 from tensorflow.python.distribute.coordinator.cluster_coordinator import ClosureInputError
 from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.child import failures
-from tf_cluster_trainer.child.errors import HookError
+from tf_cluster_trainer.child.errors import HookError, PeerLostError
 from tf_cluster_trainer.child.failures import explain, is_peer_lost
+from tf_cluster_trainer.config import Cluster
 
+from tests.ports import free_port
 from tests.trainer.child.programs.broken import RaisesWhileTraining as Broken
 
 CARRIED = (
@@ -75,6 +77,15 @@ def test_a_hook_that_failed_on_the_way_to_a_worker_is_named() -> None:
     explained = explain(ClosureInputError(HookError("dataset", ValueError("no such column"))))
     assert explained.code == exit_codes.CONFIG
     assert "failed in dataset: ValueError: no such column" in explained.message
+
+
+def test_only_those_that_are_named_are_lost_where_some_are() -> None:
+    """Others may have left by agreement: nobody answers at these addresses."""
+    free = tuple(f"127.0.0.1:{free_port()}" for _ in range(3))
+    cluster = Cluster("test", {"worker": free}, {"worker": free}, "")
+    known = explain(PeerLostError("worker-1 was stopped", ["worker-1"]), cluster)
+    assert known.lost == ("worker-1",)
+    assert explain(PeerLostError("lost"), cluster).lost == ("worker-0", "worker-1", "worker-2")
 
 
 def test_of_several_errors_the_first_ones_own_words_are_told() -> None:

@@ -54,7 +54,7 @@ class Waits:
     def leave(self) -> None:
         """Nobody waits."""
 
-    def ended_by(self) -> str:
+    def ended_by(self) -> tuple[str, ...]:
         return ""
 
 

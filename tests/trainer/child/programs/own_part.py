@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from typing import Any
 
 import tensorflow as tf
 import tf_keras
-from tf_cluster_trainer import Context
+from tf_cluster_trainer import Context, checkpoint_write
 from tf_cluster_trainer.strategies import all_reduce
 
 from tests.trainer.child.programs.broken import Small
@@ -34,11 +35,43 @@ class Heavy(Small):
 
 
 class DiesAfterItsLastStep(Small):
-    """The second worker, before it can tell the others that it has all of theirs."""
+    """The second worker, when the first has all of its; instead of saying that it is through."""
 
     def dataset(self, ctx: Context, input_context: Any) -> Any:
-        if ctx.data_shard.index == 1:
-            all_reduce.AllReduce.leave = lambda _: os.kill(os.getpid(), signal.SIGKILL)
+        first_is_through = ctx.run_dir / "through"
+        leave = all_reduce.AllReduce.leave
+
+        def leaves(ours: all_reduce.AllReduce) -> None:
+            first_is_through.touch()
+            leave(ours)
+
+        def dies(_: all_reduce.AllReduce) -> None:
+            while not first_is_through.exists():
+                time.sleep(0.1)
+            os.kill(os.getpid(), signal.SIGKILL)
+
+        all_reduce.AllReduce.leave = dies if ctx.data_shard.index == 1 else leaves
+        return super().dataset(ctx, input_context)
+
+
+class SlotOverflows(Small):
+    """Adagrad's sum of the squared gradients is infinite, the loss and the weights are not."""
+
+    def loss(self, labels: Any, outputs: Any) -> Any:
+        return outputs[:, 0] * 1e20
+
+
+class WritesSlowly(Small):
+    """A checkpoint takes three seconds."""
+
+    def dataset(self, ctx: Context, input_context: Any) -> Any:
+        write = checkpoint_write.write
+
+        def slowly(*told: Any, **named: Any) -> None:
+            time.sleep(3)
+            write(*told, **named)
+
+        checkpoint_write.write = slowly
         return super().dataset(ctx, input_context)
 
 

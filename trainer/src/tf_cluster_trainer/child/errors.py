@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 class ProgramError(Exception):
     """The user's program or this run's data is at fault; a retry can't help."""
@@ -25,7 +27,14 @@ class NotOwnerError(Exception):
 
 
 class PeerLostError(Exception):
-    """A task that this one needs is gone; a new start may find it again."""
+    """A task that this one needs is gone; a new start may find it again.
+
+    `lost` names the tasks, where that is known.
+    """
+
+    def __init__(self, message: str, lost: Sequence[str] | None = None) -> None:
+        super().__init__(message)
+        self.lost = lost
 
 
 class NotNowError(PeerLostError):

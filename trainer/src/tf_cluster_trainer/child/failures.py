@@ -76,7 +76,8 @@ def explain(error: BaseException, cluster: Cluster | None = None) -> Explained:
     if isinstance(error, NotOwnerError):
         return Explained(exit_codes.NOT_OWNER, str(error))
     if isinstance(error, PeerLostError):
-        return Explained(exit_codes.PEER_LOST, str(error), lost=_gone(cluster))
+        lost = _gone(cluster) if error.lost is None else tuple(error.lost)
+        return Explained(exit_codes.PEER_LOST, str(error), lost=lost)
     if isinstance(error, HookError):
         code = exit_codes.FAILED if _may_pass(error.cause) else exit_codes.CONFIG
         sentence = f"{error.words}: {_reason(error.cause)}"

@@ -93,8 +93,12 @@ def lead(
     )
     plan = plan_of(settings, origin, led.callees, led.sharers)
     stop.save_first()
-    with while_finite(led.tally):
-        finished = led.run(plan, reports.report, saves.begin)
+    try:
+        with while_finite(led.tally):
+            finished = led.run(plan, reports.report, saves.begin)
+    except BaseException:
+        saves.settle()
+        raise
     with led.still():
         tally = led.tally()
         reports.report(tally)
@@ -144,6 +148,11 @@ def owner_check(told: Config) -> Callable[[], None]:
     return check
 
 
+def is_not_finite(error: tf.errors.InvalidArgumentError) -> bool:
+    """Whether a step's loss was not finite."""
+    return NOT_FINITE in str(error)
+
+
 @contextmanager
 def while_finite(tally: Callable[[], Tally]) -> Iterator[None]:
     """Steps are made in it: one whose loss is not finite becomes NotFiniteError, which tells the
@@ -152,7 +161,7 @@ def while_finite(tally: Callable[[], Tally]) -> Iterator[None]:
     try:
         yield
     except tf.errors.InvalidArgumentError as error:
-        if NOT_FINITE not in str(error):
+        if not is_not_finite(error):
             raise
         raise NotFiniteError(
             f"the loss became NaN or infinite about step {tally().step}; no such update was "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent import futures
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,8 @@ from tf_cluster_trainer.child.errors import NotFiniteError
 from tf_cluster_trainer.child.say import say
 from tf_cluster_trainer.protocol import Channel, Finishing, Phase, Saved
 from tf_cluster_trainer.strategies.tally import Tally
+
+SETTLE_SECONDS = 30.0
 
 
 class Saves:
@@ -46,8 +48,8 @@ class Saves:
         self._check_owner = check_owner
         self._channel = channel
         self._saved_step = saved_step
-        self._writer = ThreadPoolExecutor(1, thread_name_prefix="save")
-        self._writing: Future[None] | None = None
+        self._writer = futures.ThreadPoolExecutor(1, thread_name_prefix="save")
+        self._writing: futures.Future[None] | None = None
 
     def begin(self, tally: Tally) -> None:
         """Save; the disk's part goes on when this returns.
@@ -82,6 +84,11 @@ class Saves:
             self._channel.send(Phase("saving", f"saving step {tally.step}"))
             self._writer.submit(self._write, self._checkpoint(tally, tensors), began).result()
         return tensors
+
+    def settle(self) -> None:
+        """Give what is being written the time to become whole: its copy is, whoever was lost."""
+        if self._writing:
+            futures.wait([self._writing], SETTLE_SECONDS)
 
     def _checkpoint(self, tally: Tally, tensors: Mapping[str, Any]) -> Checkpoint:
         meta = Meta(

@@ -5,12 +5,15 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
+import tensorflow as tf
+
 from tf_cluster_trainer import exit_codes, loop_own
 from tf_cluster_trainer.checkpoint import Checkpoint
-from tf_cluster_trainer.child.errors import NotFiniteError, PeerLostError
+from tf_cluster_trainer.child.errors import PeerLostError
 from tf_cluster_trainer.child.leading import (
     Hears,
     Led,
+    is_not_finite,
     lead,
     newest_of_ours,
     owner_check,
@@ -61,14 +64,14 @@ def train(told: Config, prepared: Prepared, channel: Channel, stop: Stop, join: 
     )
     code = lead(told, prepared, channel, stop, trainee.origin(), led)
     if code == exit_codes.STOPPED and not stop.requested.is_set():
-        raise PeerLostError(_ended_by(trainee))
+        raise PeerLostError(_ended_by(trainee), trainee.ended_by())
     return code
 
 
 def _follow(told: Config, trainee: Trainee, stop: Stop) -> int:
     stop.save_first()
     plan = plan_of(told.settings, Origin(), 1, _sharers(told))
-    with _until_all_are_through(trainee):
+    with while_finite(trainee.tally), _until_all_are_through(trainee):
         loop_own.follow(plan, trainee, stop.requested)
     if stop.requested.is_set():
         say("stopped; the run's state is with worker-0")
@@ -82,12 +85,15 @@ def _follow(told: Config, trainee: Trainee, stop: Stop) -> int:
 
 @contextlib.contextmanager
 def _until_all_are_through(trainee: Trainee) -> Iterator[None]:
-    """Steps are made in it, which all end alike: at a step, or at a loss that is not finite."""
+    """Steps are made in it. All end them alike, at a step or at a loss that is not finite.
+
+    Whatever else ends them, the others see this worker lost: to wait for them would be in vain.
+    """
     try:
-        with while_finite(trainee.tally):
-            yield
-    except NotFiniteError:
-        trainee.leave()
+        yield
+    except tf.errors.InvalidArgumentError as error:
+        if is_not_finite(error):
+            trainee.leave()
         raise
     trainee.leave()
 
@@ -97,4 +103,5 @@ def _sharers(told: Config) -> int:
 
 
 def _ended_by(trainee: Trainee) -> str:
-    return f"{trainee.ended_by()} was stopped, and all workers with it; worker-0 saved the run"
+    names = " and ".join(trainee.ended_by())
+    return f"{names} was stopped, and all workers with it; worker-0 saved the run"

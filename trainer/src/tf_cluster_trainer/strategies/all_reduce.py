@@ -105,7 +105,7 @@ class AllReduce:
         self._origin = self._restore(joining.restored(), model, slots)
         self._made = 0
         self._sums = np.zeros([1 + len(self._metrics)])
-        self._ended_by = ""
+        self._ended_by: tuple[str, ...] = ()
         self._gradients = Gradients(
             program, self._model, self._metrics, told.settings.micro_batches
         )
@@ -134,7 +134,7 @@ class AllReduce:
         agreed, sums = self._call(tf.constant(asked))
         made, *stops = agreed.numpy().tolist()
         if any(stops):
-            self._ended_by = " and ".join(f"worker-{i}" for i, one in enumerate(stops) if one)
+            self._ended_by = tuple(f"worker-{i}" for i, one in enumerate(stops) if one)
             return False
         self._made += made
         self._sums += sums.numpy()
@@ -165,7 +165,7 @@ class AllReduce:
         with contextlib.suppress(tf.errors.OpError):
             context.context().wait_at_barrier("through", LAST_WORDS_SECONDS * 1000)
 
-    def ended_by(self) -> str:
+    def ended_by(self) -> tuple[str, ...]:
         """Who was asked to end, which ended the steps of all."""
         return self._ended_by
 

@@ -26,7 +26,7 @@ from tf_cluster_trainer.child.say import say
 from tf_cluster_trainer.config import Cluster, Config
 from tf_cluster_trainer.strategies import input as worker_input
 from tf_cluster_trainer.strategies import on_ps, traced
-from tf_cluster_trainer.strategies.answering import answers
+from tf_cluster_trainer.strategies.answering import answers, listens
 from tf_cluster_trainer.strategies.between_graph_async import AsyncCalls
 from tf_cluster_trainer.strategies.between_graph_sync import SyncCalls
 from tf_cluster_trainer.strategies.line import Line, in_thread
@@ -45,6 +45,7 @@ SAY_AGAIN_SECONDS = 30.0
 SETTLE_SECONDS = 4.0
 ABANDON_SECONDS = 2.0
 CLOSE_SECONDS = 1.0
+LAST_LOOKS_SECONDS = 8.0
 STILL_SECONDS = 2.0
 # A call that takes so long makes one ask whether the ps are still at the other end.
 LONG_SECONDS = 10.0
@@ -227,9 +228,9 @@ class BetweenGraph:
     def leave(self) -> None:
         """The others find the run's step on the ps; nobody needs this worker at the end."""
 
-    def ended_by(self) -> str:
+    def ended_by(self) -> tuple[str, ...]:
         """Nobody: each worker is asked to end by itself."""
-        return ""
+        return ()
 
     @property
     def _metrics(self) -> tuple[str, ...]:
@@ -394,11 +395,23 @@ class BetweenGraph:
                 step, moved = seen.step, now
             if now - began > SETTLE_SECONDS or (self._sync and now - moved > STILL_SECONDS):
                 self._abandon()  # it waits for a lost task, and every update made is whole
-        if self._session is None and self._life:
-            self._reopen()
-        seen = self._glance()
+        seen = self._last_look()
         if seen is not None and seen.life == self._life:
             self._seen, self._ready = seen, True
+
+    def _last_look(self) -> Seen | None:
+        """The state at the end, which is not saved unless it is seen. A busy ps may miss a look."""
+        until = self._clock() + LAST_LOOKS_SECONDS
+        ps = self._joining.told.cluster.cluster["ps"]
+        while self._life and all(map(listens, ps)):
+            if self._session is None:
+                self._reopen()
+            seen = self._glance()
+            if seen is not None or self._clock() > until:
+                return seen
+            self._drop_session()
+            time.sleep(PAUSE_SECONDS)
+        return None
 
     def _ping(self) -> None:
         session = self._session

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -59,5 +59,5 @@ class Trainee(Protocol):
     def leave(self) -> None:
         """This worker makes no more steps; returns when no other needs it any longer."""
 
-    def ended_by(self) -> str:
-        """Names of the tasks whose being asked to end ended the steps of all; "" for none."""
+    def ended_by(self) -> Sequence[str]:
+        """The tasks whose being asked to end ended the steps of all."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
+import time
 from urllib.parse import urlencode
 
 from ..config import Config
@@ -19,6 +19,7 @@ _LONGEST = 4000
 # A second, from all tasks together: an answer takes the chief about a millisecond.
 _ASKED = 100.0
 _SLOWEST = 5.0  # seconds; however many tasks there are
+_TELL_PAUSES = (1.0, 2.0, 0.0)  # seconds after each try
 
 
 class ChiefPoll:
@@ -65,13 +66,18 @@ class ChiefPoll:
         self._due.set()
 
     def tell_failure(self, message: str) -> None:
-        """Tell the chief why this task ends, once, if it can be reached.
+        """Tell the chief why this task ends, if it can be reached.
 
         In a cluster it would hear only a SIGTERM: the Job of the workers fails, and it with them.
         """
         told = urlencode({"attempt": self._config.cluster.attempt, "failure": message[:_LONGEST]})
-        with contextlib.suppress(NoAnswerError):
-            ask(self._address, f"{self._path}&{told}")
+        for pause in _TELL_PAUSES:
+            try:
+                ask(self._address, f"{self._path}&{told}")
+            except NoAnswerError:
+                time.sleep(pause)
+            else:
+                return
 
     def stop(self) -> None:
         """Look no more."""

@@ -19,6 +19,7 @@ from .events import ChildEnded, ChildSaid, Inbox
 from .log import Log
 
 EPOCH_VARIABLE = "TF_CLUSTER_EPOCH"
+HEAR_OUT_SECONDS = 10.0
 
 
 class Child:
@@ -135,8 +136,9 @@ class TalkingChild(Child):
             self._log.say(f"what the child says is not understood any more: {error!r}")
 
     def _hear_out(self) -> None:
-        # Everything it said is heard before its end, unless something still holds its pipe.
-        self._reader.join(1.0)
+        # Everything it said is heard before its end, unless something still holds its pipe: what
+        # is not heard, a result, counts as never said.
+        self._reader.join(HEAR_OUT_SECONDS)
         shutil.rmtree(self._temporary, ignore_errors=True)
 
 
