@@ -12,9 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 # Below the ports of outgoing connections (from 32768), NodePorts (from 30000) and `tf-cluster run`
-# (from 15000).
+# (from 15000). What it runs in tests has shares of its own, below the test cluster's 20244: its
+# tasks bind their ports late.
 _FIRST = 10000
 _SHARES, _SIZE = 16, 312
+_RUNS_FIRST, _RUNS_SIZE = 17000, 200
 
 
 def free_port() -> int:
@@ -32,6 +34,12 @@ def free_port() -> int:
     raise AssertionError("no port of this process' share is free: does it end its servers?")
 
 
+def ports_of_runs() -> str:
+    """What `tf-cluster run --ports` may be told: no other test process is given these."""
+    first = _RUNS_FIRST + _share() * _RUNS_SIZE
+    return f"{first}-{first + _RUNS_SIZE - 1}"
+
+
 @functools.cache
 def _ports() -> Iterator[int]:
     """Those of this process' share, over and over."""
@@ -39,6 +47,7 @@ def _ports() -> Iterator[int]:
     return itertools.cycle(range(first, first + _SIZE))
 
 
+@functools.cache
 def _share() -> int:
     """A number that is this process' own as long as it runs: the kernel keeps the lock."""
     folder = Path(tempfile.gettempdir()) / f"tf-cluster-test-ports-{os.getuid()}"

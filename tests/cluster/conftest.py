@@ -47,11 +47,14 @@ def helm_path() -> str:
 @pytest.fixture(scope="module")
 def namespace(
     kube_cluster: Any, kube_config: str, kubectl_path: str, helm_path: str, namespace_factory: Any
-) -> Namespace:
+) -> Iterator[Namespace]:
     """A fresh namespace that enforces Pod Security `restricted`."""
     name = f"tf-{uuid.uuid4().hex[:8]}"
     namespace_factory(name, extra_metadata=RESTRICTED)
-    return Namespace(name, kube_config, kubectl_path, helm_path)
+    namespace = Namespace(name, kube_config, kubectl_path, helm_path)
+    yield namespace
+    # The factory would give it two minutes; its pods may take as long.
+    namespace.kubectl("delete", "namespace", name, "--timeout=6m")
 
 
 @pytest.fixture(scope="module")

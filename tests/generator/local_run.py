@@ -12,6 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests.ports import ports_of_runs
+
 HERE = Path(__file__).parent
 
 
@@ -50,6 +52,8 @@ class LocalRunInTest:
         environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
         if trainer is not None:
             environment["TF_CLUSTER_TRAINER"] = str(trainer)
+        elif "--ports" not in options:
+            options = (*options, "--ports", ports_of_runs())
         with self._out.open("wb") as out, self._err.open("wb") as err:
             self.process = subprocess.Popen(
                 (sys.executable, "-m", "tf_cluster", "run", "params.yaml", *options),

@@ -21,7 +21,7 @@ import yaml
 
 from tests.chart.helm import Object, Rendered, render
 from tests.cluster.kubernetes import Namespace, condition
-from tests.cluster.waiting import eventually
+from tests.cluster.waiting import PATIENCE, eventually
 
 pytestmark = pytest.mark.cluster
 
@@ -81,7 +81,7 @@ class Attempt:
     def run(self) -> str:
         """The program to its end; what it printed."""
         process = self.start()
-        output, _ = process.communicate(timeout=60)
+        output, _ = process.communicate(timeout=PATIENCE * 60)
         assert process.returncode == 0, output
         return output
 
@@ -193,7 +193,7 @@ def test_objects_that_go_meanwhile_are_the_end(make_attempt: MakeAttempt) -> Non
         ("deployment", f"end-ps-0-{attempt.name}"),
     ):
         attempt.namespace.kubectl("delete", kind, name)
-    output, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=PATIENCE * 60)
     assert process.returncode == 0, output
     assert "gone already" in output
 

@@ -11,6 +11,9 @@ from pathlib import Path
 
 from .layout import Layout
 
+# All pods together, where one process of another suite has 1024 (version 2: 100): they are many.
+SHARES = {"cpu.shares": "4096", "cpu.weight": "400"}
+
 
 def hierarchies(mounts: str) -> list[tuple[Path, str]]:
     """(mount point, `cgroup` or `cgroup2`) of every hierarchy in the text of /proc/mounts."""
@@ -23,7 +26,11 @@ def create(layout: Layout) -> None:
     for mount, version in hierarchies(Path("/proc/mounts").read_text()):
         if version == "cgroup2":
             _delegate(mount)
-        (mount / layout.name).mkdir(exist_ok=True)
+        group = mount / layout.name
+        group.mkdir(exist_ok=True)
+        for name, share in SHARES.items():
+            if (group / name).exists():
+                (group / name).write_text(share)
 
 
 def groups(layout: Layout) -> list[Path]:

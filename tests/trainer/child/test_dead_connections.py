@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Iterator
+from concurrent import futures
 from pathlib import Path
 
 import pytest
@@ -88,7 +89,9 @@ def test_a_line_is_silent_from_the_first_question_without_an_answer() -> None:
     def after(seconds: float) -> float:
         now[0] += seconds
         line.silent_for()
-        time.sleep(0.05)  # its thread asks
+        asked = line._asking
+        if asked is not None:
+            futures.wait([asked])
         return line.silent_for()
 
     assert after(0) == 0

@@ -129,11 +129,12 @@ def test_a_second_start_of_a_finished_run_tells_its_result_again(make_world: Mak
 
 
 def test_a_late_worker_reads_the_final_state_from_the_run_directory(make_world: MakeWorld) -> None:
-    world = make_world(steps=20, workers=2, final_seconds=0.5)
+    world = make_world(steps=1_000_000, workers=2, final_seconds=0.5)
     chief, first, _ = world.start_all()
     second = world.start("worker", 1)
     chief.until(status="running")
     second.kill()
+    chief.do("finish")
     assert (chief.ends(), first.ends()) == (0, 0)
     second = world.start("worker", 1)
     assert second.ends() == 0

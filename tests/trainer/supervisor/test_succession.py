@@ -27,9 +27,9 @@ def rolled_back(make_world: MakeWorld, old: World) -> World:
 
 def test_a_later_attempt_takes_over_and_the_earlier_saves_and_ends(make_world: MakeWorld) -> None:
     old, new = two_attempts(make_world)
-    old_chief, old_worker, _ = old.start_all()
+    old_chief, old_worker, _ = old.start_all(RENEWAL_SECONDS="1")
     old_chief.until(status="running")
-    new_chief, new_worker, _ = new.start_all()
+    new_chief, new_worker, _ = new.start_all(RENEWAL_SECONDS="1")
     assert (old_chief.ends(), old_worker.ends()) == (0, 0)
     assert "attempt a2 takes over" in old_chief.said()
     assert list((old.run_dir / "checkpoints").iterdir())

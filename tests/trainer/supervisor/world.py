@@ -31,8 +31,8 @@ from tf_cluster_trainer.supervisor import peers
 from tf_cluster_trainer.supervisor.main import supervise
 from tf_cluster_trainer.supervisor.timing import Timing
 poll = float(os.environ.get("POLL_SECONDS", "0.1"))
-fast = Timing(renewal=0.3, grace=1, worker_poll=poll, quick_poll=poll, calm_poll=poll,
-              backoff=0.1, tick=0.1,
+fast = Timing(grace=1, worker_poll=poll, quick_poll=poll, calm_poll=poll, backoff=0.1, tick=0.1,
+              renewal=float(os.environ.get("RENEWAL_SECONDS", "0.3")),
               save=float(os.environ.get("SAVE_SECONDS", "600")),
               guard=float(os.environ.get("GUARD_SECONDS", "600")),
               stall=float(os.environ.get("STALL_SECONDS", "600")))
@@ -249,9 +249,10 @@ class World:
         self.tasks.append(task)
         return task
 
-    def start_all(self) -> tuple[Task, Task, Task]:
+    def start_all(self, **environment: str) -> tuple[Task, Task, Task]:
         """Chief, worker-0, ps-0."""
-        return self.start("chief"), self.start("worker"), self.start("ps")
+        chief, worker, ps = (self.start(kind, **environment) for kind in ("chief", "worker", "ps"))
+        return chief, worker, ps
 
     def close(self) -> None:
         for task in self.tasks:
