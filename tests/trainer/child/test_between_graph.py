@@ -365,7 +365,6 @@ def test_a_killed_ps_restarts_no_worker_and_the_newest_checkpoint_goes_on(
     progress(first)
     ps = next(c for c in reversed(pair.children) if c.log.name.endswith(f"-ps-{killed}.log"))
     ps.end()
-    at = time.monotonic()
     pair.start("ps", killed).wait_for(Serving)
     first.wait_until_it_says("fills them again")
     restored = max(pair.checkpoints(run_id))
@@ -378,7 +377,6 @@ def test_a_killed_ps_restarts_no_worker_and_the_newest_checkpoint_goes_on(
             and one.workers["1"] > 0
         ),
     )
-    assert time.monotonic() - at < 30
     assert [worker.process.poll() for worker in workers] == [None, None]
     has_made_more(first, "1", 0)
 

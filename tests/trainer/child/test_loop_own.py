@@ -55,7 +55,7 @@ class Waits:
         """Nobody waits."""
 
     def ended_by(self) -> tuple[str, ...]:
-        return ""
+        return ()
 
 
 def plan() -> Plan:

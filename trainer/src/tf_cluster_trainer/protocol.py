@@ -119,7 +119,7 @@ class Evaluated:
 
 @dataclass(frozen=True)
 class Failure:
-    """Any child, last: why it ends, for people. Its exit code says the kind.
+    """Any child: why it ends, for people. Its exit code says the kind. At most a Saved follows.
 
     `lost` are the tasks whose loss it is, as far as it can tell.
     """

@@ -14,6 +14,8 @@ from tf_cluster_trainer.strategies import all_reduce
 
 from tests.trainer.child.programs.broken import Small
 
+WRITE = checkpoint_write.write
+
 
 class OneLossIsInfinite(Small):
     """The labels of the second worker are too large for a squared error."""
@@ -35,7 +37,7 @@ class Heavy(Small):
 
 
 class DiesAfterItsLastStep(Small):
-    """The second worker, when the first has all of its; instead of saying that it is through."""
+    """The second worker, as soon as the first is through, and without saying that it is too."""
 
     def dataset(self, ctx: Context, input_context: Any) -> Any:
         first_is_through = ctx.run_dir / "through"
@@ -61,17 +63,16 @@ class SlotOverflows(Small):
         return outputs[:, 0] * 1e20
 
 
-class WritesSlowly(Small):
-    """A checkpoint takes three seconds."""
+class WritesWhenTold(Small):
+    """A checkpoint waits for a file `write` in the run's folder."""
 
     def dataset(self, ctx: Context, input_context: Any) -> Any:
-        write = checkpoint_write.write
+        def when_told(*told: Any, **named: Any) -> None:
+            while not (ctx.run_dir / "write").exists():
+                time.sleep(0.1)
+            WRITE(*told, **named)
 
-        def slowly(*told: Any, **named: Any) -> None:
-            time.sleep(3)
-            write(*told, **named)
-
-        checkpoint_write.write = slowly
+        checkpoint_write.write = when_told
         return super().dataset(ctx, input_context)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+
 from tf_cluster_trainer import checkpoint_variables, loop
 from tf_cluster_trainer.child import connecting, restore
 from tf_cluster_trainer.child.leading import Hears, Led, lead, newest_of_ours
@@ -16,7 +18,7 @@ from tf_cluster_trainer.strategies.in_graph_sync import InGraphSync
 from tf_cluster_trainer.strategies.parameter_servers import CHIEF, Making
 
 
-def train(told: Config, prepared: Prepared, channel: Channel, stop: Stop) -> int:
+def train(told: Config, prepared: Prepared, channel: Channel, stop: Stop, at_end: ExitStack) -> int:
     """Make the run's remaining steps; the exit code. Raises what ends it early."""
     settings, rehearsal, cluster = told.settings, prepared.rehearsal, told.cluster
     restored = newest_of_ours(told, prepared)
@@ -52,4 +54,4 @@ def train(told: Config, prepared: Prepared, channel: Channel, stop: Stop) -> int
         run=run,
         callees=1 if sync else cluster.size("worker"),
     )
-    return lead(told, prepared, channel, stop, making.origin, led)
+    return lead(told, prepared, channel, stop, making.origin, led, at_end)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import re
 import socket
+import time
 import traceback
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,7 @@ import tensorflow as tf
 from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.child.errors import HookError, NotOwnerError, PeerLostError, ProgramError
 from tf_cluster_trainer.config import Cluster, ConfigError
-from tf_cluster_trainer.strategies.answering import answers
+from tf_cluster_trainer.strategies.answering import answers, listens
 
 # Words of TensorFlow's runtime when a task went away, or came back without what it held.
 _LOST = re.compile(
@@ -47,6 +48,8 @@ _PASSING_KINDS = (
     *(ConnectionError, TimeoutError, socket.gaierror),
     *(tf.errors.UnavailableError, tf.errors.DeadlineExceededError, tf.errors.AbortedError),
 )
+# What listens and does not answer may be busy; all of them together are waited for so long.
+BUSY_SECONDS = 3.0
 _WHERE_MADE = re.compile(r'Detected at node|  File "|    ')
 _UNAVAILABLE = re.compile(r"<stack traces unavailable>\s*")
 _COUNTED = re.compile(r"^\d+ root error\(s\) found\.\s+\(0\) [A-Z_]+:\s*")
@@ -144,11 +147,19 @@ def _gone(cluster: Cluster | None) -> tuple[str, ...]:
     """Who does not answer now: what TensorFlow says names whoever noticed it, too."""
     if cluster is None:
         return ()
+    until = time.monotonic() + BUSY_SECONDS
+
+    def is_gone(address: str) -> bool:
+        while not answers(address):
+            if time.monotonic() > until or not listens(address):
+                return True
+        return False
+
     return tuple(
         f"{kind}-{index}"
         for kind in ("ps", "worker")
         for index, address in enumerate(cluster.cluster.get(kind, ()))
-        if not answers(address)
+        if is_gone(address)
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,8 +61,12 @@ def lead(
     stop: Stop,
     origin: Origin,
     led: Led,
+    at_end: ExitStack,
 ) -> int:
-    """Make the run's remaining steps from `origin` and keep its records; the exit code."""
+    """Make the run's remaining steps from `origin` and keep its records; the exit code.
+
+    `at_end` is what this process still does when it has said why it ends.
+    """
     settings = told.settings
     check_owner = owner_check(told)
     flags = program_flags.as_json(prepared.ctx.flags)
@@ -84,6 +88,7 @@ def lead(
         channel=channel,
         saved_step=origin.step or None,
     )
+    at_end.callback(saves.settle)
     reports = Reports(
         events=settings.run_dir / "events",
         first=led.tally(),
@@ -93,12 +98,8 @@ def lead(
     )
     plan = plan_of(settings, origin, led.callees, led.sharers)
     stop.save_first()
-    try:
-        with while_finite(led.tally):
-            finished = led.run(plan, reports.report, saves.begin)
-    except BaseException:
-        saves.settle()
-        raise
+    with while_finite(led.tally):
+        finished = led.run(plan, reports.report, saves.begin)
     with led.still():
         tally = led.tally()
         reports.report(tally)

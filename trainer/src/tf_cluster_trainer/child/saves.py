@@ -86,7 +86,7 @@ class Saves:
         return tensors
 
     def settle(self) -> None:
-        """Give what is being written the time to become whole: its copy is, whoever was lost."""
+        """Wait for what is being written, up to SETTLE_SECONDS: its copy is whole in any case."""
         if self._writing:
             futures.wait([self._writing], SETTLE_SECONDS)
 

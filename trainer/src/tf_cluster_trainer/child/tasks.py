@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, MutableMapping, Sequence
+from contextlib import ExitStack
 
 from tf_cluster_trainer import config, exit_codes
 from tf_cluster_trainer.child import device_flags
@@ -31,23 +32,24 @@ def run(environment: MutableMapping[str, str], stop: Stop) -> int:
     from tf_cluster_trainer.child import chief, evaluator, failures, preparing, trainee
     from tf_cluster_trainer.strategies import joins
 
-    try:
-        if told.trains:
-            joins.announce(told)
-        prepared = preparing.prepare(told)
-        join = joins.prepare(told, prepared) if told.trains else None
-        channel.send(Ready())
-        if told.evaluates:
-            return evaluator.evaluate(told, prepared, channel, orders)
-        orders.go.wait()
-        if join:
-            return trainee.train(told, prepared, channel, stop, join)
-        return chief.train(told, prepared, channel, stop)
-    except BaseException as error:
-        failure = failures.explain(error, told.cluster)
-        if failure.details:
-            say(failure.details)
-        return _failed(channel, failure.code, failure.message, failure.lost)
+    with ExitStack() as at_end:
+        try:
+            if told.trains:
+                joins.announce(told)
+            prepared = preparing.prepare(told)
+            join = joins.prepare(told, prepared) if told.trains else None
+            channel.send(Ready())
+            if told.evaluates:
+                return evaluator.evaluate(told, prepared, channel, orders)
+            orders.go.wait()
+            if join:
+                return trainee.train(told, prepared, channel, stop, join, at_end)
+            return chief.train(told, prepared, channel, stop, at_end)
+        except BaseException as error:
+            failure = failures.explain(error, told.cluster)
+            if failure.details:
+                say(failure.details)
+            return _failed(channel, failure.code, failure.message, failure.lost)
 
 
 def _prepare(environment: MutableMapping[str, str]) -> None:

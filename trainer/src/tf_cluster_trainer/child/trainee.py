@@ -31,7 +31,14 @@ from tf_cluster_trainer.strategies.tally import Origin
 from tf_cluster_trainer.strategies.trainee import Joining, Trainee
 
 
-def train(told: Config, prepared: Prepared, channel: Channel, stop: Stop, join: Join) -> int:
+def train(
+    told: Config,
+    prepared: Prepared,
+    channel: Channel,
+    stop: Stop,
+    join: Join,
+    at_end: contextlib.ExitStack,
+) -> int:
     """Make steps until the run's total is reached; the exit code. Raises what ends it early."""
     if told.is_client:
         owner_check(told)()
@@ -62,7 +69,7 @@ def train(told: Config, prepared: Prepared, channel: Channel, stop: Stop, join: 
         callees=1,
         sharers=_sharers(told),
     )
-    code = lead(told, prepared, channel, stop, trainee.origin(), led)
+    code = lead(told, prepared, channel, stop, trainee.origin(), led, at_end)
     if code == exit_codes.STOPPED and not stop.requested.is_set():
         raise PeerLostError(_ended_by(trainee), trainee.ended_by())
     return code
@@ -103,5 +110,6 @@ def _sharers(told: Config) -> int:
 
 
 def _ended_by(trainee: Trainee) -> str:
-    names = " and ".join(trainee.ended_by())
-    return f"{names} was stopped, and all workers with it; worker-0 saved the run"
+    names = trainee.ended_by()
+    were = "was" if len(names) == 1 else "were"
+    return f"{' and '.join(names)} {were} stopped, and all workers with it; worker-0 saved the run"

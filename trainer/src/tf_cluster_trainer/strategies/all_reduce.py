@@ -38,6 +38,8 @@ from tf_cluster_trainer.strategies.trainee import Joining
 # After this long without a heartbeat a task is lost; most losses are seen at once, by a connection
 # that breaks.
 HEARTBEAT_SECONDS = 10
+# Every worker starts its server in this: in pods that have little of a CPU it takes long.
+CONNECT_SECONDS = 120.0
 # The last of what a worker sends, a share of the model, may take so long; a lost one is noticed.
 LAST_WORDS_SECONDS = 600
 # CollectiveReduce takes these; other variables travel as int64.
@@ -72,7 +74,7 @@ def join(joining: Joining) -> AllReduce:
     of its devices.
     """
     say(f"connecting to {joining.told.cluster.size('worker')} workers")
-    with connecting.killable():
+    with connecting.killable(CONNECT_SECONDS):
         strategy = _connect(joining.told)
     # The others wait in TensorFlow while the client reads its checkpoint: no handler of ours runs.
     with connecting.killable(0):
@@ -161,6 +163,7 @@ class AllReduce:
         """Wait until all workers are through: what one still sends is lost when its process ends.
 
         A worker that is lost ends the wait: the steps are made, and worker 0 has their result.
+        TensorFlow holds Python's lock meanwhile.
         """
         with contextlib.suppress(tf.errors.OpError):
             context.context().wait_at_barrier("through", LAST_WORDS_SECONDS * 1000)

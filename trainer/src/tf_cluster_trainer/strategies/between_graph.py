@@ -45,8 +45,10 @@ SAY_AGAIN_SECONDS = 30.0
 SETTLE_SECONDS = 4.0
 ABANDON_SECONDS = 2.0
 CLOSE_SECONDS = 1.0
+# Then, where they serve longer but do not answer.
 LAST_LOOKS_SECONDS = 8.0
 STILL_SECONDS = 2.0
+GLANCE_SECONDS = 2.0
 # A call that takes so long makes one ask whether the ps are still at the other end.
 LONG_SECONDS = 10.0
 DEAD_SECONDS = 30.0
@@ -406,10 +408,10 @@ class BetweenGraph:
         while self._life and all(map(listens, ps)):
             if self._session is None:
                 self._reopen()
-            seen = self._glance()
-            if seen is not None or self._clock() > until:
+            left = until - self._clock()
+            seen = self._glance(max(left, GLANCE_SECONDS))  # a new session's first run takes long
+            if seen is not None or left <= 0:
                 return seen
-            self._drop_session()
             time.sleep(PAUSE_SECONDS)
         return None
 
@@ -422,11 +424,11 @@ class BetweenGraph:
         if not self._absent("ps"):
             self._session = self._new_session()
 
-    def _glance(self) -> Seen | None:
-        """The state as it is now, when it can be had soon."""
+    def _glance(self, seconds: float = GLANCE_SECONDS) -> Seen | None:
+        """The state as it is now, when it can be had so soon."""
         if self._session is None:
             return None
-        limit = tf.compat.v1.RunOptions(timeout_in_ms=2000)
+        limit = tf.compat.v1.RunOptions(timeout_in_ms=round(seconds * 1000))
         try:
             (life, origin, _), tallies = self._session.run(
                 [self._filling.life, self._filling.tallies], options=limit

@@ -19,7 +19,7 @@ _LONGEST = 4000
 # A second, from all tasks together: an answer takes the chief about a millisecond.
 _ASKED = 100.0
 _SLOWEST = 5.0  # seconds; however many tasks there are
-_TELL_PAUSES = (1.0, 2.0, 0.0)  # seconds after each try
+_TELL_AGAIN_SECONDS = 1.0
 
 
 class ChiefPoll:
@@ -66,12 +66,12 @@ class ChiefPoll:
         self._due.set()
 
     def tell_failure(self, message: str) -> None:
-        """Tell the chief why this task ends, if it can be reached.
+        """Tell the chief why this task ends, if it can be reached at once or a second later.
 
         In a cluster it would hear only a SIGTERM: the Job of the workers fails, and it with them.
         """
         told = urlencode({"attempt": self._config.cluster.attempt, "failure": message[:_LONGEST]})
-        for pause in _TELL_PAUSES:
+        for pause in (_TELL_AGAIN_SECONDS, 0.0):
             try:
                 ask(self._address, f"{self._path}&{told}")
             except NoAnswerError:

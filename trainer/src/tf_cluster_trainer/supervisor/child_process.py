@@ -19,7 +19,7 @@ from .events import ChildEnded, ChildSaid, Inbox
 from .log import Log
 
 EPOCH_VARIABLE = "TF_CLUSTER_EPOCH"
-HEAR_OUT_SECONDS = 10.0
+HEAR_OUT_SECONDS = 5.0
 
 
 class Child:

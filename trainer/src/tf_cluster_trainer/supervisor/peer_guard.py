@@ -78,14 +78,15 @@ class Replaced:
         self._patience = patience
         self._longest = 0.0  # between two steps that were heard of
         self._clock = clock
-        self._moved_at = clock()
+        self._moved_at = self._noted_at = clock()
         self._made: Mapping[str, int] | None = None
         self._stepping = False
         self._since: dict[str, int] = {}
 
     def note(self, task: str) -> None:
-        """`worker-1` was replaced just now."""
+        """`worker-1` was replaced just now: from now on the child can take it back."""
         self._since[task] = self._of(task)
+        self._noted_at = self._clock()
 
     def hear(self, made: Mapping[str, int]) -> None:
         """Steps of each worker, by its index, as the child reports them."""
@@ -102,7 +103,7 @@ class Replaced:
 
     def overdue(self) -> list[str]:
         """The tasks that hold up everything; none while steps are made."""
-        if self._clock() - self._moved_at < self.patience:
+        if self._clock() - max(self._moved_at, self._noted_at) < self.patience:
             return []
         return sorted(self._since)
 
