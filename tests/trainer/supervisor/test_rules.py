@@ -293,3 +293,15 @@ def test_a_replaced_worker_is_waited_for_as_long_as_steps_have_taken() -> None:
     assert replaced.overdue() == []
     now = 1300.0
     assert replaced.overdue() == ["worker-1"]
+
+
+def test_a_worker_that_comes_back_late_has_its_time_from_then_on() -> None:
+    now = 0.0
+    replaced = Replaced(60.0, clock=lambda: now)
+    replaced.hear({"0": 1, "1": 1})
+    now = 300.0  # there was no worker
+    replaced.note("worker-1")
+    now = 359.0
+    assert replaced.overdue() == []
+    now = 360.0
+    assert replaced.overdue() == ["worker-1"]
