@@ -70,7 +70,7 @@ def begun(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     return folder_of
 
 
-@pytest.mark.parametrize(("before", "after"), sliced(PAIRS, 2))
+@pytest.mark.parametrize(("before", "after"), sliced(PAIRS, 1))
 def test_a_run_goes_on_in_another_combination(
     run_params: RunParams,
     tmp_path: Path,
