@@ -116,8 +116,14 @@ class Chief:
         return 0
 
 
-def final_in_the_file() -> bool:
-    """For who comes when the client has ended."""
+def client_has_ended() -> bool:
+    """Asks the client; who comes when it is gone finds its end in progress.json."""
+    host, port = status_address(CLIENT.removesuffix("-0"), 0)
+    try:
+        with urllib.request.urlopen(f"http://{host}:{port}/progress", timeout=1) as answer:
+            return bool(json.load(answer)["final"])
+    except OSError:
+        pass
     try:
         document = json.loads((RUN / "progress.json").read_text())
     except (OSError, ValueError):
@@ -127,32 +133,20 @@ def final_in_the_file() -> bool:
 
 def evaluator(stop: threading.Event) -> int:
     """Evaluates for `evaluates` seconds when the client is done."""
-    host, port = status_address(CLIENT.removesuffix("-0"), 0)
     own_host, _, own_port = os.environ["TF_CLUSTER_STATUS"].partition(":")
     message = "evaluating the checkpoint of step 400"
     document = {"attempt": CLUSTER["attempt"], "status": "running", "message": message, "step": 1}
     serve((own_host, int(own_port)), lambda: document)
     seconds = float(TRAINING["flags"].get("evaluates", 1))
     while not stop.wait(0.1):
-        try:
-            with urllib.request.urlopen(f"http://{host}:{port}/progress", timeout=1) as answer:
-                final = json.load(answer)["final"]
-        except OSError:
-            final = final_in_the_file()
-        if final:
+        if client_has_ended():
             return 42 if stop.wait(seconds) else 0
     return 42
 
 
 def worker(stop: threading.Event) -> int:
-    host, port = status_address(CLIENT.removesuffix("-0"), 0)
     while not stop.wait(0.1):
-        try:
-            with urllib.request.urlopen(f"http://{host}:{port}/progress", timeout=1) as answer:
-                final = json.load(answer)["final"]
-        except OSError:
-            final = final_in_the_file()
-        if final:
+        if client_has_ended():
             return 0
     return 42
 

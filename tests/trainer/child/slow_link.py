@@ -6,7 +6,6 @@ import contextlib
 import socket
 import threading
 import time
-from types import TracebackType
 
 PIECE = 64 * 1024
 
@@ -24,17 +23,9 @@ class SlowLink:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
         self._ends: list[socket.socket] = []
-
-    def __enter__(self) -> SlowLink:
         threading.Thread(target=self._accept, daemon=True).start()
-        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
         for end in (self._listener, *self._ends):
             _close(end)
 

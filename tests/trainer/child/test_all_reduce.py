@@ -5,13 +5,14 @@ from __future__ import annotations
 import signal
 import socket
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from tf_cluster_trainer import exit_codes
-from tf_cluster_trainer.protocol import Failure, Placement, Progress, Ready, Result, Saved
+from tf_cluster_trainer.protocol import Failure, Placement, Progress, Result, Saved
 
 from tests.slices import in_turn, sliced
 from tests.trainer.child import reference, test_sync
@@ -24,7 +25,7 @@ from tests.trainer.child.test_sync import (
     STEPS,
     assert_as_in_one_process,
 )
-from tests.trainer.child.world import DEADLINE, DIGITS, Child, World, own
+from tests.trainer.child.world import DEADLINE, DIGITS, Child, World, let_go, own
 
 PROGRAMS = "tests.trainer.child.programs."
 TWO_DEVICES = f"{PROGRAMS}two_devices:OnTwoDevices"
@@ -185,13 +186,10 @@ def test_no_worker_leaves_before_the_others_have_all_that_it_sent(tmp_path: Path
         own(world.run_dir())
         other = world.start("worker", 1, **told)
         addresses = world.addresses["worker"]
-        with SlowLink(addresses[1], bytes_per_second=16e6) as link:
+        with closing(SlowLink(addresses[1], bytes_per_second=16e6)) as link:
             addresses[1] = link.address  # for worker 0
             children = [world.start("worker", 0, **told), other]
-            for child in children:
-                child.wait_for(Ready)
-            for child in children:
-                child.go()
+            let_go(children)
             assert all_done(children).step == 2
 
 

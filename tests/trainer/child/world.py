@@ -249,10 +249,7 @@ class World:
             left.end()
         workers = [self.start("worker", index, **settings) for index in range(self.workers)]
         self._workers = workers
-        for worker in workers:
-            worker.wait_for(protocol.Ready)
-        for worker in workers:
-            worker.go()
+        let_go(workers)
         return workers
 
     def run_dir(self, run_id: str = "1") -> Path:
@@ -261,6 +258,14 @@ class World:
     def checkpoints(self, run_id: str = "1") -> list[int]:
         found = (self.run_dir(run_id) / "checkpoints").glob("ckpt-*")
         return sorted(int(p.name[5:]) for p in found if p.name[5:].isdecimal())
+
+
+def let_go(children: Sequence[Child]) -> None:
+    """Let them train, once all are ready."""
+    for child in children:
+        child.wait_for(protocol.Ready)
+    for child in children:
+        child.go()
 
 
 def own(run_dir: Path, job_uid: str = "job-1", pod_uid: str = "pod-1") -> None:
