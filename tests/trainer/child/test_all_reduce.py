@@ -144,6 +144,18 @@ def test_a_killed_worker_ends_the_others_and_a_new_start_goes_on(workers: World)
     assert again[0].of(Progress)[0].step == step
 
 
+@in_turn(0, of=2)
+def test_worker_0_that_is_silent_for_longer_than_a_heartbeat_is_lost(workers: World) -> None:
+    """As one whose node is cut off: nobody takes it for an error of the program."""
+    children = started(workers, "silent", steps=1_000_000, report_seconds=0.1, save_steps=50)
+    children[0].wait_for(Saved)
+    children[0].signal(signal.SIGSTOP)
+    assert children[1].exit_code() == exit_codes.PEER_LOST, children[1].tail()
+    assert "worker-0 is lost" in children[1].of(Failure)[-1].message
+    children[0].signal(signal.SIGCONT)
+    assert children[0].exit_code() == exit_codes.PEER_LOST, children[0].tail()
+
+
 @in_turn(1, of=2)
 def test_a_run_goes_on_from_parameter_servers_and_back(
     workers: World, world: World, tmp_path: Path

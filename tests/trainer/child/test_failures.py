@@ -73,6 +73,17 @@ def test_a_task_that_came_back_empty_is_a_lost_peer(text: str) -> None:
     assert is_peer_lost(error(tf.errors.InvalidArgumentError, text + CARRIED))
 
 
+def test_a_heartbeat_without_an_answer_is_a_lost_peer() -> None:
+    """TensorFlow's own words for it; a deadline that a program's own step missed is its error."""
+    text = (
+        "Collective ops is aborted by: Deadline Exceeded\n\n"
+        "RPC: /tensorflow.CoordinationService/Heartbeat\n"
+        "The error could be from a previous operation. Restart your program to reset."
+    )
+    assert is_peer_lost(error(tf.errors.DeadlineExceededError, text))
+    assert not is_peer_lost(error(tf.errors.DeadlineExceededError, "Timed out reading a queue"))
+
+
 def test_a_hook_that_failed_on_the_way_to_a_worker_is_named() -> None:
     explained = explain(ClosureInputError(HookError("dataset", ValueError("no such column"))))
     assert explained.code == exit_codes.CONFIG

@@ -25,6 +25,8 @@ _LOST = re.compile(
     r"|Unable to find (the relevant tensor remote_handle|a context_id)"
     r"|Resource .* does not exist|Container .* does not exist"
     r"|neither a type of a primitive operation nor a name of a function"
+    # A call of its own that had no answer: a heartbeat, say.
+    r"|RPC: /tensorflow\."
     r"|failed to connect to all addresses|Socket closed|Connection reset|Connection refused",
     re.IGNORECASE,
 )
