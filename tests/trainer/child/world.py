@@ -50,6 +50,8 @@ class Child:
                 stdout=output,
                 stderr=output,
                 cwd=where,
+                # As its supervisor does; Linux shares the processor between sessions.
+                start_new_session=True,
             )
         os.close(to_child)
         os.close(from_child)
