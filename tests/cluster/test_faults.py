@@ -172,8 +172,14 @@ def _owner(release: Release) -> Object:
 def test_an_upgrade_in_mid_training_goes_on_where_the_old_attempt_stopped(
     release: Release, make_values: MakeValues, read_log_volume: Callable[[str, str], str]
 ) -> None:
-    at = _steps(release)
-    total = at + 6000
+    def paced() -> Object | None:
+        progress = release.progress()
+        return progress if progress["stepsPerSecond"] else None
+
+    progress = eventually("a pace", paced, 60)
+    at = int(progress["step"])
+    # Of a minute's steps the old attempt makes some until it has stopped, and the new one the rest.
+    total = at + int(60 * progress["stepsPerSecond"])
     release.upgrade(make_values("faulty", train={"steps": total, "checkpoint": {"seconds": 5}}))
     release.await_job("chief", "Complete", 240)
     progress = json.loads(read_log_volume("faulty-log", "cat /log/faulty/1/progress.json"))

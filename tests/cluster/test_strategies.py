@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,8 +20,9 @@ from tests.slices import sliced
 
 pytestmark = pytest.mark.cluster
 
+PACED = Path(__file__).parent / "programs" / "paced.py"
 # Without a chief nobody waits for an async worker whose pod is late: there are steps left for it.
-MANY = {"steps": 3000}
+MANY = {"steps": 5000}
 COMPILED = {"precision": "mixed_bfloat16", "xla": True}
 COMBINATIONS = [
     pytest.param({"update": "sync"}, {}, ("chief", "worker", "ps"), id="in-graph-sync"),
@@ -52,6 +54,8 @@ def test_a_training_whose_client_is_deleted_completes_and_leaves_no_pod(
     values = make_values(
         name,
         small=False,
+        beside=(PACED,),
+        program={"source": {"files": [PACED.name]}, "module": "paced:Paced"},
         resources={role: SMALL[role] for role in roles},
         workers=2,
         train=told,
