@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,11 +15,11 @@ import pytest
 from tests.cluster.conftest import SMALL, MakeValues
 from tests.cluster.kubernetes import INDEX, Release
 from tests.cluster.waiting import eventually
+from tests.programs import PACED, PACED_MODULE
 from tests.slices import sliced
 
 pytestmark = pytest.mark.cluster
 
-PACED = Path(__file__).parent / "programs" / "paced.py"
 # Without a chief nobody waits for an async worker whose pod is late: there are steps left for it.
 MANY = {"steps": 5000}
 COMPILED = {"precision": "mixed_bfloat16", "xla": True}
@@ -55,7 +54,7 @@ def test_a_training_whose_client_is_deleted_completes_and_leaves_no_pod(
         name,
         small=False,
         beside=(PACED,),
-        program={"source": {"files": [PACED.name]}, "module": "paced:Paced"},
+        program={"source": {"files": [PACED.name]}, "module": PACED_MODULE},
         resources={role: SMALL[role] for role in roles},
         workers=2,
         train=told,

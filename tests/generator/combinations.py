@@ -35,10 +35,13 @@ COMBINATIONS = {
 }
 
 
-def params(combination: Combination, name: str, steps: int) -> str:
-    """A params file that trains the digits with two workers and saves every two seconds."""
+DIGITS = "{module: 'tf_cluster_trainer.examples.digits:Digits'}"
+
+
+def params(combination: Combination, name: str, steps: int, program: str = DIGITS) -> str:
+    """A params file of two workers, which saves every two seconds."""
     return (
-        f"name: {name}\nprogram: {{module: 'tf_cluster_trainer.examples.digits:Digits'}}\n"
+        f"name: {name}\nprogram: {program}\n"
         f"workers: 2\ntrain: {{steps: {steps}, checkpoint: {{seconds: 2}}}}\n"
         f"{combination.settings}\n"
     )

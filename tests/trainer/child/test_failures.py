@@ -99,6 +99,19 @@ def test_only_those_that_are_named_are_lost_where_some_are() -> None:
     assert explain(PeerLostError("lost"), cluster).lost == ("worker-0", "worker-1", "worker-2")
 
 
+def test_an_error_of_a_step_is_no_programs_where_a_server_is_gone() -> None:
+    """What a cancelled step says may be of data that it waited for; nobody serves here."""
+    ended = error(tf.errors.OutOfRangeError, "End of sequence" + CARRIED)
+    here = (f"127.0.0.1:{free_port()}",)
+    with_chief = Cluster("test", {"chief": here, "worker": here, "ps": here}, {}, "")
+    explained = explain(ClosureInputError(ended), with_chief)
+    assert (explained.code, explained.lost) == (exit_codes.PEER_LOST, ("ps-0", "worker-0"))
+    # Other workers end by the same error of the program as this one.
+    without = Cluster("test", {"worker": here, "ps": here}, {}, "")
+    assert explain(ended, without).lost == ("ps-0",)
+    assert explain(ended, Cluster("test", {"worker": here}, {}, "")).code == exit_codes.CONFIG
+
+
 def test_of_several_errors_the_first_ones_own_words_are_told() -> None:
     several = (
         "<stack traces unavailable>\n<stack traces unavailable>\n2 root error(s) found.\n"

@@ -7,6 +7,7 @@ import re
 import socket
 import time
 import traceback
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -104,6 +105,13 @@ def explain(error: BaseException, cluster: Cluster | None = None) -> Explained:
             _one_line(_without_frames(str(error))),
             lost,
         )
+    if isinstance(error, tf.errors.OpError) and (lost := _gone(cluster, _that_outlive(cluster))):
+        return Explained(
+            exit_codes.PEER_LOST,
+            f"{' and '.join(lost)} is lost, and a step with it ({type(error).__name__})",
+            _one_line(_without_frames(str(error))),
+            lost,
+        )
     in_a_step = isinstance(error, tf.errors.OpError) or str(error).startswith(_OF_AUTOGRAPH)
     if in_a_step or _frames_of_user(error):
         return Explained(
@@ -145,7 +153,16 @@ def _original(error: BaseException) -> BaseException:
     return original if isinstance(original, BaseException) else error
 
 
-def _gone(cluster: Cluster | None) -> tuple[str, ...]:
+def _that_outlive(cluster: Cluster | None) -> tuple[str, ...]:
+    """The kinds of tasks whose servers an error of the program does not end.
+
+    A step that is cancelled because a ps went says what its parts make of that: data that was
+    waited for has "End of sequence", as if the program had given too little.
+    """
+    return ("ps", "worker") if cluster and cluster.client == "chief" else ("ps",)
+
+
+def _gone(cluster: Cluster | None, kinds: Sequence[str] = ("ps", "worker")) -> tuple[str, ...]:
     """Who does not answer now: what TensorFlow says names whoever noticed it, too."""
     if cluster is None:
         return ()
@@ -159,7 +176,7 @@ def _gone(cluster: Cluster | None) -> tuple[str, ...]:
 
     return tuple(
         f"{kind}-{index}"
-        for kind in ("ps", "worker")
+        for kind in kinds
         for index, address in enumerate(cluster.cluster.get(kind, ()))
         if is_gone(address)
     )

@@ -1,0 +1,9 @@
+"""Programs that several suites train."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+# The digits from data that comes slowly, and what params call it where the file is at hand.
+PACED = Path(__file__).with_name("paced.py")
+PACED_MODULE = "paced:Paced"
