@@ -42,7 +42,7 @@ LOSSES = [
 
 
 def loses(run_params: RunParams, name: str, tasks: tuple[str, ...], *, drained: bool) -> None:
-    """Train, lose these tasks after the first checkpoint, and look at what becomes of the run."""
+    """Train, lose these tasks once steps of both workers are saved, and look what becomes."""
     combination = COMBINATIONS[name]
     steps = STEPS_OF_ASYNC if "async" in name else STEPS
     text = params(combination, "lossy", steps, SLOWLY)

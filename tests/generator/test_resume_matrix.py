@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.generator.combinations import COMBINATIONS, Combination
+from tests.generator.combinations import COMBINATIONS, DIGITS, Combination
 from tests.generator.conftest import RunParams
 from tests.generator.local_run import LocalRunInTest
 from tests.generator.real_run import progress
@@ -36,7 +36,7 @@ def text_of(combination: Combination, *, steps: int, workers: int, ps: int) -> s
     """A params file that trains the digits."""
     servers = "" if "all-reduce" in combination.settings else f"ps: {ps}\n"
     return (
-        "name: moved\nprogram: {module: 'tf_cluster_trainer.examples.digits:Digits'}\n"
+        f"name: moved\nprogram: {DIGITS}\n"
         f"workers: {workers}\n{servers}"
         f"train: {{steps: {steps}, stepsPerCall: {CALL}}}\n{combination.settings}\n"
     )

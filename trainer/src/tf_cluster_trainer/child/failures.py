@@ -51,6 +51,8 @@ _PASSING_KINDS = (
     *(ConnectionError, TimeoutError, socket.gaierror),
     *(tf.errors.UnavailableError, tf.errors.DeadlineExceededError, tf.errors.AbortedError),
 )
+# Of tasks that serve, in the order in which they are named.
+_KINDS = ("ps", "worker")
 # What listens and does not answer may be busy; all of them together are waited for so long.
 BUSY_SECONDS = 3.0
 _WHERE_MADE = re.compile(r'Detected at node|  File "|    ')
@@ -97,21 +99,18 @@ def explain(error: BaseException, cluster: Cluster | None = None) -> Explained:
             "constructed, before the cluster was connected; make it in build_model or dataset",
             users_traceback(error),
         )
-    if is_peer_lost(error):
-        lost = _gone(cluster)
-        return Explained(
-            exit_codes.PEER_LOST,
-            f"{' and '.join(lost) or _who(str(error))} is lost ({type(error).__name__})",
-            _one_line(_without_frames(str(error))),
-            lost,
-        )
-    if isinstance(error, tf.errors.OpError) and (lost := _gone(cluster, _that_outlive(cluster))):
-        return Explained(
-            exit_codes.PEER_LOST,
-            f"{' and '.join(lost)} is lost, and a step with it ({type(error).__name__})",
-            _one_line(_without_frames(str(error))),
-            lost,
-        )
+    if isinstance(error, tf.errors.OpError):
+        of_a_loss = is_peer_lost(error)
+        lost = _gone(cluster, _KINDS if of_a_loss else _that_outlive(cluster))
+        if of_a_loss or lost:
+            who = " and ".join(lost) or _who(str(error))
+            besides = "" if of_a_loss else ", and a step with it"
+            return Explained(
+                exit_codes.PEER_LOST,
+                f"{who} is lost{besides} ({type(error).__name__})",
+                _one_line(_without_frames(str(error))),
+                lost,
+            )
     in_a_step = isinstance(error, tf.errors.OpError) or str(error).startswith(_OF_AUTOGRAPH)
     if in_a_step or _frames_of_user(error):
         return Explained(
@@ -159,10 +158,10 @@ def _that_outlive(cluster: Cluster | None) -> tuple[str, ...]:
     A step that is cancelled because a ps went says what its parts make of that: data that was
     waited for has "End of sequence", as if the program had given too little.
     """
-    return ("ps", "worker") if cluster and cluster.client == "chief" else ("ps",)
+    return _KINDS if cluster and cluster.client == "chief" else ("ps",)
 
 
-def _gone(cluster: Cluster | None, kinds: Sequence[str] = ("ps", "worker")) -> tuple[str, ...]:
+def _gone(cluster: Cluster | None, kinds: Sequence[str] = _KINDS) -> tuple[str, ...]:
     """Who does not answer now: what TensorFlow says names whoever noticed it, too."""
     if cluster is None:
         return ()
