@@ -11,6 +11,7 @@ from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.protocol import Failure, Ready, Result
 
 from tests.trainer.child.programs.after_train import NOTES
+from tests.trainer.child.programs.awaiting import give_the_sign
 from tests.trainer.child.test_sync import HERE, saved
 from tests.trainer.child.world import Child, World
 
@@ -54,6 +55,20 @@ def test_without_a_chief_worker_0_alone_calls_it(tmp_path: Path) -> None:
         for worker in workers:
             assert worker.exit_code() == exit_codes.DONE, worker.tail()
         assert_it_came_last(world, "1", "worker-0")
+
+
+def test_a_bucket_that_fails_it_is_no_lost_worker_when_the_others_are_done(tmp_path: Path) -> None:
+    with World(tmp_path, workers=2, ps=0, has_chief=False) as world:
+        told = {"strategy": "all-reduce", "replication": "between-graph", "update": "sync"}
+        module = "tests.trainer.child.programs.awaiting:UploadsAtTheSign"
+        workers = world.train(module=module, path=HERE, steps=STEPS, **told)
+        assert workers[1].exit_code() == exit_codes.DONE, workers[1].tail()
+        give_the_sign(world.directory)
+        assert workers[0].exit_code() == exit_codes.FAILED, workers[0].tail()
+        assert workers[0].of(Failure)[-1].message == (
+            "the program failed in after_train: UnavailableError: gs://models: Connection reset by "
+            "peer"
+        )
 
 
 def test_when_the_network_fails_it_the_next_start_exports_anew_and_calls_it_again(

@@ -16,6 +16,7 @@ from tf_cluster_trainer.protocol import Failure, Placement, Progress, Result, Sa
 
 from tests.slices import in_turn, sliced
 from tests.trainer.child import reference, test_sync
+from tests.trainer.child.programs.awaiting import BUILDS, give_the_sign, take_it_back
 from tests.trainer.child.slow_link import SlowLink
 from tests.trainer.child.test_sync import (
     BATCH,
@@ -142,6 +143,22 @@ def test_a_killed_worker_ends_the_others_and_a_new_start_goes_on(workers: World)
     again = started(workers, "lost", steps=step + 20)
     assert all_done(again).step == step + 20
     assert again[0].of(Progress)[0].step == step
+
+
+def test_a_worker_that_is_lost_while_the_model_is_built_is_no_error_of_the_program(
+    workers: World,
+) -> None:
+    """Each variable is made by all; what TensorFlow raises, it raises in the program's hook."""
+    take_it_back(workers.directory)
+    children = started(workers, "built", module=f"{PROGRAMS}awaiting:BuildsAtTheSign")
+    for child in children:
+        child.wait_until_it_says(BUILDS)
+    children[1].signal(signal.SIGKILL)
+    children[1].exit_code()
+    give_the_sign(workers.directory)
+    assert children[0].exit_code() == exit_codes.PEER_LOST, children[0].tail()
+    failure = children[0].of(Failure)[-1]
+    assert failure.message.startswith("worker-1 is lost, and with that the program failed in ")
 
 
 @in_turn(0, of=2)

@@ -13,6 +13,7 @@ from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.child import failures
 from tf_cluster_trainer.child.errors import HookError, PeerLostError
 from tf_cluster_trainer.child.failures import explain, is_peer_lost
+from tf_cluster_trainer.child.servers import Servers
 from tf_cluster_trainer.config import Cluster
 
 from tests.ports import free_port
@@ -93,23 +94,73 @@ def test_a_hook_that_failed_on_the_way_to_a_worker_is_named() -> None:
 def test_only_those_that_are_named_are_lost_where_some_are() -> None:
     """Others may have left by agreement: nobody answers at these addresses."""
     free = tuple(f"127.0.0.1:{free_port()}" for _ in range(3))
-    cluster = Cluster("test", {"worker": free}, {"worker": free}, "")
-    known = explain(PeerLostError("worker-1 was stopped", ["worker-1"]), cluster)
+    servers = Servers(
+        Cluster("test", {"worker": free}, {"worker": free}, ""), "worker-0", sync=True
+    )
+    known = explain(PeerLostError("worker-1 was stopped", ["worker-1"]), servers)
     assert known.lost == ("worker-1",)
-    assert explain(PeerLostError("lost"), cluster).lost == ("worker-0", "worker-1", "worker-2")
+    assert explain(PeerLostError("lost"), servers).lost == ("worker-1", "worker-2")
 
 
-def test_an_error_of_a_step_is_no_programs_where_a_server_is_gone() -> None:
-    """What a cancelled step says may be of data that it waited for; nobody serves here."""
-    ended = error(tf.errors.OutOfRangeError, "End of sequence" + CARRIED)
+def nobody(*kinds: str, sync: bool = True) -> Servers:
+    """Those of a cluster with one other task of each kind, none of which serves."""
     here = (f"127.0.0.1:{free_port()}",)
-    with_chief = Cluster("test", {"chief": here, "worker": here, "ps": here}, {}, "")
-    explained = explain(ClosureInputError(ended), with_chief)
-    assert (explained.code, explained.lost) == (exit_codes.PEER_LOST, ("ps-0", "worker-0"))
-    # Other workers end by the same error of the program as this one.
-    without = Cluster("test", {"worker": here, "ps": here}, {}, "")
-    assert explain(ended, without).lost == ("ps-0",)
-    assert explain(ended, Cluster("test", {"worker": here}, {}, "")).code == exit_codes.CONFIG
+    return Servers(Cluster("test", dict.fromkeys(kinds, here), {}, ""), "", sync=sync)
+
+
+@pytest.mark.parametrize(
+    ("servers", "lost"),
+    [
+        pytest.param(nobody("chief", "worker", "ps"), ("ps-0", "worker-0"), id="in-graph sync"),
+        # A worker that is away ends no step; one may be away for hours.
+        pytest.param(nobody("chief", "worker", "ps", sync=False), ("ps-0",), id="in-graph async"),
+        # Other workers end by the same error of the program as this one.
+        pytest.param(nobody("worker", "ps"), ("ps-0",), id="between-graph"),
+    ],
+)
+def test_an_error_of_a_step_is_no_programs_where_a_server_is_gone(
+    servers: Servers, lost: tuple[str, ...]
+) -> None:
+    """What a cancelled step says may be of data that it waited for. It is told all the same."""
+    ended = error(tf.errors.OutOfRangeError, "End of sequence" + CARRIED)
+    explained = explain(ClosureInputError(ended), servers)
+    assert (explained.code, explained.lost) == (exit_codes.PEER_LOST, lost)
+    names = " and ".join(lost) + (" are" if len(lost) > 1 else " is")
+    assert explained.message == (
+        f"{names} lost, and with that the program failed while training: "
+        "OutOfRangeError: End of sequence"
+    )
+    assert "OutOfRangeError" in explained.details
+
+
+def test_in_all_reduce_an_error_of_a_step_is_the_programs_unless_its_words_are_of_a_loss() -> None:
+    """All workers end by the same error of the program, each with its server."""
+    servers = nobody("worker")
+    assert explain(error(tf.errors.OutOfRangeError, "End"), servers).code == exit_codes.CONFIG
+    lost = explain(error(tf.errors.UnavailableError, "Socket closed"), servers)
+    assert (lost.code, lost.lost) == (exit_codes.PEER_LOST, ("worker-0",))
+
+
+@pytest.mark.parametrize(
+    ("servers", "code"),
+    [
+        (nobody("chief", "worker", "ps"), exit_codes.PEER_LOST),
+        (nobody("worker"), exit_codes.PEER_LOST),
+        (None, exit_codes.FAILED),  # in the rehearsal nobody has to be there yet
+    ],
+)
+def test_a_hook_that_works_on_the_cluster_fails_with_a_server_that_is_gone(
+    servers: Servers | None, code: int
+) -> None:
+    hook = HookError("build_model", error(tf.errors.UnavailableError, "Connection reset"))
+    explained = explain(hook, servers)
+    assert explained.code == code
+    assert "the program failed in build_model: UnavailableError" in explained.message
+    if servers:
+        servers.release()  # as after the last step
+        assert explain(hook, servers).code == exit_codes.FAILED
+    wrong = HookError("build_model", ValueError("no such layer"))
+    assert explain(wrong, servers).code == exit_codes.CONFIG
 
 
 def test_of_several_errors_the_first_ones_own_words_are_told() -> None:

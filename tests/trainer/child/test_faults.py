@@ -13,8 +13,12 @@ from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.protocol import Failure, Progress, Ready, Result, Serving
 
 from tests.slices import in_turn
+from tests.trainer.child.programs.awaiting import BUILDS, give_the_sign, take_it_back
 from tests.trainer.child.test_schedule import points
+from tests.trainer.child.test_sync import HERE
 from tests.trainer.child.world import Child, World
+
+AWAITING = "tests.trainer.child.programs.awaiting:"
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +38,7 @@ def servers(shared: tuple[World, dict[str, Child]]) -> tuple[World, dict[str, Ch
     for name, child in tasks.items():
         if child.process.poll() is not None:
             replace(world, tasks, name)
+    take_it_back(world.directory)
     return world, tasks
 
 
@@ -194,6 +199,36 @@ def test_a_killed_ps_ends_the_chief_quickly_and_the_next_goes_on(
     chief = running(world, "ps", beyond=saved)
     assert chief.of(Progress)[0].step == saved
     chief.end()
+
+
+def test_a_ps_that_is_replaced_while_the_model_is_built_is_lost_however_soon_it_serves(
+    servers: tuple[World, dict[str, Child]],
+) -> None:
+    """What TensorFlow raises then, it raises in the program's hook."""
+    world, tasks = servers
+    chief = world.chief(run_id="built", module=f"{AWAITING}BuildsAtTheSign", path=HERE)
+    chief.wait_for(Ready)
+    chief.go()
+    chief.wait_until_it_says(BUILDS)
+    replace(world, tasks, "ps-0")
+    give_the_sign(world.directory)
+    assert chief.exit_code() == exit_codes.PEER_LOST, chief.tail()
+    failure = chief.of(Failure)[-1]
+    assert failure.message.startswith("ps-0 is lost, and with that the program failed in ")
+    assert failure.lost == ["ps-0"]
+
+
+def test_an_error_of_the_program_is_one_with_a_worker_away(
+    servers: tuple[World, dict[str, Child]],
+) -> None:
+    """Nobody needs that worker: to begin anew would be to wait for it."""
+    world, tasks = servers
+    chief = running(world, "wrong", module=f"{AWAITING}FailsAtTheSign", path=HERE)
+    tasks["worker-1"].signal(signal.SIGKILL)
+    chief.wait_until_it_says("worker-1 is lost")
+    give_the_sign(world.directory)
+    assert chief.exit_code() == exit_codes.CONFIG, chief.tail()
+    assert "a wrong row" in chief.of(Failure)[-1].message
 
 
 def test_a_killed_chief_leaves_servers_that_the_next_can_use(

@@ -9,6 +9,7 @@ from tf_cluster_trainer.child import connecting, restore
 from tf_cluster_trainer.child.leading import Hears, Led, lead, newest_of_ours
 from tf_cluster_trainer.child.preparing import Prepared
 from tf_cluster_trainer.child.say import say
+from tf_cluster_trainer.child.servers import Servers
 from tf_cluster_trainer.child.stop import Stop
 from tf_cluster_trainer.config import Config
 from tf_cluster_trainer.protocol import Channel, Lost
@@ -18,11 +19,19 @@ from tf_cluster_trainer.strategies.in_graph_sync import InGraphSync
 from tf_cluster_trainer.strategies.parameter_servers import CHIEF, Making
 
 
-def train(told: Config, prepared: Prepared, channel: Channel, stop: Stop, at_end: ExitStack) -> int:
+def train(
+    told: Config,
+    prepared: Prepared,
+    channel: Channel,
+    stop: Stop,
+    servers: Servers,
+    at_end: ExitStack,
+) -> int:
     """Make the run's remaining steps; the exit code. Raises what ends it early."""
     settings, rehearsal, cluster = told.settings, prepared.rehearsal, told.cluster
     restored = newest_of_ours(told, prepared)
     connecting.check_peers(cluster)
+    servers.meet()
     say(f"connecting to {cluster.size('worker')} workers and {cluster.size('ps')} ps")
     with connecting.killable():
         strategy = parameter_servers.connect(cluster, settings.precision)
@@ -52,6 +61,7 @@ def train(told: Config, prepared: Prepared, channel: Channel, stop: Stop, at_end
         copy=checkpoint_variables.Copy((*model, *slots), CHIEF),
         still=training.still,
         run=run,
+        servers=servers,
         callees=1 if sync else cluster.size("worker"),
     )
     return lead(told, prepared, channel, stop, making.origin, led, at_end)

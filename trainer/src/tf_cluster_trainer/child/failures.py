@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import re
 import socket
-import time
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,8 +14,8 @@ import tensorflow as tf
 
 from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.child.errors import HookError, NotOwnerError, PeerLostError, ProgramError
-from tf_cluster_trainer.config import Cluster, ConfigError
-from tf_cluster_trainer.strategies.answering import answers, listens
+from tf_cluster_trainer.child.servers import Servers
+from tf_cluster_trainer.config import ConfigError
 
 # Words of TensorFlow's runtime when a task went away, or came back without what it held.
 _LOST = re.compile(
@@ -51,10 +50,6 @@ _PASSING_KINDS = (
     *(ConnectionError, TimeoutError, socket.gaierror),
     *(tf.errors.UnavailableError, tf.errors.DeadlineExceededError, tf.errors.AbortedError),
 )
-# Of tasks that serve, in the order in which they are named.
-_KINDS = ("ps", "worker")
-# What listens and does not answer may be busy; all of them together are waited for so long.
-BUSY_SECONDS = 3.0
 _WHERE_MADE = re.compile(r'Detected at node|  File "|    ')
 _UNAVAILABLE = re.compile(r"<stack traces unavailable>\s*")
 _COUNTED = re.compile(r"^\d+ root error\(s\) found\.\s+\(0\) [A-Z_]+:\s*")
@@ -78,18 +73,16 @@ class Explained:
     lost: tuple[str, ...] = ()
 
 
-def explain(error: BaseException, cluster: Cluster | None = None) -> Explained:
-    """What ended the chief's child; with `cluster`, its tasks are asked who is gone."""
+def explain(error: BaseException, servers: Servers | None = None) -> Explained:
+    """What ended a child; the servers that it depended on, if any, are asked who is gone."""
     error = _original(error)
     if isinstance(error, NotOwnerError):
         return Explained(exit_codes.NOT_OWNER, str(error))
     if isinstance(error, PeerLostError):
-        lost = _gone(cluster) if error.lost is None else tuple(error.lost)
-        return Explained(exit_codes.PEER_LOST, str(error), lost=lost)
+        silent = servers.silent() if servers and error.lost is None else ()
+        return Explained(exit_codes.PEER_LOST, str(error), lost=tuple(error.lost or silent))
     if isinstance(error, HookError):
-        code = exit_codes.FAILED if _may_pass(error.cause) else exit_codes.CONFIG
-        sentence = f"{error.words}: {_reason(error.cause)}"
-        return Explained(code, sentence, users_traceback(error.cause))
+        return _of_the_program(error.words, error.cause, servers)
     if isinstance(error, ProgramError | ConfigError):
         return Explained(exit_codes.CONFIG, str(error))
     if _MADE_EARLY in str(error):
@@ -99,30 +92,42 @@ def explain(error: BaseException, cluster: Cluster | None = None) -> Explained:
             "constructed, before the cluster was connected; make it in build_model or dataset",
             users_traceback(error),
         )
-    if isinstance(error, tf.errors.OpError):
-        of_a_loss = is_peer_lost(error)
-        lost = _gone(cluster, _KINDS if of_a_loss else _that_outlive(cluster))
-        if of_a_loss or lost:
-            who = " and ".join(lost) or _who(str(error))
-            besides = "" if of_a_loss else ", and a step with it"
-            return Explained(
-                exit_codes.PEER_LOST,
-                f"{who} is lost{besides} ({type(error).__name__})",
-                _one_line(_without_frames(str(error))),
-                lost,
-            )
+    if is_peer_lost(error):
+        lost = servers.gone() or servers.silent() if servers else ()
+        who = _are_lost(lost) if lost else f"{_who(str(error))} is lost"
+        words = _one_line(_without_frames(str(error)))
+        return Explained(exit_codes.PEER_LOST, f"{who} ({type(error).__name__})", words, lost)
     in_a_step = isinstance(error, tf.errors.OpError) or str(error).startswith(_OF_AUTOGRAPH)
     if in_a_step or _frames_of_user(error):
-        return Explained(
-            exit_codes.FAILED if _may_pass(error) else exit_codes.CONFIG,
-            f"the program failed while training: {type(error).__name__}: {_reason(error)}",
-            users_traceback(error),
-        )
+        where = f"the program failed while training: {type(error).__name__}"
+        return _of_the_program(where, error, servers)
     return Explained(
         exit_codes.FAILED,
         f"{type(error).__name__}: {_one_line(str(error))}",
         "".join(traceback.format_exception(error)),
     )
+
+
+def _of_the_program(where: str, error: BaseException, servers: Servers | None) -> Explained:
+    """An error that the program's own code came to: its fault, a disk's, or a lost task's.
+
+    A step that is cancelled because a ps went says what its parts make of that: data that was
+    waited for has "End of sequence", as if the program had given too little. In a hook words prove
+    nothing: it may reach others by TensorFlow too, a bucket, say.
+    """
+    sentence = f"{where}: {_reason(error)}"
+    lost: tuple[str, ...] = ()
+    if isinstance(error, tf.errors.OpError) and servers:
+        lost = servers.gone() if servers.outlive_errors or is_peer_lost(error) else ()
+    if lost:
+        code, sentence = exit_codes.PEER_LOST, f"{_are_lost(lost)}, and with that {sentence}"
+    else:
+        code = exit_codes.FAILED if _may_pass(error) else exit_codes.CONFIG
+    return Explained(code, sentence, users_traceback(error), lost)
+
+
+def _are_lost(tasks: Sequence[str]) -> str:
+    return f"{' and '.join(tasks)} {'are' if len(tasks) > 1 else 'is'} lost"
 
 
 def _may_pass(error: BaseException | None) -> bool:
@@ -150,35 +155,6 @@ def _original(error: BaseException) -> BaseException:
     """What the coordinator wrapped, when making a worker's data failed."""
     original = getattr(error, "original_exception", None)
     return original if isinstance(original, BaseException) else error
-
-
-def _that_outlive(cluster: Cluster | None) -> tuple[str, ...]:
-    """The kinds of tasks whose servers an error of the program does not end.
-
-    A step that is cancelled because a ps went says what its parts make of that: data that was
-    waited for has "End of sequence", as if the program had given too little.
-    """
-    return _KINDS if cluster and cluster.client == "chief" else ("ps",)
-
-
-def _gone(cluster: Cluster | None, kinds: Sequence[str] = _KINDS) -> tuple[str, ...]:
-    """Who does not answer now: what TensorFlow says names whoever noticed it, too."""
-    if cluster is None:
-        return ()
-    until = time.monotonic() + BUSY_SECONDS
-
-    def is_gone(address: str) -> bool:
-        while not answers(address):
-            if time.monotonic() > until or not listens(address):
-                return True
-        return False
-
-    return tuple(
-        f"{kind}-{index}"
-        for kind in kinds
-        for index, address in enumerate(cluster.cluster.get(kind, ()))
-        if is_gone(address)
-    )
 
 
 def _who(text: str) -> str:

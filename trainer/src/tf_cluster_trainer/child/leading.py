@@ -19,6 +19,7 @@ from tf_cluster_trainer.child.preparing import Prepared
 from tf_cluster_trainer.child.reports import Reports
 from tf_cluster_trainer.child.saves import Saves
 from tf_cluster_trainer.child.say import say
+from tf_cluster_trainer.child.servers import Servers
 from tf_cluster_trainer.child.stop import Stop
 from tf_cluster_trainer.config import Config, Settings
 from tf_cluster_trainer.loop import Plan
@@ -36,7 +37,8 @@ class Led:
 
     `run(plan, report, save)` makes the steps; True when the total is reached, False when stopped.
     `still` gives a context in which the tally and `copy`, the tensors of a checkpoint by key, are
-    of the same step. `callees` and `sharers` are as in Plan.
+    of the same step. `servers` are needed until the last step is saved. `callees` and `sharers` are
+    as in Plan.
     """
 
     devices: Mapping[str, str]
@@ -44,6 +46,7 @@ class Led:
     copy: Callable[[], Mapping[str, Any]]
     still: Callable[[], AbstractContextManager[None]]
     run: Callable[[Plan, Hears, Hears], bool]
+    servers: Servers
     callees: int
     sharers: int = 1
 
@@ -115,6 +118,7 @@ def lead(
         say(f"stopped at step {tally.step} of {settings.steps}; it is saved")
         return exit_codes.STOPPED
     stop.at_once()
+    led.servers.release()
     channel.send(
         finish.result(
             prepared.program, prepared.ctx, prepared.rehearsal, tensors, tally.step, check_owner

@@ -30,8 +30,10 @@ def run(environment: MutableMapping[str, str], stop: Stop) -> int:
 
     # TensorFlow is imported from here on.
     from tf_cluster_trainer.child import chief, evaluator, failures, preparing, trainee
+    from tf_cluster_trainer.child.servers import Servers
     from tf_cluster_trainer.strategies import joins
 
+    servers = None  # nobody is needed yet
     with ExitStack() as at_end:
         try:
             if told.trains:
@@ -42,11 +44,12 @@ def run(environment: MutableMapping[str, str], stop: Stop) -> int:
             if told.evaluates:
                 return evaluator.evaluate(told, prepared, channel, orders)
             orders.go.wait()
+            servers = Servers(told.cluster, told.task.name, sync=settings.update == "sync")
             if join:
-                return trainee.train(told, prepared, channel, stop, join, at_end)
-            return chief.train(told, prepared, channel, stop, at_end)
+                return trainee.train(told, prepared, channel, stop, servers, join, at_end)
+            return chief.train(told, prepared, channel, stop, servers, at_end)
         except BaseException as error:
-            failure = failures.explain(error, told.cluster)
+            failure = failures.explain(error, servers)
             if failure.details:
                 say(failure.details)
             return _failed(channel, failure.code, failure.message, failure.lost)

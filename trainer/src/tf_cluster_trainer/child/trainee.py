@@ -22,6 +22,7 @@ from tf_cluster_trainer.child.leading import (
 )
 from tf_cluster_trainer.child.preparing import Prepared
 from tf_cluster_trainer.child.say import say
+from tf_cluster_trainer.child.servers import Servers
 from tf_cluster_trainer.child.stop import Stop
 from tf_cluster_trainer.config import Config
 from tf_cluster_trainer.loop import Plan
@@ -36,6 +37,7 @@ def train(
     prepared: Prepared,
     channel: Channel,
     stop: Stop,
+    servers: Servers,
     join: Join,
     at_end: contextlib.ExitStack,
 ) -> int:
@@ -66,6 +68,7 @@ def train(
         copy=trainee.copy,
         still=contextlib.nullcontext,
         run=run,
+        servers=servers,
         callees=1,
         sharers=_sharers(told),
     )

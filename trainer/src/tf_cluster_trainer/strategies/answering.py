@@ -21,18 +21,23 @@ def listens(address: str) -> bool:
 
 
 def answers(address: str) -> bool:
-    """Whether the TensorFlow server at host:port answers.
+    """Whether the TensorFlow server at host:port answers."""
+    return status(address) is not None
+
+
+def status(address: str) -> bytes | None:
+    """What the TensorFlow server at host:port says of itself: its devices, each with a random
+    number of this process. None: it does not answer.
 
     The kernel accepts connections for a process that was killed until the last of its memory is
     given back, and for one that is frozen. This asks what TensorFlow itself asks, without a
     deadline, when it connects.
     """
     if not listens(address):  # far cheaper than a channel
-        return False
+        return None
     with grpc.insecure_channel(address, options=[("grpc.enable_http_proxy", 0)]) as channel:
         get_status: grpc.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary(GET_STATUS)
         try:
-            get_status(b"", timeout=CONNECT_SECONDS)
+            return get_status(b"", timeout=CONNECT_SECONDS)
         except grpc.RpcError:
-            return False
-    return True
+            return None

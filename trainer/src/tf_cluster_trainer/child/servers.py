@@ -1,0 +1,93 @@
+"""The servers of the other tasks: an error may be of one that was lost, whatever its words are."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from tf_cluster_trainer.config import Cluster
+from tf_cluster_trainer.strategies.answering import listens, status
+
+# Of tasks that serve, in the order in which they are named.
+KINDS = ("ps", "worker")
+# What listens and does not answer may be busy; all of them together are waited for so long.
+BUSY_SECONDS = 3.0
+# As many are asked at a time.
+ASKED_AT_ONCE = 32
+
+
+class Servers:
+    """Who serves in one attempt beside `task`, and which of them are gone.
+
+    `sync`: all workers make each step together.
+    """
+
+    def __init__(self, cluster: Cluster, task: str, *, sync: bool) -> None:
+        self._cluster = cluster
+        self._task = task
+        self._kinds: Sequence[str] = KINDS
+        self._needed = _needed(cluster, sync)
+        self._met: dict[str, bytes | None] = {}
+
+    @property
+    def outlive_errors(self) -> bool:
+        """Whether an error of the program leaves the servers that a step needs.
+
+        In all-reduce all workers end by the same one, each with its server.
+        """
+        return bool(self._cluster.size("ps"))
+
+    def meet(self) -> None:
+        """Note who serves now: of these, one that is replaced will be gone, however soon it serves.
+
+        For a client that is connected to them once and for all.
+        """
+        addresses = [address for _, address in self._tasks(self._needed)]
+        with ThreadPoolExecutor(ASKED_AT_ONCE) as threads:
+            self._met = dict(zip(addresses, threads.map(status, addresses), strict=True))
+
+    def release(self) -> None:
+        """Nobody is needed any more: from now on none of them is gone, wherever they are."""
+        self._kinds = self._needed = ()
+
+    def gone(self) -> tuple[str, ...]:
+        """The names of those that a step needs, and that do not answer or were replaced."""
+        return self._that_are_gone(self._needed)
+
+    def silent(self) -> tuple[str, ...]:
+        """The names of all that are gone, needed or not."""
+        return self._that_are_gone(self._kinds)
+
+    def _that_are_gone(self, kinds: Sequence[str]) -> tuple[str, ...]:
+        until = time.monotonic() + BUSY_SECONDS
+
+        def is_gone(address: str) -> bool:
+            while (found := status(address)) is None:
+                if time.monotonic() > until or not listens(address):
+                    return True
+            return found != (self._met.get(address) or found)
+
+        tasks = self._tasks(kinds)
+        with ThreadPoolExecutor(ASKED_AT_ONCE) as threads:
+            gone = threads.map(is_gone, [address for _, address in tasks])
+            return tuple(name for (name, _), one in zip(tasks, gone, strict=True) if one)
+
+    def _tasks(self, kinds: Sequence[str]) -> list[tuple[str, str]]:
+        return [
+            (f"{kind}-{index}", address)
+            for kind in kinds
+            for index, address in enumerate(self._cluster.cluster.get(kind, ()))
+            if f"{kind}-{index}" != self._task
+        ]
+
+
+def _needed(cluster: Cluster, sync: bool) -> Sequence[str]:
+    """The kinds of tasks of which one that is lost ends a step of this process.
+
+    Without a chief a worker sees the loss of another in all-reduce only; async, with a chief, the
+    calls of a lost worker go to the others.
+    """
+    if not cluster.size("ps"):
+        return ("worker",)
+    return KINDS if sync and cluster.client == "chief" else ("ps",)
