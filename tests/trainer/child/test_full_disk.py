@@ -25,18 +25,18 @@ class Heard:
         self.messages.append(message)
 
 
-def reports(events: Path, channel: Any) -> Reports:
+def reports_to(events: Path, channel: Any = None) -> Reports:
     return Reports(
         events=events,
         first=at(0),
         rate=lambda step: 0.1,
-        channel=channel,
+        channel=channel or Heard(),
         clock=map(float, itertools.count()).__next__,
     )
 
 
 def at(step: int) -> Tally:
-    return Tally(step, 8 * step, {"0": step}, step, 1.0 * step, {})
+    return Tally(step, 8 * step, {"0": step}, step, 1.0 * step, {}, 0)
 
 
 def steps(events: Path) -> list[int]:
@@ -55,7 +55,7 @@ def test_points_that_the_disk_does_not_take_are_said_once_and_left_out(
     full = True
     monkeypatch.setattr(tf.io, "TFRecordWriter", lambda path: real("/dev/full" if full else path))
     channel = Heard()
-    some = reports(tmp_path, channel)
+    some = reports_to(tmp_path, channel)
     some.report(at(1))
     full = False
     some.report(at(2))
@@ -69,7 +69,7 @@ def test_points_that_the_disk_does_not_take_are_said_once_and_left_out(
 
 def test_a_directory_for_points_that_can_not_be_made_ends_nothing(tmp_path: Path) -> None:
     (tmp_path / "events").write_text("a file")
-    some = reports(tmp_path / "events", Heard())
+    some = reports_to(tmp_path / "events")
     some.report(at(1))
     some.close()
 

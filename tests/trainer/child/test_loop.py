@@ -36,7 +36,7 @@ class Counter:
         return contextlib.nullcontext()
 
     def tally(self) -> Tally:
-        return Tally(self.made, self.made, {"0": self.made}, self.made, 0.0, {})
+        return Tally(self.made, self.made, {"0": self.made}, self.made, 0.0, {}, 0)
 
 
 def run(

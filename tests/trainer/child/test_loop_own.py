@@ -43,7 +43,7 @@ class Waits:
         return not stop
 
     def tally(self) -> Tally:
-        return Tally(self._made, self._made, {"0": self._made}, self._made, 0.0, {})
+        return Tally(self._made, self._made, {"0": self._made}, self._made, 0.0, {}, 0)
 
     def devices(self) -> Mapping[str, str]:
         return {}

@@ -52,7 +52,7 @@ BUFFER_KIB = 8 * 1024  # what TensorFlow's writer leaves in a thread's arena
 
 
 def at(step: int) -> Tally:
-    return Tally(step, 8 * step, {"0": step}, step, 0.0, {})
+    return Tally(step, 8 * step, {"0": step}, step, 0.0, {}, 0)
 
 
 def test_a_step_is_saved_once(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def main(directory: Path, times: int) -> None:
     )
     for step in range(1, times + 1):
         while not written.acquire(timeout=0.05):
-            saves.begin(Tally(step, step, {"0": step}, step, 0.0, {}))
+            saves.begin(Tally(step, step, {"0": step}, step, 0.0, {}, 0))
         print(_resident(), flush=True)
 
 

@@ -36,8 +36,9 @@ class Reports:
         self._said = False
         self._events: EventFile | None = None
         self._directory = events
-        with self._tolerating():
-            self._events = EventFile(events, step=first.step + 1)
+        # From this step on, when the run began anew and no file says so yet.
+        self._forgets: int | None = None
+        self._begin_anew(first.step)
         self._time = clock()
         channel.send(Progress(first.step, first.examples, None, None, first.workers))
 
@@ -47,10 +48,11 @@ class Reports:
         seconds, steps = now - self._time, tally.counted - self._last.counted
         rate = steps / seconds if seconds > 0 else None
         loss = (tally.loss_sum - self._last.loss_sum) / steps if steps else None
-        if tally.step < self._last.step:
-            self._went_back(tally)
+        if steps > tally.step - self._last.step:  # some of them were lost
+            self._begin_anew(tally.began)
         self._channel.send(Progress(tally.step, tally.examples, rate, loss, tally.workers))
-        if steps and loss is not None:
+        # Where it went back to what was reported, only lost steps were made since.
+        if steps and loss is not None and tally.step > min(tally.began, self._last.step):
             values = {"loss": loss, "learning_rate": self._rate(tally.step)}
             for name, total in tally.metric_sums.items():
                 values[f"training/{name}"] = (total - self._last.metric_sums[name]) / steps
@@ -61,9 +63,8 @@ class Reports:
             for name, made in tally.workers.items():
                 values[f"workers/{name}_steps"] = made
             with self._tolerating():
-                if self._events is None:
-                    self._events = EventFile(self._directory, step=tally.step)
-                self._events.scalars(tally.step, values)
+                events = self._events or self._open(tally.step)
+                events.scalars(tally.step, values)
         self._last, self._time = tally, now
 
     def close(self) -> None:
@@ -72,12 +73,20 @@ class Reports:
             if self._events:
                 self._events.close()
 
-    def _went_back(self, tally: Tally) -> None:
-        """The run goes on from a checkpoint: as a new start does, let TensorBoard forget."""
+    def _begin_anew(self, step: int) -> None:
+        """The run goes on from this step: TensorBoard forgets what was beyond it."""
+        self._forgets = step + 1
         with self._tolerating():
             if self._events:
                 self._events.close()
-            self._events = EventFile(self._directory, step=tally.step)
+            self._open(step + 1)
+
+    def _open(self, step: int) -> EventFile:
+        """A file for points from this step on, or from where the run began anew."""
+        at = step if self._forgets is None else self._forgets
+        self._events = EventFile(self._directory, step=at)
+        self._forgets = None
+        return self._events
 
     @contextlib.contextmanager
     def _tolerating(self) -> Iterator[None]:

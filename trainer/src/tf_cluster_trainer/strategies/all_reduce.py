@@ -157,6 +157,7 @@ class AllReduce:
             counted=self._made,
             loss_sum=loss,
             metric_sums=dict(zip(self._metrics, metrics, strict=True)),
+            began=self._origin.step,
         )
 
     def leave(self) -> None:

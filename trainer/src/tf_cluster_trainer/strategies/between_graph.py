@@ -151,6 +151,7 @@ class BetweenGraph:
         self._seen = self._nothing_seen()
         self._step = self._seen.step
         self._before = np.zeros([2 + len(self._metrics)])  # done in this start's earlier lives
+        self._going_back = threading.Lock()
         self._thread = futures.ThreadPoolExecutor(1)
         self._work: futures.Future[None] | None = None
         self._since = self._moved_at = clock()
@@ -192,21 +193,24 @@ class BetweenGraph:
 
     def tally(self) -> Tally:
         """What was seen last."""
-        settings, rows = self._joining.told.settings, self._seen.tallies
+        with self._going_back:
+            seen, origin, before = self._seen, self._origin, self._before
+        settings, rows = self._joining.told.settings, seen.tallies
         sums = rows.sum(axis=0)
-        made, origin, workers = int(sums[0]), self._origin, self._own.workers
+        made, workers = int(sums[0]), self._own.workers
         if self._sync:
             by_worker = {str(index): made for index in range(workers)}
         else:
             by_worker = {str(index): int(row[0]) for index, row in enumerate(rows)}
-        total = self._before + sums
+        total = before + sums
         return Tally(
-            step=self._seen.step,
+            step=seen.step,
             examples=origin.examples + sum(by_worker.values()) * settings.examples_a_step,
             workers=origin.plus(by_worker),
             counted=int(total[0]),
             loss_sum=float(total[1]),
             metric_sums=dict(zip(self._metrics, map(float, total[2:]), strict=True)),
+            began=seen.origin,
         )
 
     def copy(self) -> Mapping[str, Any]:
@@ -288,9 +292,11 @@ class BetweenGraph:
             self._restored = restore.newest(
                 self._joining.told.settings.run_dir, self._joining.rehearsal.variables
             )
-            self._before = self._before + self._seen.tallies.sum(axis=0)
-            self._origin = restore.origin_of(self._restored, self._optimizer)
-            self._seen = self._nothing_seen()
+            origin = restore.origin_of(self._restored, self._optimizer)
+            with self._going_back:
+                self._before = self._before + self._seen.tallies.sum(axis=0)
+                self._origin = origin
+                self._seen = self._nothing_seen()
         if not run(filling.members_are_there):
             run(filling.no_members)
         run(filling.initialize)

@@ -87,6 +87,7 @@ class InGraphAsync:
             counted=made,
             loss_sum=float(sums[1]),
             metric_sums=dict(zip(self._metrics, map(float, sums[2:]), strict=True)),
+            began=origin.step,
         )
 
     def _worker_batches(self) -> Any:

@@ -71,6 +71,7 @@ class InGraphSync:
             counted=made,
             loss_sum=float(sums[1]),
             metric_sums=dict(zip(self._metrics, map(float, sums[2:]), strict=True)),
+            began=origin.step,
         )
 
     def _call(self, steps: int) -> None:

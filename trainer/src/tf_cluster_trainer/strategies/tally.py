@@ -37,7 +37,8 @@ class Origin:
 class Tally:
     """Steps (applied updates) and examples of the run, steps made by each worker since it began.
 
-    The sums of loss and metrics are over the `counted` steps since this start.
+    The sums of loss and metrics are over the `counted` steps since this start, those of them too
+    that were lost with a ps. `began` is the step that the state as it is now began at.
     """
 
     step: int
@@ -46,3 +47,4 @@ class Tally:
     counted: int
     loss_sum: float
     metric_sums: Mapping[str, float]
+    began: int
