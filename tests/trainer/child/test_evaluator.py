@@ -22,6 +22,8 @@ from tests.trainer.child.world import Child, World, own
 PROGRAMS = "tests.trainer.child.programs.evaluated"
 HERE = str(Path(__file__).parents[3])
 STEPS = 1200
+# Accuracy 0.65 at the first checkpoint, 0.92 at the last; Adam is in its noise of the end by then.
+LEARNS_TO_THE_END = {"name": "SGD", "learningRate": 0.01}
 
 Start = Callable[..., "tuple[Child, Path]"]
 
@@ -29,7 +31,9 @@ Start = Callable[..., "tuple[Child, Path]"]
 @pytest.fixture(scope="module")
 def trained(world: World) -> Child:
     """A chief that trained the digits to the end, with several checkpoints on its way."""
-    chief = world.chief(steps=STEPS, save_steps=300, keep=9, per_call=50)
+    chief = world.chief(
+        steps=STEPS, save_steps=300, keep=9, per_call=50, optimizer=LEARNS_TO_THE_END
+    )
     chief.wait_for(Ready)
     chief.go()
     assert chief.exit_code() == exit_codes.DONE, chief.tail()
