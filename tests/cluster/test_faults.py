@@ -184,12 +184,14 @@ def test_an_upgrade_in_mid_training_goes_on_where_the_old_attempt_stopped(
     release.await_job("chief", "Complete", 240)
     progress = json.loads(read_log_volume("faulty-log", "cat /log/faulty/1/progress.json"))
     assert progress["status"] == "done"
-    assert total <= progress["step"] < total + 200
     chief = release.one("job", "chief")
     assert progress["jobUids"]["chief"] == chief["metadata"]["uid"]
     log = release.namespace.kubectl("logs", f"job/{chief['metadata']['name']}")
     resumed = re.search(r"going on from the checkpoint of step (\d+)", log)
     assert resumed, log[-3000:]
     assert int(resumed[1]) >= at, "steps of the old attempt were lost"
+    # On a machine that became faster the old attempt has made all of them, and more.
+    needed = max(total, int(resumed[1]))
+    assert needed <= progress["step"] < needed + 200
     owner = json.loads(read_log_volume("faulty-log", "cat /log/faulty/1/owner.json"))
     assert owner["jobUid"] == chief["metadata"]["uid"]
