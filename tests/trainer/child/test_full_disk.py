@@ -25,10 +25,10 @@ class Heard:
         self.messages.append(message)
 
 
-def reports_to(events: Path, channel: Any = None) -> Reports:
+def reports_to(events: Path, channel: Any = None, *, first: int = 0) -> Reports:
     return Reports(
         events=events,
-        first=at(0),
+        first=at(first),
         rate=lambda step: 0.1,
         channel=channel or Heard(),
         clock=map(float, itertools.count()).__next__,

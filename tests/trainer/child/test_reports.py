@@ -49,18 +49,47 @@ def test_a_step_is_told_once_wherever_the_last_report_was(
     assert shown(tmp_path) == told
 
 
-def test_a_disk_that_is_full_when_the_run_goes_back_lets_no_lost_step_be_seen(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real = tf.io.TFRecordWriter
+class Disk:
+    """Takes no event file while it is full."""
+
     full = False
-    monkeypatch.setattr(tf.io, "TFRecordWriter", lambda path: real("/dev/full" if full else path))
+
+
+@pytest.fixture
+def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
+    real, disk = tf.io.TFRecordWriter, Disk()
+    monkeypatch.setattr(
+        tf.io, "TFRecordWriter", lambda path: real("/dev/full" if disk.full else path)
+    )
+    return disk
+
+
+def test_a_disk_that_is_full_when_the_run_goes_back_lets_no_lost_step_be_seen(
+    tmp_path: Path, disk: Disk
+) -> None:
     some = reports_to(tmp_path)
     for step in (4, 6):
         some.report(at(step))
-    full = True
+    disk.full = True
     some.report(at(3, lost=3, began=3))
-    full = False
+    disk.full = False
     some.report(at(7, lost=3, began=3))
     some.close()
     assert shown(tmp_path) == [7]
+
+
+def test_what_a_start_on_a_full_disk_had_to_forget_it_forgets_when_it_went_back_since(
+    tmp_path: Path, disk: Disk
+) -> None:
+    """To a checkpoint beyond the one that it began at."""
+    before = reports_to(tmp_path)
+    for step in (4, 6):
+        before.report(at(step))
+    before.close()
+    disk.full = True
+    some = reports_to(tmp_path, first=3)
+    disk.full = False
+    some.report(at(7, lost=1, began=7))
+    some.report(at(9, lost=1, began=7))
+    some.close()
+    assert shown(tmp_path) == [7, 9]

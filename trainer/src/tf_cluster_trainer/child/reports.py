@@ -63,7 +63,7 @@ class Reports:
             for name, made in tally.workers.items():
                 values[f"workers/{name}_steps"] = made
             with self._tolerating():
-                events = self._events or self._open(tally.step)
+                events = self._events or self._open(self._forgets or tally.step)
                 events.scalars(tally.step, values)
         self._last, self._time = tally, now
 
@@ -75,16 +75,15 @@ class Reports:
 
     def _begin_anew(self, step: int) -> None:
         """The run goes on from this step: TensorBoard forgets what was beyond it."""
-        self._forgets = step + 1
+        self._forgets = min(step + 1, self._forgets or step + 1)
         with self._tolerating():
             if self._events:
                 self._events.close()
-            self._open(step + 1)
+            self._open(self._forgets)
 
     def _open(self, step: int) -> EventFile:
-        """A file for points from this step on, or from where the run began anew."""
-        at = step if self._forgets is None else self._forgets
-        self._events = EventFile(self._directory, step=at)
+        """A file for points from this step on."""
+        self._events = EventFile(self._directory, step=step)
         self._forgets = None
         return self._events
 
