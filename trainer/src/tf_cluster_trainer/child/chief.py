@@ -2,36 +2,24 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
-
 from tf_cluster_trainer import checkpoint_variables, loop
 from tf_cluster_trainer.child import connecting, restore
-from tf_cluster_trainer.child.leading import Hears, Led, lead, newest_of_ours
-from tf_cluster_trainer.child.preparing import Prepared
+from tf_cluster_trainer.child.leading import Hears, Led, Start, lead, newest_of_ours
 from tf_cluster_trainer.child.say import say
-from tf_cluster_trainer.child.servers import Servers
-from tf_cluster_trainer.child.stop import Stop
-from tf_cluster_trainer.config import Config
-from tf_cluster_trainer.protocol import Channel, Lost
+from tf_cluster_trainer.protocol import Lost
 from tf_cluster_trainer.strategies import parameter_servers
 from tf_cluster_trainer.strategies.in_graph_async import InGraphAsync
 from tf_cluster_trainer.strategies.in_graph_sync import InGraphSync
 from tf_cluster_trainer.strategies.parameter_servers import CHIEF, Making
 
 
-def train(
-    told: Config,
-    prepared: Prepared,
-    channel: Channel,
-    stop: Stop,
-    servers: Servers,
-    at_end: ExitStack,
-) -> int:
+def train(start: Start) -> int:
     """Make the run's remaining steps; the exit code. Raises what ends it early."""
+    told, prepared = start.told, start.prepared
     settings, rehearsal, cluster = told.settings, prepared.rehearsal, told.cluster
     restored = newest_of_ours(told, prepared)
     connecting.check_peers(cluster)
-    servers.meet()
+    start.servers.meet()
     say(f"connecting to {cluster.size('worker')} workers and {cluster.size('ps')} ps")
     with connecting.killable():
         strategy = parameter_servers.connect(cluster, settings.precision)
@@ -42,7 +30,7 @@ def train(
         rehearsal=rehearsal,
         workers=cluster.size("worker"),
         origin=restore.origin_of(restored, settings.optimizer.name),
-        lost=lambda task: channel.send(Lost(task)),
+        lost=lambda task: start.channel.send(Lost(task)),
     )
     sync = settings.update == "sync"
     training = InGraphSync(making) if sync else InGraphAsync(making)
@@ -53,7 +41,7 @@ def train(
     del restored  # it is on the ps now; a copy here would only cost memory
 
     def run(plan: loop.Plan, report: Hears, save: Hears) -> bool:
-        return loop.run(plan, training, stop=stop.requested, report=report, save=save)
+        return loop.run(plan, training, stop=start.stop.requested, report=report, save=save)
 
     led = Led(
         devices=training.devices(),
@@ -61,7 +49,6 @@ def train(
         copy=checkpoint_variables.Copy((*model, *slots), CHIEF),
         still=training.still,
         run=run,
-        servers=servers,
         callees=1 if sync else cluster.size("worker"),
     )
-    return lead(told, prepared, channel, stop, making.origin, led, at_end)
+    return lead(start, making.origin, led)

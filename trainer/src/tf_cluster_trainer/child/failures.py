@@ -6,7 +6,6 @@ import errno
 import re
 import socket
 import traceback
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import tensorflow as tf
 
 from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.child.errors import HookError, NotOwnerError, PeerLostError, ProgramError
-from tf_cluster_trainer.child.servers import Servers
+from tf_cluster_trainer.child.servers import Servers, are_lost
 from tf_cluster_trainer.config import ConfigError
 
 # Words of TensorFlow's runtime when a task went away, or came back without what it held.
@@ -94,7 +93,7 @@ def explain(error: BaseException, servers: Servers | None = None) -> Explained:
         )
     if is_peer_lost(error):
         lost = servers.gone() or servers.silent() if servers else ()
-        who = _are_lost(lost) if lost else f"{_who(str(error))} is lost"
+        who = are_lost(lost) if lost else f"{_who(str(error))} is lost"
         words = _one_line(_without_frames(str(error)))
         return Explained(exit_codes.PEER_LOST, f"{who} ({type(error).__name__})", words, lost)
     in_a_step = isinstance(error, tf.errors.OpError) or str(error).startswith(_OF_AUTOGRAPH)
@@ -120,14 +119,10 @@ def _of_the_program(where: str, error: BaseException, servers: Servers | None) -
     if isinstance(error, tf.errors.OpError) and servers:
         lost = servers.gone() if servers.outlive_errors or is_peer_lost(error) else ()
     if lost:
-        code, sentence = exit_codes.PEER_LOST, f"{_are_lost(lost)}, and with that {sentence}"
+        code, sentence = exit_codes.PEER_LOST, f"{are_lost(lost)}, and with that {sentence}"
     else:
         code = exit_codes.FAILED if _may_pass(error) else exit_codes.CONFIG
     return Explained(code, sentence, users_traceback(error), lost)
-
-
-def _are_lost(tasks: Sequence[str]) -> str:
-    return f"{' and '.join(tasks)} {'are' if len(tasks) > 1 else 'is'} lost"
 
 
 def _may_pass(error: BaseException | None) -> bool:

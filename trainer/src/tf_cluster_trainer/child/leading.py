@@ -32,13 +32,28 @@ Hears = Callable[[Tally], None]
 
 
 @dataclass(frozen=True)
+class Start:
+    """One start of a process that trains: what it was told, and who is there.
+
+    `servers` are needed until the last step is saved. `at_end` is what this process still does
+    when it has said why it ends.
+    """
+
+    told: Config
+    prepared: Prepared
+    channel: Channel
+    stop: Stop
+    servers: Servers
+    at_end: ExitStack
+
+
+@dataclass(frozen=True)
 class Led:
     """What the client knows of the training, and its loop.
 
     `run(plan, report, save)` makes the steps; True when the total is reached, False when stopped.
     `still` gives a context in which the tally and `copy`, the tensors of a checkpoint by key, are
-    of the same step. `servers` are needed until the last step is saved. `callees` and `sharers` are
-    as in Plan.
+    of the same step. `callees` and `sharers` are as in Plan.
     """
 
     devices: Mapping[str, str]
@@ -46,7 +61,6 @@ class Led:
     copy: Callable[[], Mapping[str, Any]]
     still: Callable[[], AbstractContextManager[None]]
     run: Callable[[Plan, Hears, Hears], bool]
-    servers: Servers
     callees: int
     sharers: int = 1
 
@@ -57,19 +71,9 @@ def newest_of_ours(told: Config, prepared: Prepared) -> Checkpoint | None:
     return restore.newest(told.settings.run_dir, prepared.rehearsal.variables)
 
 
-def lead(
-    told: Config,
-    prepared: Prepared,
-    channel: Channel,
-    stop: Stop,
-    origin: Origin,
-    led: Led,
-    at_end: ExitStack,
-) -> int:
-    """Make the run's remaining steps from `origin` and keep its records; the exit code.
-
-    `at_end` is what this process still does when it has said why it ends.
-    """
+def lead(start: Start, origin: Origin, led: Led) -> int:
+    """Make the run's remaining steps from `origin` and keep its records; the exit code."""
+    told, prepared, channel, stop = start.told, start.prepared, start.channel, start.stop
     settings = told.settings
     check_owner = owner_check(told)
     flags = program_flags.as_json(prepared.ctx.flags)
@@ -91,7 +95,7 @@ def lead(
         channel=channel,
         saved_step=origin.step or None,
     )
-    at_end.callback(saves.settle)
+    start.at_end.callback(saves.settle)
     reports = Reports(
         events=settings.run_dir / "events",
         first=led.tally(),
@@ -118,7 +122,7 @@ def lead(
         say(f"stopped at step {tally.step} of {settings.steps}; it is saved")
         return exit_codes.STOPPED
     stop.at_once()
-    led.servers.release()
+    start.servers.release()
     channel.send(
         finish.result(
             prepared.program, prepared.ctx, prepared.rehearsal, tensors, tally.step, check_owner

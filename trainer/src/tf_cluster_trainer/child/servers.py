@@ -82,6 +82,11 @@ class Servers:
         ]
 
 
+def are_lost(tasks: Sequence[str]) -> str:
+    """That these are lost, as a person is told."""
+    return f"{' and '.join(tasks)} {'are' if len(tasks) > 1 else 'is'} lost"
+
+
 def _needed(cluster: Cluster, sync: bool) -> Sequence[str]:
     """The kinds of tasks of which one that is lost ends a step of this process.
 

@@ -30,6 +30,7 @@ def run(environment: MutableMapping[str, str], stop: Stop) -> int:
 
     # TensorFlow is imported from here on.
     from tf_cluster_trainer.child import chief, evaluator, failures, preparing, trainee
+    from tf_cluster_trainer.child.leading import Start
     from tf_cluster_trainer.child.servers import Servers
     from tf_cluster_trainer.strategies import joins
 
@@ -45,9 +46,10 @@ def run(environment: MutableMapping[str, str], stop: Stop) -> int:
                 return evaluator.evaluate(told, prepared, channel, orders)
             orders.go.wait()
             servers = Servers(told.cluster, told.task.name, sync=settings.update == "sync")
+            start = Start(told, prepared, channel, stop, servers, at_end)
             if join:
-                return trainee.train(told, prepared, channel, stop, servers, join, at_end)
-            return chief.train(told, prepared, channel, stop, servers, at_end)
+                return trainee.train(start, join)
+            return chief.train(start)
         except BaseException as error:
             failure = failures.explain(error, servers)
             if failure.details:

@@ -13,6 +13,7 @@ from tf_cluster_trainer.child.errors import PeerLostError
 from tf_cluster_trainer.child.leading import (
     Hears,
     Led,
+    Start,
     is_not_finite,
     lead,
     newest_of_ours,
@@ -20,28 +21,19 @@ from tf_cluster_trainer.child.leading import (
     plan_of,
     while_finite,
 )
-from tf_cluster_trainer.child.preparing import Prepared
 from tf_cluster_trainer.child.say import say
-from tf_cluster_trainer.child.servers import Servers
 from tf_cluster_trainer.child.stop import Stop
 from tf_cluster_trainer.config import Config
 from tf_cluster_trainer.loop import Plan
-from tf_cluster_trainer.protocol import Channel, Lost
+from tf_cluster_trainer.protocol import Lost
 from tf_cluster_trainer.strategies.joins import Join
 from tf_cluster_trainer.strategies.tally import Origin
 from tf_cluster_trainer.strategies.trainee import Joining, Trainee
 
 
-def train(
-    told: Config,
-    prepared: Prepared,
-    channel: Channel,
-    stop: Stop,
-    servers: Servers,
-    join: Join,
-    at_end: contextlib.ExitStack,
-) -> int:
+def train(start: Start, join: Join) -> int:
     """Make steps until the run's total is reached; the exit code. Raises what ends it early."""
+    told, prepared, stop = start.told, start.prepared, start.stop
     if told.is_client:
         owner_check(told)()
 
@@ -50,7 +42,7 @@ def train(
 
     def lost(task: str) -> None:
         if told.is_client:
-            channel.send(Lost(task))
+            start.channel.send(Lost(task))
 
     trainee = join(
         Joining(told, prepared.program, prepared.ctx, prepared.rehearsal, restored, lost)
@@ -68,11 +60,10 @@ def train(
         copy=trainee.copy,
         still=contextlib.nullcontext,
         run=run,
-        servers=servers,
         callees=1,
         sharers=_sharers(told),
     )
-    code = lead(told, prepared, channel, stop, trainee.origin(), led, at_end)
+    code = lead(start, trainee.origin(), led)
     if code == exit_codes.STOPPED and not stop.requested.is_set():
         raise PeerLostError(_ended_by(trainee), trainee.ended_by())
     return code

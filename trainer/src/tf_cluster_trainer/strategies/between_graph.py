@@ -23,6 +23,7 @@ from tf_cluster_trainer.child.errors import NotNowError, PeerLostError
 from tf_cluster_trainer.child.failures import is_peer_lost
 from tf_cluster_trainer.child.preparing import Prepared
 from tf_cluster_trainer.child.say import say
+from tf_cluster_trainer.child.servers import are_lost
 from tf_cluster_trainer.config import Cluster, Config
 from tf_cluster_trainer.strategies import input as worker_input
 from tf_cluster_trainer.strategies import on_ps, traced
@@ -228,7 +229,7 @@ class BetweenGraph:
         except Exception as error:
             if not _lost(error):
                 raise
-            raise NotNowError(f"{_names(self._absent('ps'))} is lost") from error
+            raise NotNowError(_are_lost(self._absent("ps"))) from error
         return copied
 
     def leave(self) -> None:
@@ -354,7 +355,7 @@ class BetweenGraph:
             absent = self._absent("ps")
             for task in absent:
                 self._joining.lost(task)
-            say(f"{_names(absent)} is lost ({type(error).__name__}); this worker stays and waits")
+            say(f"{_are_lost(absent)} ({type(error).__name__}); this worker stays and waits")
         self._drop_session()
 
     def _look(self) -> None:
@@ -472,9 +473,9 @@ class BetweenGraph:
         return Seen(0, self._origin.step, np.zeros([rows, 2 + len(self._metrics)]))
 
 
-def _names(absent: Sequence[str]) -> str:
-    """Who is lost; one that answers again by now can't be told."""
-    return " and ".join(absent) or "a ps"
+def _are_lost(absent: Sequence[str]) -> str:
+    """One that answers again by now can't be named."""
+    return are_lost(absent or ["a ps"])
 
 
 def _lost(error: BaseException) -> bool:
