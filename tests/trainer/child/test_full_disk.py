@@ -25,6 +25,17 @@ class Heard:
         self.messages.append(message)
 
 
+class Disk:
+    """Takes no event file while it is full."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.full = False
+        real = tf.io.TFRecordWriter
+        monkeypatch.setattr(
+            tf.io, "TFRecordWriter", lambda path: real("/dev/full" if self.full else path)
+        )
+
+
 def reports_to(events: Path, channel: Any = None, *, first: int = 0) -> Reports:
     return Reports(
         events=events,
@@ -51,13 +62,11 @@ def steps(events: Path) -> list[int]:
 def test_points_that_the_disk_does_not_take_are_said_once_and_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    real = tf.io.TFRecordWriter
-    full = True
-    monkeypatch.setattr(tf.io, "TFRecordWriter", lambda path: real("/dev/full" if full else path))
-    channel = Heard()
+    disk, channel = Disk(monkeypatch), Heard()
+    disk.full = True
     some = reports_to(tmp_path, channel)
     some.report(at(1))
-    full = False
+    disk.full = False
     some.report(at(2))
     some.report(at(3))
     some.close()

@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import tensorflow as tf
 from tensorboard.backend.event_processing.plugin_event_accumulator import TENSORS, EventAccumulator
 from tf_cluster_trainer.strategies.tally import Tally
 
-from tests.trainer.child.test_full_disk import reports_to
+from tests.trainer.child.test_full_disk import Disk, reports_to
 
 
 def at(step: int, *, lost: int = 0, began: int = 0) -> Tally:
@@ -49,25 +48,10 @@ def test_a_step_is_told_once_wherever_the_last_report_was(
     assert shown(tmp_path) == told
 
 
-class Disk:
-    """Takes no event file while it is full."""
-
-    full = False
-
-
-@pytest.fixture
-def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
-    real, disk = tf.io.TFRecordWriter, Disk()
-    monkeypatch.setattr(
-        tf.io, "TFRecordWriter", lambda path: real("/dev/full" if disk.full else path)
-    )
-    return disk
-
-
 def test_a_disk_that_is_full_when_the_run_goes_back_lets_no_lost_step_be_seen(
-    tmp_path: Path, disk: Disk
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    some = reports_to(tmp_path)
+    disk, some = Disk(monkeypatch), reports_to(tmp_path)
     for step in (4, 6):
         some.report(at(step))
     disk.full = True
@@ -79,10 +63,10 @@ def test_a_disk_that_is_full_when_the_run_goes_back_lets_no_lost_step_be_seen(
 
 
 def test_what_a_start_on_a_full_disk_had_to_forget_it_forgets_when_it_went_back_since(
-    tmp_path: Path, disk: Disk
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """To a checkpoint beyond the one that it began at."""
-    before = reports_to(tmp_path)
+    disk, before = Disk(monkeypatch), reports_to(tmp_path)
     for step in (4, 6):
         before.report(at(step))
     before.close()
