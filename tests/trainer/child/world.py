@@ -294,7 +294,7 @@ def training(
     micro: int | None = None,
     per_call: int | None = 10,
     optimizer: Mapping[str, Any] | None = None,
-    save_seconds: float = 60,
+    save_seconds: float = 3600,  # a test that wants saves on the way says so
     save_steps: int | None = None,
     keep: int = 3,
     report_seconds: float = 0.5,
