@@ -19,12 +19,12 @@ tf.disable_v2_behavior()
 
 
 def main() -> None:
-    work, sync = importlib.import_module(sys.argv[1]), sys.argv[2] == "sync"
     config = json.loads(os.environ["TF_CONFIG"])
     kind, index = config["task"]["type"], config["task"]["index"]
     cluster = tf.train.ClusterSpec(config["cluster"])
     if kind == "ps":
         tf.train.Server(cluster, job_name=kind, task_index=index).join()
+    work, sync = importlib.import_module(sys.argv[1]), sys.argv[2] == "sync"
     options = tf.ConfigProto(device_filters=["/job:ps", f"/job:worker/task:{index}"])
     server = tf.train.Server(cluster, job_name=kind, task_index=index, config=options)
     worker = f"/job:worker/task:{index}"

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import importlib
 import sys
-import time
 from typing import Any
 
 import tensorflow as tf
-from telling import EVERY, Telling
+from telling import tell_from_now_on
 
 EPOCH = 20_000  # steps
 
 
 def main() -> None:
-    work, steps_per_call = importlib.import_module(sys.argv[1]), int(sys.argv[2])
     resolver = tf.distribute.cluster_resolver.TFConfigClusterResolver()
     if resolver.task_type in ("worker", "ps"):
         tf.distribute.Server(
@@ -23,6 +21,7 @@ def main() -> None:
             task_index=resolver.task_id,
             protocol="grpc",
         ).join()
+    work, steps_per_call = importlib.import_module(sys.argv[1]), int(sys.argv[2])
     strategy = tf.distribute.ParameterServerStrategy(resolver)
     coordinator = tf.distribute.coordinator.ClusterCoordinator(strategy)
     with strategy.scope():
@@ -40,19 +39,13 @@ def main() -> None:
             strategy.run(step, args=next(iterator))
 
     iterator = iter(coordinator.create_per_worker_dataset(work.batches))
-    telling = Telling()
     coordinator.schedule(call, args=(iterator,))
     coordinator.join()
-    telling.tell(int(optimizer.iterations.numpy()))
+    tell_from_now_on(lambda: int(optimizer.iterations.numpy()))
     while True:
         for _ in range(max(2, EPOCH // steps_per_call)):
             coordinator.schedule(call, args=(iterator,))
-            # An epoch of single steps takes some seconds to schedule.
-            if telling.due():
-                telling.tell(int(optimizer.iterations.numpy()))
-        while not coordinator.done():
-            time.sleep(EVERY)  # between two reports
-            telling.tell(int(optimizer.iterations.numpy()))
+        coordinator.join()
 
 
 main()

@@ -12,13 +12,13 @@ PS = "/job:ps/replica:0/task:0"
 
 
 def main() -> None:
-    work, steps_per_call = importlib.import_module(sys.argv[1]), int(sys.argv[2])
     resolver = tf.distribute.cluster_resolver.TFConfigClusterResolver()
     cluster = resolver.cluster_spec()
     if resolver.task_type in ("worker", "ps"):
         tf.distribute.Server(
             cluster, job_name=resolver.task_type, task_index=resolver.task_id, protocol="grpc"
         ).join()
+    work, steps_per_call = importlib.import_module(sys.argv[1]), int(sys.argv[2])
     tf.config.experimental_connect_to_cluster(cluster, job_name="chief", task_index=0)
     workers = [f"/job:worker/replica:0/task:{i}" for i in range(cluster.num_tasks("worker"))]
     with tf.device(PS):

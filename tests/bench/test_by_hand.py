@@ -1,0 +1,59 @@
+"""The programs that ours is compared with do no more than their task needs."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.bench.hand_run import BY_HAND
+from tests.cluster.waiting import eventually
+from tests.ports import free_port
+
+SERVERS = {
+    "in-graph-async-ps": ("in_graph_async.py", ("1",), "ps"),
+    "in-graph-async-worker": ("in_graph_async.py", ("1",), "worker"),
+    "in-graph-sync-ps": ("in_graph_sync.py", ("1",), "ps"),
+    "between-graph-ps": ("between_graph.py", ("sync",), "ps"),
+}
+
+
+@pytest.mark.parametrize("case", SERVERS)
+def test_a_server_by_hand_serves_without_the_model(case: str, tmp_path: Path) -> None:
+    file, arguments, kind = SERVERS[case]
+    (tmp_path / "forbidden.py").write_text("raise SystemExit('it imported the model')\n")
+    addresses = {name: [f"127.0.0.1:{free_port()}"] for name in ("chief", "worker", "ps")}
+    config = {"cluster": addresses, "task": {"type": kind, "index": 0}}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(tmp_path),
+        "TF_CONFIG": json.dumps(config),
+        "TF_CPP_MIN_LOG_LEVEL": "2",
+        "TF_USE_LEGACY_KERAS": "1",
+    }
+    with (tmp_path / "log").open("wb") as log:
+        process = subprocess.Popen(
+            (sys.executable, str(BY_HAND / file), "forbidden", *arguments),
+            env=environment,
+            stdout=log,
+            stderr=log,
+        )
+    host, port = addresses[kind][0].split(":")
+
+    def serves() -> bool:
+        if process.poll() is not None:
+            said = (tmp_path / "log").read_text(errors="replace")
+            raise RuntimeError(f"ended with {process.returncode}:\n{said}")
+        with socket.socket() as one:
+            return one.connect_ex((host, int(port))) == 0
+
+    try:
+        eventually(f"the {kind} to serve", serves, 30, every=0.1)
+    finally:
+        process.kill()
+        process.wait()
