@@ -40,8 +40,8 @@ cluster-up: $(VENV)/dev.stamp ## a real Kubernetes on this machine (root, Debian
 cluster-down: $(VENV)/dev.stamp ## end it and leave nothing
 	@$(MACHINE) down
 
-bench: $(VENV)/dev.stamp ## the figures of docs/benchmarks.md, as this machine makes them (hours; MEASURES="rate start" PAIRS=9: some)
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m tests.bench $(MEASURES) $(addprefix --pairs=,$(PAIRS))
+bench: $(VENV)/dev.stamp ## the figures of docs/benchmarks.md, as this machine makes them (hours; MEASURES="rate start": some; SAMPLES=1: a look)
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m tests.bench $(MEASURES) $(addprefix --samples=,$(SAMPLES))
 
 soak: $(VENV)/dev.stamp ## 20 minutes of trainings that lose tasks at random (SEED=… repeats one)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m tests.soak $(addprefix --seed=,$(SEED))

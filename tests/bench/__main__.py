@@ -5,111 +5,134 @@ from __future__ import annotations
 import argparse
 import os
 import signal
+import subprocess
 import sys
 import time
-from collections.abc import Callable
-from functools import partial
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
-from tests.bench import (
-    measures,
-    memory,
-    rates,
-    recovery,
-    recovery_pods,
-    reporting,
-    results,
-    servers,
-    starts,
-)
-from tests.bench.install import install
-from tests.bench.rows import Row
+from tests.bench import results
+from tests.bench.catalog import MEASURES
+from tests.bench.measure import Measure
+from tests.bench.origin import Tree, origin, tree
+from tests.cluster.machine_tools import tool_path
 from tests.suites import cluster
 
 
-def main() -> int:
-    """Measure what was asked for, or everything this machine can."""
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure what was asked for, or everything this machine can. 1 when a measure failed."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    # Ended by SIGTERM it must leave no training behind, least of all one that is held.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    began = tree()
+    if options.page:
+        results.PAGE.write_text(results.page(results.load(), MEASURES), encoding="utf-8")
+        return 0
+    if options.samples is not None and options.samples < 1:
+        parser.error("--samples: at least 1")
+    if options.samples is not None and options.write:
+        parser.error("--samples: what is kept has the number of samples that was fixed beforehand")
+    if options.write and not began.commit:
+        parser.error("--write: there is no commit that made this; run it in a clone, with git")
+    names: list[str] = []
+    for asked in options.names or MEASURES:
+        beginning = [name for name in MEASURES if name.startswith(f"{asked}-")]
+        chosen = [asked] if asked in MEASURES else beginning
+        if not chosen:
+            parser.error(f"no measure {asked}: choose from {', '.join(MEASURES)}")
+        names += [name for name in chosen if name not in names]
+    made: dict[str, results.Kept] = {}
+    failed = []
+    for name in names:
+        measure = MEASURES[name]
+        count = options.samples or measure.samples
+        print(f"{name}, {count} samples …", file=sys.stderr, flush=True)
+        since = time.monotonic()
+        try:
+            record = _record(measure, count, began)
+        except Exception:  # the others are measured all the same
+            traceback.print_exc()
+            failed.append(name)
+            continue
+        print(f"{name}: {time.monotonic() - since:.0f} s", file=sys.stderr, flush=True)
+        if record is None:
+            continue
+        made[name] = record
+        if options.write:  # after each: a series that is cut off keeps what it has
+            kept = {**results.load(), name: record}
+            results.save(kept, tuple(MEASURES))
+            results.PAGE.write_text(results.page(kept, MEASURES), encoding="utf-8")
+    print(results.page(made, {name: MEASURES[name] for name in made}))
+    if failed:
+        print(f"failed, and left as it was: {', '.join(failed)}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    table = "\n".join(
+        f"  {name:<26} {one.samples:>2} samples, about {one.minutes:g} min"
+        f"{', on a cluster' if one.on_cluster else ''}"
+        for name, one in MEASURES.items()
+    )
+    hours = round(sum(one.minutes for one in MEASURES.values()) / 60)
     parser = argparse.ArgumentParser(
         prog="python -m tests.bench",
-        description="Nothing else should run meanwhile. A name also stands for all that begin "
-        "with it and a dash: `rate` for all five.",
+        description="Nothing else should run meanwhile. What is no measure's name stands for all "
+        "that begin with it and a dash: `rate` for all five.",
+        epilog=f"measures, and how long they take on two cores ({hours} hours in all):\n{table}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("names", nargs="*", metavar="MEASURE", help=f"of {', '.join(NAMES)}")
+    parser.add_argument("names", nargs="*", metavar="MEASURE", help="default: all")
     parser.add_argument(
-        "--pairs",
-        type=int,
-        default=9,
-        help="pairs, or samples where nothing is compared; `cold` and `image` are made once",
+        "--samples", type=int, help="other than each measure's own number: a look, never kept"
     )
     parser.add_argument(
         "--write",
         action="store_true",
-        help="keep the rows in tests/bench/results.json and make docs/benchmarks.md anew",
+        help="keep the samples in tests/bench/results.json and make docs/benchmarks.md anew",
     )
-    options = parser.parse_args()
-    # Ended by SIGTERM it must leave no training behind, least of all one that is held.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    if options.pairs < 1:
-        parser.error("--pairs: at least 1")
-    names: list[str] = []
-    for asked in options.names or NAMES:
-        chosen = [name for name in NAMES if name == asked or name.startswith(f"{asked}-")]
-        if not chosen:
-            parser.error(f"no measure {asked}: choose from {', '.join(NAMES)}")
-        names += [name for name in chosen if name not in names]
-    made: dict[str, results.Measured] = {}
-    for name in names:
-        print(f"{name} …", file=sys.stderr, flush=True)
-        began = time.monotonic()
-        rows = MEASURES[name](options.pairs)
-        print(f"{name}: {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
-        if not rows:
-            continue
-        made[name] = results.made_here(rows)
-        if options.write:  # after each: a series that is cut off keeps what it has
-            kept = {**results.load(), name: made[name]}
-            results.save(kept, NAMES)
-            results.PAGE.write_text(results.page(kept, NAMES), encoding="utf-8")
-    print(results.page(made, names))
-    return 0
+    parser.add_argument(
+        "--page",
+        action="store_true",
+        help="measure nothing; make docs/benchmarks.md of the samples that are kept",
+    )
+    return parser
 
 
-def _on_cluster(measure: Callable[[str, int], list[Row]], pairs: int) -> list[Row]:
+def _record(measure: Measure, count: int, began: Tree) -> results.Record | None:
+    """All its samples; None where it needs a cluster and there can be none."""
+    if not measure.on_cluster:
+        samples = measure.samples_of(measure.take(count))
+        return results.Record(origin(began, {}), measure.units, samples)
     place = cluster.place(os.environ)
     if place.reason:
         print(f"left out, it needs a cluster: {place.reason}", file=sys.stderr)
-        return []
+        return None
+    with _cluster(place) as kubeconfig:
+        samples = measure.samples_of(measure.take(count, kubeconfig))
+        return results.Record(origin(began, _versions(kubeconfig)), measure.units, samples)
+
+
+@contextmanager
+def _cluster(place: cluster.Place) -> Iterator[str]:
+    """The kubeconfig of one that has the image; one that is made here is ended again."""
     was_up = place.own and cluster.is_up()
     try:
         kubeconfig = cluster.up() if place.own else place.kubeconfig
         cluster.image()
-        return measure(kubeconfig, pairs)
+        yield kubeconfig
     finally:
         if place.own and not was_up:
             cluster.down()
 
 
-# By name, in the order of the page. Each takes a number of pairs.
-MEASURES: dict[str, Callable[[int], list[Row]]] = {
-    "validate": measures.validate,
-    "run": measures.run_warm,
-    "cold": lambda _: measures.run_cold(),
-    "image": lambda _: measures.image_size(),
-    "install": partial(_on_cluster, install),
-    **{f"rate-{name}": partial(rates.against_by_hand, name) for name in rates.COMBINATIONS},
-    "adaptive": rates.adaptive,
-    **{f"tutorial-{name}": partial(rates.tutorial, name) for name in rates.TUTORIALS},
-    **{f"start-{name}": partial(starts.start, name) for name in rates.COMBINATIONS},
-    "server": servers.server,
-    "reporting": reporting.reporting,
-    "partitioned": rates.partitioned,
-    "micro-batches": rates.micro_batches,
-    "recovery": recovery.recovery,
-    "recovery-pods": partial(_on_cluster, recovery_pods.recovery),
-    "memory": memory.against_by_hand,
-    "memory-chief": memory.chief_over_time,
-    "memory-ps": memory.ps_after_losses,
-}
-NAMES = tuple(MEASURES)
+def _versions(kubeconfig: str) -> Mapping[str, str]:
+    name, _, number = cluster.version(kubeconfig).partition(" ")
+    helm = (tool_path("helm"), "version", "--template={{.Version}}")
+    done = subprocess.run(helm, check=True, capture_output=True, text=True)
+    return {name: number, "Helm": done.stdout.strip()}
 
 
 if __name__ == "__main__":

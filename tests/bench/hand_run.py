@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,18 +21,26 @@ _STEP = re.compile(r"^step (\d+) at ([0-9.]+)$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Program:
-    """A program by hand: its file and arguments, and the tasks it needs.
+    """A program by hand: its file, arguments and steps a call, and the tasks it needs.
 
+    `steps_per_call` is None where the program has no such choice: it makes one.
     `after_the_first`: TensorFlow 1 workers that find nothing to join look again after 30 s, so who
     runs them starts worker 0 first.
     """
 
     file: str
     arguments: tuple[str, ...]
+    steps_per_call: int | None
     workers: int = 2
     ps: int = 1
     chief: bool = True
     after_the_first: bool = False
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """What Python runs."""
+        steps = () if self.steps_per_call is None else (str(self.steps_per_call),)
+        return (str(BY_HAND / self.file), *self.arguments, *steps)
 
     @property
     def client(self) -> str:
@@ -66,6 +75,15 @@ class ByHand(Training):
                 self._start(name)
         self._late = threading.Thread(target=self._start_late, args=(late,), daemon=True)
         self._late.start()
+
+    def start_client_again(self) -> float:
+        """Kill the client and start it at once, as somebody would who sees it end; when."""
+        name = self._program.client
+        killed = time.time()
+        self._started[name].kill()
+        self._started[name].wait()
+        self._start(name)
+        return killed
 
     def processes(self) -> Sequence[subprocess.Popen[bytes]]:
         return tuple(self._started.values())
@@ -104,7 +122,7 @@ class ByHand(Training):
         config = {"cluster": self._cluster, "task": {"type": kind, "index": int(index)}}
         with self._log(name).open("wb") as log:
             self._started[name] = subprocess.Popen(
-                (sys.executable, str(BY_HAND / self._program.file), *self._program.arguments),
+                (sys.executable, *self._program.command),
                 cwd=self.folder,
                 env={
                     **quiet_environment(),

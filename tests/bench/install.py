@@ -1,12 +1,13 @@
 """helm install to the first training step, against manifests written by hand, in one run.
 
-Both use the same image, the same claims (made before) and the same model; a sample ends when the
-chief has logged its first step, by the container's own timestamp on this machine's clock.
+Both use the same image, the same claims (made before), the same model and data; a sample ends
+when the chief has logged its first step, by the container's own timestamp on this machine's clock.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import time
@@ -17,38 +18,31 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from tests.bench.measures import ROOT
-from tests.bench.pairs import compare
-from tests.bench.rows import Row, at_most, ratio_row
+from tests.bench.hand_run import BY_HAND
+from tests.bench.measure import Measure, Sample
+from tests.bench.origin import ROOT
+from tests.bench.pairs import NAMES, in_pairs
+from tests.bench.rows import Ratio, at_most
 from tests.cluster.kubernetes import CommandError, Namespace, Release
 from tests.cluster.machine_tools import tool_path
 from tests.cluster.waiting import eventually
 
 CHART = ROOT / "charts" / "tf-cluster"
-BY_HAND = Path(__file__).parent / "by_hand"
 IMAGE = "localhost/tf-cluster-trainer:0.1.0"
 ENDLESS = 10_000_000
 
 
-def install(kubeconfig: str, pairs: int) -> list[Row]:
+def _take(count: int, kubeconfig: str) -> Iterator[Sample]:
     """Paired seconds from the command to the first step."""
     with namespace(kubeconfig) as there:
         claims(there)
         file = values("bench")
-        numbers = iter(range(1000))
-        compared = compare(
+        numbers = iter(range(2 * count))
+        yield from in_pairs(
             lambda: _ours(there, file, f"ours{next(numbers)}"),
             lambda: _by_hand(there, f"hand{next(numbers)}"),
-            pairs,
+            count,
         )
-    return [
-        ratio_row(
-            "`helm install` to the first training step (image present)",
-            "manifests written by hand, `kubectl apply`",
-            at_most(1.3),
-            compared,
-        )
-    ]
 
 
 def settings(name: str) -> tuple[str, str]:
@@ -61,33 +55,52 @@ def _ours(there: Namespace, file: Path, name: str) -> float:
     release = Release(there, name, CHART)
     release.install(file, *settings(name))
     chief = f"app.kubernetes.io/instance={name},app.kubernetes.io/component=chief"
-    first = _first_step(there, chief)
+    first = _first_step(there, chief, "first step")
     release.uninstall()
     gone(there, f"app.kubernetes.io/instance={name}")
     return first - started
 
 
 def _by_hand(there: Namespace, name: str) -> float:
-    script = (BY_HAND / "train.py").read_text()
-    manifests = (BY_HAND / "manifests.yaml").read_text()
-    manifests = manifests.replace("NAME", name).replace("IMAGE", IMAGE)
-    config = {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"name": name, "labels": {"app": name}},
-        "data": {"train.py": script},
-    }
-    everything = f"{json.dumps(config)}\n---\n{manifests.replace('STEPS', str(ENDLESS))}"
+    everything = manifests(name)
     started = time.time()
     there.kubectl("apply", "--filename=-", stdin=everything)
-    first = _first_step(there, f"app={name},task=chief")
+    first = _first_step(there, f"app={name},task=chief", "step ")
     there.kubectl("delete", "all,configmap", f"--selector=app={name}", "--wait=false")
     gone(there, f"app={name}")
     return first - started
 
 
-def _first_step(there: Namespace, selector: str) -> float:
-    """When the chief logged its first step, in seconds since the epoch."""
+def manifests(name: str) -> str:
+    """All objects by hand, as YAML: two workers, one ps and a chief with the program of the rates.
+
+    As ours does at first, it makes one step a call.
+    """
+    scripts = ("in_graph_async.py", "telling.py", "digits.py")
+    config = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": name, "labels": {"app": name}},
+        "data": {file: (BY_HAND / file).read_text() for file in scripts},
+    }
+    cluster = {
+        "chief": [f"{name}-chief.{name}:2222"],
+        "ps": [f"{name}-ps-0.{name}:2222"],
+        "worker": [f"{name}-worker-{index}.{name}:2222" for index in range(2)],
+    }
+    text = (BY_HAND / "manifests.yaml").read_text()
+    for word, meant in (
+        ("NAME", name),
+        ("IMAGE", IMAGE),
+        ("COMMAND", json.dumps(["python3", "-u", f"/script/{scripts[0]}", "digits", "1"])),
+        ("CLUSTER", json.dumps(cluster)),
+    ):
+        text = re.sub(rf"\b{word}\b", meant, text)
+    return f"{json.dumps(config)}\n---\n{text}"
+
+
+def _first_step(there: Namespace, selector: str, words: str) -> float:
+    """When the chief logged these words of its first step, in seconds since the epoch."""
 
     def logged() -> float | None:
         try:
@@ -95,7 +108,7 @@ def _first_step(there: Namespace, selector: str) -> float:
         except CommandError:
             return None
         for line in text.splitlines():
-            if "first step" in line:
+            if words in line:
                 return _epoch(line.split()[0])
         return None
 
@@ -162,3 +175,21 @@ def namespace(kubeconfig: str) -> Iterator[Namespace]:
         yield there
     finally:
         there.kubectl("delete", "namespace", name, "--wait=false")
+
+
+MEASURES = {
+    "install": Measure(
+        _take,
+        15,
+        15,
+        dict.fromkeys(NAMES, "s"),
+        [
+            Ratio(
+                "`helm install` to the first training step (image present)",
+                "manifests written by hand, `kubectl apply`",
+                at_most(1.3),
+            )
+        ],
+        on_cluster=True,
+    )
+}

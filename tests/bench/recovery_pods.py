@@ -1,24 +1,26 @@
 """Seconds that a killed training process costs in a cluster, its pod staying.
 
 What is killed is everything in the container but the supervisor, as an out-of-memory kill does.
+What it costs by hand is that of one on this machine, with no pods beside it.
 The pods are asked by their addresses, which this machine reaches: it is the cluster's only node.
 """
 
 from __future__ import annotations
 
 import json
-import sys
 import threading
-import time
 import urllib.request
+from collections.abc import Iterator
+from functools import partial
 from http.client import HTTPException
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from tests.bench.install import CHART, claims, gone, namespace, settings, values
-from tests.bench.recovery import Sample, lost_worker, rows, wait_for_a_save
-from tests.bench.rows import Row
+from tests.bench.measure import Sample
+from tests.bench.pairs import one_pair
+from tests.bench.recovery import chief_by_hand, lost_worker, measure, wait_for_a_save
 from tests.bench.training import Point
 from tests.cluster.kubernetes import Namespace, Release
 from tests.cluster.waiting import eventually
@@ -28,29 +30,25 @@ WORKERS = 2
 KILL = "kill -9 -1"  # all that this user may signal, but init and who asks
 
 
-def recovery(kubeconfig: str, samples: int) -> list[Row]:
+def _take(count: int, kubeconfig: str) -> Iterator[Sample]:
     """In-graph async, two workers, one ps; each release loses each kind once."""
-    found = []
     with namespace(kubeconfig) as there:
         claims(there)
-        for number in range(samples):
-            found.append(_sample(there, f"lost{number}"))
-            print(f"  {found[-1]}", file=sys.stderr, flush=True)
-    return rows("recovery in pods", "training process killed", found)
+        for number in range(count):
+            ours, by_hand = one_pair(partial(_ours, there, f"lost{number}"), chief_by_hand, number)
+            yield {**ours, **by_hand}
 
 
 class Followed:
     """The chief's status, asked for again and again while in the context.
 
-    `epoch` names its present process, `start` is when its supervisor began, `saved` the step of the
-    newest checkpoint.
+    `epoch` names its present process, `saved` the step of the newest checkpoint.
     """
 
     def __init__(self, release: Release) -> None:
         self._address = f"{_pod(release, 'chief')['status']['podIP']}:{PORT}"
         self._seen: list[tuple[str, Point]] = []
         self.epoch = ""
-        self.start = 0.0
         self.saved: int | None = None
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._follow, daemon=True)
@@ -95,7 +93,7 @@ class Followed:
             if document.get("epoch"):
                 made = {f"workers/{at}_steps": steps for at, steps in document["workers"].items()}
                 self._seen.append((document["epoch"], Point(document["now"], made)))
-                self.start, self.epoch = document["start"], document["epoch"]
+                self.epoch = document["epoch"]
                 self.saved = document["checkpointStep"]
 
 
@@ -108,23 +106,18 @@ def ask(address: str, path: str) -> dict[str, Any]:
         return {}
 
 
-def _sample(there: Namespace, name: str) -> Sample:
+def _ours(there: Namespace, name: str) -> Sample:
     release = Release(there, name, CHART)
     release.install(_values(), *settings(name))
     try:
-        ps = f"{_pod(release, 'ps')['status']['podIP']}:{PORT}"
-        served = eventually("the ps to serve", lambda: _serves(ps), 60, every=0.05)
-        began = eventually("the ps' status", lambda: ask(ps, "progress").get("start"), 60)
         with Followed(release) as chief:
-            first = eventually("the first step", chief.first_step, 60, every=0.05)
+            eventually("the first step", chief.first_step, 60, every=0.05)
             eventually("a step of each worker", chief.all_train, 60)
-            return Sample(
-                ps_start=served - began,
-                chief_start=first.time - chief.start,
-                worker=lost_worker(lambda: _kill(release, "worker", index="1"), chief.points),
-                ps=_next_step_without(release, chief, "ps"),
-                chief=_next_step_without(release, chief, "chief"),
-            )
+            return {
+                **lost_worker(lambda: _kill(release, "worker", index="1"), chief.points),
+                "ps": _next_step_without(release, chief, "ps"),
+                "chief": _next_step_without(release, chief, "chief"),
+            }
     finally:
         release.uninstall()
         gone(there, f"app.kubernetes.io/instance={name}")
@@ -165,10 +158,13 @@ def _pod(release: Release, component: str, index: str = "0") -> dict[str, Any]:
     return eventually(f"{component}-{index} to run", there, 60, every=0.2)
 
 
-def _serves(address: str) -> float | None:
-    return time.time() if ask(address, "healthz").get("serving") else None
-
-
 def _values() -> Path:
     train = {"stepsPerCall": 10, "reportSeconds": 0.1, "checkpoint": {"seconds": 3}}
     return values("recovery", train=train, workers=WORKERS, ps=1)
+
+
+MEASURES = {
+    "recovery-pods": measure(
+        "recovery in pods", "training process killed", _take, minutes=20, on_cluster=True
+    ),
+}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -11,42 +12,46 @@ from tf_cluster_trainer.bare_tensorflow import WHOLE_VARIABLE
 from tf_cluster_trainer.protocol import Serving
 
 from tests.bench import processes
-from tests.bench.pairs import Comparison, one_pair
-from tests.bench.rows import Row, ratio_row
+from tests.bench.measure import Measure, Sample
+from tests.bench.pairs import one_pair
+from tests.bench.rows import Ratio
 from tests.bench.training import quiet_environment
 from tests.trainer.child.world import World
 
-MEBIBYTE = 2**20
+MIB = 2**20
+SECONDS = ("until it serves", "until it serves, whole API")
+MEMORY = ("memory", "memory, whole API")
+WHOLE = "the same with TensorFlow's Python API"
 
 
-def server(pairs: int) -> list[Row]:
+def _take(count: int) -> Iterator[Sample]:
     """A ps' child as it is against one that imports tensorflow: until it serves, and its memory."""
     bare, whole = (partial(_served, whole=whole) for whole in (False, True))
-    found = [one_pair(bare, whole, number) for number in range(pairs)]
-    seconds, memory = (
-        Comparison(tuple(ours[at] for ours, _ in found), tuple(theirs[at] for _, theirs in found))
-        for at in (0, 1)
-    )
-    against = "the same with TensorFlow's Python API"
-    return [
-        ratio_row("one ps, process start until it serves", against, None, seconds),
-        ratio_row(
-            "one ps without variables, resident memory",
-            against,
-            None,
-            memory,
-            unit="MiB",
-            scale=MEBIBYTE,
-        ),
-    ]
+    for number in range(count):
+        ours, other = one_pair(bare, whole, number)
+        yield dict(zip((*SECONDS, *MEMORY), (ours[0], other[0], ours[1], other[1]), strict=True))
 
 
 def _served(*, whole: bool) -> tuple[float, float]:
-    """Seconds, and bytes."""
+    """Seconds, and MiB."""
     with tempfile.TemporaryDirectory() as folder:
         environment = {**quiet_environment(), WHOLE_VARIABLE: "1" if whole else ""}
         with World(Path(folder), workers=1, ps=1, environment=environment) as world:
             began = time.monotonic()
             child = world.start("ps")
             child.wait_for(Serving)
-            return time.monotonic() - began, processes.resident(child.process.pid)
+            return time.monotonic() - began, processes.resident(child.process.pid) / MIB
+
+
+MEASURES = {
+    "server": Measure(
+        _take,
+        15,
+        2,
+        {**dict.fromkeys(SECONDS, "s"), **dict.fromkeys(MEMORY, "MiB")},
+        [
+            Ratio("one ps, process start until it serves", WHOLE, columns=SECONDS),
+            Ratio("one ps without variables, resident memory", WHOLE, columns=MEMORY),
+        ],
+    )
+}

@@ -10,8 +10,10 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.bench.hand_run import BY_HAND
+from tests.bench.install import manifests
 from tests.cluster.waiting import eventually
 from tests.ports import free_port
 
@@ -57,3 +59,27 @@ def test_a_server_by_hand_serves_without_the_model(case: str, tmp_path: Path) ->
     finally:
         process.kill()
         process.wait()
+
+
+def test_the_manifests_by_hand_start_the_program_of_the_rates_one_task_each() -> None:
+    config, service, *workloads = yaml.safe_load_all(manifests("hand0"))
+    for file, text in config["data"].items():
+        assert text == (BY_HAND / file).read_text()
+    tasks = {}
+    for one in workloads:
+        pod = one["spec"]["template"]
+        (container,) = pod["spec"]["containers"]
+        given = {variable["name"]: variable.get("value") for variable in container["env"]}
+        told = json.loads(given["TF_CONFIG"].replace("$(INDEX)", "1"))
+        tasks[told["task"]["type"]] = told["task"]["index"]
+        for name in ("chief", "ps"):  # a worker's name is made by its Job
+            (address,) = told["cluster"][name]
+            pods = [each["spec"]["template"]["spec"].get("hostname") for each in workloads]
+            assert address.partition(".")[0] in pods
+        assert told["cluster"]["worker"] == [f"hand0-worker-{i}.hand0:2222" for i in range(2)]
+        assert pod["spec"]["subdomain"] == service["metadata"]["name"] == "hand0"
+        assert service["spec"]["selector"].items() <= pod["metadata"]["labels"].items()
+        script = container["command"][2].rpartition("/")[2]
+        assert container["command"][3:] == ["digits", "1"]
+        assert {script, "digits.py"} <= set(config["data"])
+    assert tasks == {"ps": 0, "worker": 1, "chief": 0}

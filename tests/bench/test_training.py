@@ -1,4 +1,4 @@
-"""What a rate and a recovery are, told from points."""
+"""What a rate and a pause are, told from points."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from tests.bench import processes
-from tests.bench.recovery import seconds_to_rate
+from tests.bench.recovery import longest_pause
 from tests.bench.training import Point, steps_per_second
 
 
@@ -31,22 +31,17 @@ def test_one_change_tells_no_rate() -> None:
         steps_per_second(of_one((0.0, 0), (1.0, 10)))
 
 
-def test_a_survivor_that_never_paused_recovers_at_once() -> None:
-    steady = of_one(*((t / 10, t * 10) for t in range(100)))
-    assert seconds_to_rate(steady, "workers/0_steps", 5.05, 100) == 0
+def test_the_longest_pause_is_between_two_steps_after_the_loss() -> None:
+    before = [(t / 10, t) for t in range(20)]  # 1.9: it stands still, which is not of the loss
+    after = [(3.0, 20), (3.1, 21), (3.2, 21), (3.3, 21), (4.5, 22), (4.6, 23)]
+    points = of_one(*before, *after)
+    assert longest_pause(points, "workers/0_steps", 2.8) == pytest.approx(1.4)
+    assert longest_pause(points, "workers/0_steps", 4.4) == pytest.approx(0.1)
 
 
-def test_a_pause_after_the_kill_is_the_time_to_recover() -> None:
-    before = [(t / 10, t * 10) for t in range(50)]
-    after = [(7.0 + t / 10, 490 + t * 10) for t in range(20)]
-    seconds = seconds_to_rate(of_one(*before, *after), "workers/0_steps", 4.95, 100)
-    assert 1.4 < seconds <= 2.1
-
-
-def test_a_rate_that_never_comes_back_is_said() -> None:
-    slow = of_one(*((t / 10, t) for t in range(100)))
-    with pytest.raises(ValueError, match="never again"):
-        seconds_to_rate(slow, "workers/0_steps", 5.05, 100)
+def test_a_pause_that_does_not_end_lasts_until_the_last_look() -> None:
+    stopped = of_one((0.0, 0), (1.0, 10), (2.0, 10), (9.0, 10))
+    assert longest_pause(stopped, "workers/0_steps", 0.5) == 8
 
 
 def test_a_tree_has_grandchildren_and_each_has_memory() -> None:

@@ -1,0 +1,32 @@
+"""Every measure by its name, in the order of the page.
+
+A new one is a Measure in a file's MEASURES, and that file here; then
+`python -m tests.bench --page` writes its rows down as not measured yet.
+"""
+
+from __future__ import annotations
+
+from tests.bench import (
+    install,
+    measures,
+    memory,
+    rates,
+    recovery,
+    recovery_pods,
+    reporting,
+    servers,
+    starts,
+)
+from tests.bench.measure import Measure
+
+MEASURES: dict[str, Measure] = {
+    **measures.MEASURES,
+    **install.MEASURES,
+    **rates.MEASURES,
+    **starts.MEASURES,
+    **servers.MEASURES,
+    **reporting.MEASURES,
+    **recovery.MEASURES,
+    **recovery_pods.MEASURES,
+    **memory.MEASURES,
+}
