@@ -38,11 +38,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error("--write: there is no commit that made this; run it in a clone, with git")
     names: list[str] = []
     for asked in options.names or MEASURES:
-        beginning = [name for name in MEASURES if name.startswith(f"{asked}-")]
-        chosen = [asked] if asked in MEASURES else beginning
-        if not chosen:
+        meant = chosen(asked)
+        if not meant:
             parser.error(f"no measure {asked}: choose from {', '.join(MEASURES)}")
-        names += [name for name in chosen if name not in names]
+        names += [name for name in meant if name not in names]
     made: dict[str, results.Kept] = {}
     failed = []
     for name in names:
@@ -68,6 +67,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if failed:
         print(f"failed, and left as it was: {', '.join(failed)}", file=sys.stderr)
     return 1 if failed else 0
+
+
+def chosen(asked: str) -> list[str]:
+    """The measure of this name; where there is none, all that begin with it and a dash."""
+    if asked in MEASURES:
+        return [asked]
+    return [name for name in MEASURES if name.startswith(f"{asked}-")]
 
 
 def _parser() -> argparse.ArgumentParser:

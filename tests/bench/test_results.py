@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.bench import results
-from tests.bench.__main__ import main
+from tests.bench.__main__ import chosen, main
 from tests.bench.catalog import MEASURES
 from tests.bench.measure import Measure, Sample
 from tests.bench.origin import Machine, Origin, Tree, origin, tree
@@ -166,6 +166,13 @@ def test_a_look_with_another_number_of_samples_is_never_kept(
     with pytest.raises(SystemExit):
         main(["validate", "--samples", "18", "--write"])
     assert "fixed beforehand" in capsys.readouterr().err
+
+
+def test_a_name_stands_for_itself_or_for_all_that_begin_with_it() -> None:
+    assert chosen("recovery") == ["recovery"]  # not those in pods, which need a cluster
+    assert chosen("start")[0] == "start-in-graph-async"
+    assert len(chosen("rate")) == 5
+    assert chosen("nope") == []
 
 
 def test_every_measure_takes_enough_samples_for_a_verdict() -> None:
