@@ -7,6 +7,7 @@ A new one is a Measure in a file's MEASURES, and that file here; then
 from __future__ import annotations
 
 from tests.bench import (
+    embedding_size,
     install,
     measures,
     memory,
@@ -23,6 +24,7 @@ MEASURES: dict[str, Measure] = {
     **measures.MEASURES,
     **install.MEASURES,
     **rates.MEASURES,
+    **embedding_size.MEASURES,
     **starts.MEASURES,
     **servers.MEASURES,
     **reporting.MEASURES,

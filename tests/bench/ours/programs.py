@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import tensorflow as tf
@@ -33,6 +34,30 @@ class Dense(Program):
     def dataset(self, ctx: Context, input_context: Any) -> tf.data.Dataset:
         numbers = tf.random.stateless_uniform((64, WIDTH), seed=(1, 2))
         return tf.data.Dataset.from_tensor_slices((numbers, numbers))
+
+
+@dataclass(frozen=True)
+class TableFlags:
+    """`rows`: of the table."""
+
+    rows: int = 20_000
+
+
+class Table(Program):
+    """Two look-ups an example in an embedding, and a sum. Each batch has other rows."""
+
+    flags = TableFlags
+
+    def build_model(self, ctx: Context) -> tf_keras.Model:
+        ids = tf_keras.Input((2,), dtype=tf.int64, name="ids")
+        found = tf_keras.layers.Embedding(ctx.flags.rows, 16, name="table")(ids)
+        return tf_keras.Model(ids, tf_keras.layers.Dense(1)(tf_keras.layers.Flatten()(found)))
+
+    def dataset(self, ctx: Context, input_context: Any) -> tf.data.Dataset:
+        ids = tf.random.stateless_uniform(
+            (20_000, 2), seed=(1, 2), maxval=ctx.flags.rows, dtype=tf.int64, minval=0
+        )
+        return tf.data.Dataset.from_tensor_slices((ids, tf.cast(ids[:, :1] % 2, tf.float32)))
 
 
 class Small(Program):

@@ -19,11 +19,15 @@ ITERATIONS = "optimizer/iterations"
 
 @dataclass(frozen=True)
 class Stored:
-    """One tensor of a checkpoint and the variables that hold it, in the order of its rows."""
+    """One tensor of a checkpoint and the variables that hold it, in the order of its rows.
+
+    `slot_of` is the key of the variable that this is an optimizer's slot of; "" where it is none.
+    """
 
     key: str
     spec: TensorSpec
     parts: tuple[Any, ...]
+    slot_of: str = ""
 
 
 def specs(plain_model: Any) -> dict[str, TensorSpec]:
@@ -62,7 +66,7 @@ def of_optimizer(optimizer: Any, model: Iterable[Stored], built: Any) -> tuple[S
         for slot in optimizer.get_slot_names():
             parts = tuple(optimizer.get_slot(part, slot) for part in stored.parts)
             key = f"optimizer/{slot}/{stored.key.removeprefix('model/')}"
-            found.append(Stored(key, stored.spec, parts))
+            found.append(Stored(key, stored.spec, parts, slot_of=stored.key))
     return tuple(found)
 
 
@@ -77,6 +81,30 @@ def assign(stored: Iterable[Stored], tensors: Mapping[str, Any]) -> None:
             else:
                 part.assign(value[start : start + part.shape[0]])
                 start += part.shape[0]
+
+
+def read(stored: Iterable[Stored]) -> list[list[Any]]:
+    """Operations that read the parts of each tensor where they are, in the graph that is made.
+
+    The slots of a part are read one after the other, in the optimizer's order: others may update
+    them meanwhile, and what LazyAdam promises of m and v then holds for the copy too.
+    """
+    last: dict[tuple[str, int], Any] = {}
+    found = []
+    for one in stored:
+        values = []
+        for at, part in enumerate(one.parts):
+            before = last.get((one.slot_of, at)) if one.slot_of else None
+            with (
+                tf.device(part.device),
+                tf.control_dependencies([] if before is None else [before]),
+            ):
+                # As `read_value`, without its copy to the device of whoever asks.
+                value = tf.raw_ops.ReadVariableOp(resource=part.handle, dtype=part.dtype)
+            last[one.slot_of, at] = value
+            values.append(value)
+        found.append(values)
+    return found
 
 
 class Copy:
@@ -95,10 +123,8 @@ class Copy:
     def _values(self) -> list[Any]:
         with tf.device(self._device):
             return [
-                tf.concat([part.read_value() for part in one.parts], axis=0)
-                if len(one.parts) > 1
-                else tf.identity(one.parts[0].read_value())
-                for one in self._stored
+                tf.concat(parts, axis=0) if len(parts) > 1 else tf.identity(parts[0])
+                for parts in read(self._stored)
             ]
 
 

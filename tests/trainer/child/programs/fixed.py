@@ -10,7 +10,7 @@ import tf_keras
 from tf_cluster_trainer import Context, Program
 
 EXAMPLES = 96
-WORDS = 12
+WORDS = 60
 
 
 def examples(worker: int, workers: int) -> tuple[dict[str, np.ndarray], np.ndarray]:

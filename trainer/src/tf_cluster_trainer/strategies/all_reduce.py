@@ -29,7 +29,7 @@ from tf_cluster_trainer.child.say import say
 from tf_cluster_trainer.config import Config, ConfigError
 from tf_cluster_trainer.context import DataShard
 from tf_cluster_trainer.strategies import input as worker_input
-from tf_cluster_trainer.strategies import optimizers
+from tf_cluster_trainer.strategies import optimizers, replica_lookups
 from tf_cluster_trainer.strategies.gradients import Gradients, scaled, when_finite
 from tf_cluster_trainer.strategies.rehearsal import build_model
 from tf_cluster_trainer.strategies.tally import Origin, Tally
@@ -96,6 +96,7 @@ class AllReduce:
                 f"train.batchSize is {told.settings.batch_size}, but each worker has "
                 f"{self._replicas} devices that take a part of its batch"
             )
+        replica_lookups.install()
         with strategy.scope():
             self._model = build_model(program, joining.ctx, joining.rehearsal.features)
             self._optimizer = optimizers.make(told.settings.optimizer, lambda: self._origin.ahead)

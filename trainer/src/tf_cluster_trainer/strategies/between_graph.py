@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tf_cluster_trainer import server
+from tf_cluster_trainer import checkpoint_variables, server
 from tf_cluster_trainer.checkpoint import Checkpoint
 from tf_cluster_trainer.child import restore
 from tf_cluster_trainer.child.errors import NotNowError, PeerLostError
@@ -109,7 +109,8 @@ class Filling:
         self.no_members = state.members.initializer
         first = [v.initializer for v in state.variables() if v is not state.members]
         self.initialize = tf.group(*first)
-        self.reads = {one.key: one.parts[0].read_value() for one in state.stored}
+        reads = checkpoint_variables.read(state.stored)
+        self.reads = {one.key: parts[0] for one, parts in zip(state.stored, reads, strict=True)}
         self.ping = []
         for task in range(own.ps):
             with tf.device(on_ps.device(task)):

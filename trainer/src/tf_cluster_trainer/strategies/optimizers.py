@@ -1,7 +1,8 @@
 """The optimizer that the settings name, and its learning rate at each step of the run.
 
 tf_keras' legacy optimizers: the only ones whose updates are not lost when several workers write
-to one ps (docs/decisions/0005-in-graph-async.md).
+to one ps (docs/decisions/0005-in-graph-async.md); where their sparse updates are not what they
+should be, ours (`sparse_updates`).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import tf_keras
 
 from tf_cluster_trainer import schedule
 from tf_cluster_trainer.config import Optimizer
+from tf_cluster_trainer.strategies.sparse_updates import LazyAdam, PlainSGD
 
 DEFAULT_MOMENTUM = 0.9
 
@@ -39,12 +41,12 @@ def make(settings: Optimizer, ahead: Callable[[], Any]) -> Any:
 def _named(settings: Optimizer, rate: Callable[[], Any]) -> Any:
     legacy = tf_keras.optimizers.legacy
     if settings.name == "SGD":
-        return legacy.SGD(rate)
+        return PlainSGD(rate)
     if settings.name == "Momentum":
         momentum = DEFAULT_MOMENTUM if settings.momentum is None else settings.momentum
         return legacy.SGD(rate, momentum=_constant(momentum))
     if settings.name == "Adam":
-        return legacy.Adam(rate, beta_1=_constant(0.9), beta_2=_constant(0.999))
+        return LazyAdam(rate, beta_1=_constant(0.9), beta_2=_constant(0.999))
     if settings.name == "Adagrad":
         return legacy.Adagrad(rate)
     raise ValueError(f"optimizer {settings.name}")  # the schema's enum says which there are

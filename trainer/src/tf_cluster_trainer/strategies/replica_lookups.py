@@ -1,0 +1,40 @@
+"""Look-ups in a variable that every replica has a copy of: only the rows are read.
+
+TensorFlow's `embedding_lookup` knows plain variables and those that are cut in parts. Of a copied
+one it reads the whole, and since the first sparse update every reading is a copy: a step of
+all-reduce with a table of 128 MB took five times as long as with one of 1.3 MB.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import tensorflow as tf
+
+# The public `tf.experimental.dispatch_for_api` asks that one of the types is registered here.
+from tensorflow.python.util import dispatch
+
+
+@cache
+def install() -> None:
+    """For this process: a look-up in a copied variable is one in this replica's copy."""
+    dispatch.register_dispatchable_type(tf.distribute.DistributedValues)
+    tf.experimental.dispatch_for_api(
+        tf.compat.v1.nn.embedding_lookup, {"params": tf.distribute.DistributedValues}
+    )(_embedding_lookup)
+
+
+def _embedding_lookup(
+    params: Any,
+    ids: Any,
+    partition_strategy: str = "mod",
+    name: str | None = None,
+    validate_indices: bool = True,
+    max_norm: float | None = None,
+) -> Any:
+    copies = params.distribute_strategy.experimental_local_results(params)
+    replica = tf.distribute.get_replica_context()
+    # In a graph the number is a constant; a worker's replicas come one after another.
+    number = 0 if replica is None else int(tf.get_static_value(replica.replica_id_in_sync_group))
+    return tf.nn.embedding_lookup(copies[number % len(copies)], ids, max_norm=max_norm, name=name)
