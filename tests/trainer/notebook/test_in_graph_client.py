@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,9 @@ _SERVER = (
     "tf.distribute.Server(json.loads(sys.argv[1]), sys.argv[2], int(sys.argv[3])).join()"
 )
 
+# The two ends of the link between two machines (RFC 5737: addresses for documentation).
+_SERVERS_HOST, _CLIENTS_HOST = "192.0.2.1", "192.0.2.2"
+
 
 def _code() -> str:
     """Its code cells in their order. They hold no magics, so that is what a kernel would run."""
@@ -28,12 +33,13 @@ def _code() -> str:
     return "\n\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
 
 
-def _execute(folder: Path, **environment: str) -> str:
+def _execute(folder: Path, within: Sequence[str] = (), **environment: str) -> str:
     script = folder / "notebook.py"
-    script.write_text(_code())
-    inherited = {name: v for name, v in os.environ.items() if name != "TF_CLUSTER_CONFIG"}
+    script.write_text(f"{_code()}\n\nprint(hosts)\n")
+    ours = ("TF_CLUSTER_CONFIG", "TF_CLUSTER_CLIENT_ADDRESS")
+    inherited = {name: v for name, v in os.environ.items() if name not in ours}
     done = subprocess.run(
-        [sys.executable, script],
+        [*within, sys.executable, script],
         env=inherited | environment,
         capture_output=True,
         text=True,
@@ -50,31 +56,71 @@ def _accuracy(said: str) -> float:
     return float(found[1])
 
 
-@pytest.fixture
-def cluster_json(tmp_path: Path) -> Iterator[Path]:
+@contextmanager
+def _serving(
+    folder: Path, hosts: dict[str, list[str]], within: Sequence[str] = ()
+) -> Iterator[Path]:
     """The directory of a cluster.json whose ps and workers are up; a chief in it is not."""
+    document = {"attempt": "0123abcd", "cluster": hosts, "status": hosts}
+    (folder / "cluster.json").write_text(json.dumps(document))
+    served = json.dumps({kind: hosts[kind] for kind in ("ps", "worker")})
+    command = (*within, sys.executable, "-c", _SERVER, served)
+    servers = [
+        subprocess.Popen([*command, kind, str(index)], stderr=subprocess.DEVNULL)
+        for kind in ("ps", "worker")
+        for index in range(len(hosts[kind]))
+    ]
+    try:
+        yield folder
+    finally:
+        for server in servers:
+            server.kill()
+            server.wait()
+
+
+@pytest.fixture
+def two_machines() -> Iterator[tuple[str, str]]:
+    """Two network namespaces with a link between them: the servers' and the client's."""
+    if os.geteuid() != 0 or not shutil.which("ip"):
+        pytest.skip("needs root and ip")
+    servers, client = (f"tf-nb-{os.getpid()}-{end}" for end in ("s", "c"))
+    with ExitStack() as stack:
+        for name in (servers, client):
+            subprocess.run(("ip", "netns", "add", name), check=True)
+            stack.callback(subprocess.run, ("ip", "netns", "delete", name), check=True)
+            subprocess.run(("ip", "-n", name, "link", "set", "lo", "up"), check=True)
+        ends = ("link", "add", "eth0", "type", "veth", "peer", "name", "eth0", "netns", client)
+        subprocess.run(("ip", "-n", servers, *ends), check=True)
+        for name, address in ((servers, _SERVERS_HOST), (client, _CLIENTS_HOST)):
+            within = ("ip", "-n", name)
+            subprocess.run((*within, "address", "add", f"{address}/30", "dev", "eth0"), check=True)
+            subprocess.run((*within, "link", "set", "eth0", "up"), check=True)
+        yield servers, client
+
+
+def test_it_trains_on_the_servers_of_another_machine_which_call_it_back(
+    two_machines: tuple[str, str], tmp_path: Path
+) -> None:
+    servers, client = (("ip", "netns", "exec", name) for name in two_machines)
+    ports = iter(range(2222, 2226))
+    hosts = {
+        kind: [f"{_SERVERS_HOST}:{next(ports)}" for _ in range(size)]
+        for kind, size in {"chief": 1, "ps": 1, "worker": 2}.items()
+    }
+    with _serving(tmp_path, hosts, servers) as folder:
+        said = _execute(folder, client, TF_CLUSTER_CONFIG=str(folder))
+    assert _accuracy(said) > 0.9
+
+
+def test_it_trains_under_the_address_that_it_is_given(tmp_path: Path) -> None:
     hosts = {
         kind: [f"127.0.0.1:{free_port()}" for _ in range(size)]
         for kind, size in {"chief": 1, "ps": 1, "worker": 2}.items()
     }
-    document = {"attempt": "0123abcd", "cluster": hosts, "status": hosts}
-    (tmp_path / "cluster.json").write_text(json.dumps(document))
-    served = json.dumps({kind: hosts[kind] for kind in ("ps", "worker")})
-    servers = [
-        subprocess.Popen(
-            [sys.executable, "-c", _SERVER, served, kind, str(index)], stderr=subprocess.DEVNULL
-        )
-        for kind in ("ps", "worker")
-        for index in range(len(hosts[kind]))
-    ]
-    yield tmp_path
-    for server in servers:
-        server.kill()
-        server.wait()
-
-
-def test_it_trains_on_the_servers_that_cluster_json_names(cluster_json: Path) -> None:
-    said = _execute(cluster_json, TF_CLUSTER_CONFIG=str(cluster_json))
+    given = f"localhost:{free_port()}"
+    with _serving(tmp_path, hosts) as folder:
+        said = _execute(folder, TF_CLUSTER_CONFIG=str(folder), TF_CLUSTER_CLIENT_ADDRESS=given)
+    assert f"'chief': ['{given}']" in said
     assert "step 600: loss" in said
     assert _accuracy(said) > 0.9
 
