@@ -19,7 +19,7 @@ from tf_cluster_trainer.supervisor.contest import (
     Superseded,
 )
 
-PERIOD = 3.0
+PERIOD, PATIENCE = 3.0, 600.0
 
 
 @dataclass
@@ -28,13 +28,17 @@ class Table:
 
     run_dir: Path
     now: float = 0.0
+    answering: set[str] = field(default_factory=set)  # Jobs whose chief answers at its status port
     said: list[str] = field(default_factory=list)
 
     def chief(self, job: str, pod: str = "") -> Contest:
+        pod = pod or f"{job}-pod"
         return Contest(
             self.run_dir,
-            Owner(job, pod or f"{job}-pod", f"attempt-of-{job}"),
+            Owner(job, pod, f"attempt-of-{job}", status=f"{pod}:8080"),
             period=PERIOD,
+            patience=PATIENCE,
+            answers=lambda owner: owner.job_uid in self.answering,
             clock=lambda: self.now,
             say=self.said.append,
         )
@@ -135,6 +139,18 @@ def test_a_later_job_takes_over_as_soon_as_the_owner_releases(table: Table) -> N
     assert isinstance(table.chief("a", "again").step(), Superseded)
 
 
+def test_a_new_pod_of_the_superseded_job_does_not_take_back_what_was_released(
+    table: Table,
+) -> None:
+    old, new = table.chief("a"), table.chief("b")
+    old.step()
+    new.step()
+    old.release(superseded=True)
+    assert isinstance(table.chief("a", "again").step(), Superseded)
+    assert table.on_disk().released
+    assert isinstance(new.step(), Owning)
+
+
 def test_a_later_job_takes_over_when_the_counter_stood_still_for_three_periods(
     table: Table,
 ) -> None:
@@ -146,6 +162,54 @@ def test_a_later_job_takes_over_when_the_counter_stood_still_for_three_periods(
     table.now += 0.2
     assert isinstance(new.step(), Owning)
     assert old.step() == Superseded("attempt attempt-of-b has taken the run over")
+
+
+def test_an_owner_that_answers_keeps_the_run_though_the_disk_takes_no_renewal(
+    table: Table,
+) -> None:
+    old, new = table.chief("a"), table.chief("b")
+    old.step()
+    table.answering = {"a"}
+    steps = 0
+    while table.now < PATIENCE:
+        assert isinstance(new.step(), Candidate)
+        table.now += 1
+        steps += 1
+    assert steps == PATIENCE
+    assert old.step() == Owning(successor="attempt-of-b")
+    table.answering = set()
+    table.now += PERIOD
+    assert isinstance(new.step(), Candidate)
+    table.now += 3 * PERIOD
+    assert isinstance(new.step(), Owning)
+
+
+def test_an_answer_is_no_renewal_for_ever(table: Table) -> None:
+    old, new = table.chief("a"), table.chief("b")
+    old.step()
+    table.answering = {"a"}
+    new.step()
+    table.now += PATIENCE - 0.1
+    assert isinstance(new.step(), Candidate)
+    table.now += 3 * PERIOD
+    assert isinstance(new.step(), Owning)
+    assert isinstance(old.step(), Superseded)
+
+
+def test_one_answer_that_does_not_come_in_time_is_not_the_end_of_an_owner(table: Table) -> None:
+    old, new = table.chief("a"), table.chief("b")
+    old.step()
+    new.step()
+    for answering in ({"a"}, set(), {"a"}, set()):
+        table.answering = set(answering)
+        table.now += 2 * PERIOD
+        assert isinstance(new.step(), Candidate)
+
+
+def test_a_new_pod_of_the_owners_job_says_its_own_address(table: Table) -> None:
+    table.chief("a", "first").step()
+    table.chief("a", "second").step()
+    assert table.on_disk().status == "second:8080"
 
 
 def test_an_owner_that_lost_writes_nothing_more(table: Table) -> None:
@@ -309,6 +373,20 @@ def test_a_disk_that_stumbles_does_not_end_the_owner(
         assert chief.step() == Owning(successor=None)
     assert sum("No space left" in said for said in table.said) == 1
     assert chief.step() == Owning(successor=None)
+
+
+def test_an_owner_that_can_not_write_hears_of_its_successor_all_the_same(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owner, new = table.chief("a"), table.chief("b")
+    owner.step()
+    new.step()
+
+    def full(run_dir: Path, owner: Owner, **_: object) -> bool:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(files, "replace_owner", full)
+    assert owner.step() == Owning(successor="attempt-of-b")
 
 
 def test_of_two_that_replace_at_once_only_the_last_goes_on(table: Table) -> None:

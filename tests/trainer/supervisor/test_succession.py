@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import time
+from typing import Any
 
 from .conftest import MakeWorld
 from .world import World, eventually
@@ -40,6 +41,31 @@ def test_a_later_attempt_takes_over_and_the_earlier_saves_and_ends(make_world: M
     assert "cj" in owner["superseded"]
     new_chief.do("finish")
     assert (new_chief.ends(), new_worker.ends()) == (0, 0)
+
+
+def test_an_owner_whose_save_keeps_the_disk_from_its_renewals_hands_the_run_over_in_order(
+    make_world: MakeWorld,
+) -> None:
+    old, new = two_attempts(make_world)
+    busy = old.directory / "busy"
+    old_chief, old_worker, _ = old.start_all(BUSY_DISK=str(busy))
+    old_chief.until(status="running")
+    busy.touch()
+    new_chief, _, _ = new.start_all()
+
+    def waits_or_trains() -> dict[str, Any] | None:
+        seen = new_chief.progress()
+        late = "which does not renew, but answers (a slow disk?)" in seen.get("message", "")
+        return seen if late or seen.get("status") == "running" else None
+
+    seen = eventually(waits_or_trains, "more than three periods without a renewal")
+    assert seen["status"] == "waiting", old_chief.said()
+    busy.unlink()
+    assert (old_chief.ends(), old_worker.ends()) == (0, 0)
+    # It was asked, so it could save.
+    assert "attempt a2 takes over: this one saves and ends" in old_chief.said()
+    assert list((old.run_dir / "checkpoints").iterdir())
+    new_chief.until(status="running")
 
 
 def test_a_superseded_attempt_that_starts_again_ends_without_a_step(make_world: MakeWorld) -> None:

@@ -24,8 +24,9 @@ from tests.ports import free_port
 Seen = TypeVar("Seen")
 STAND_IN = Path(__file__).with_name("stand_in.py")
 SCHEMAS = Path(__file__).parents[3] / "trainer/src/tf_cluster_trainer/schemas"
+# While the file BUSY_DISK is there, no fsync of a supervisor returns, as if a save kept the disk.
 PROGRAM = """
-import os, sys
+import os, sys, time
 from tf_cluster_trainer.sources.limits import Limits
 from tf_cluster_trainer.supervisor import peers
 from tf_cluster_trainer.supervisor.main import supervise
@@ -37,6 +38,13 @@ fast = Timing(grace=1, worker_poll=poll, quick_poll=poll, calm_poll=poll, backof
               guard=float(os.environ.get("GUARD_SECONDS", "600")),
               stall=float(os.environ.get("STALL_SECONDS", "600")))
 peers.UNANNOUNCED_SECONDS = 1.0
+flush = os.fsync
+def flush_when_the_disk_is_free(descriptor):
+    while os.path.exists(os.environ["BUSY_DISK"]):
+        time.sleep(0.01)
+    flush(descriptor)
+if "BUSY_DISK" in os.environ:
+    os.fsync = flush_when_the_disk_is_free
 sys.exit(supervise(os.environ, sys.argv[1:], fast, Limits(tries=2, pause=0.1)))
 """
 DEADLINE_SECONDS = 60.0

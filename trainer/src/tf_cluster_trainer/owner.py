@@ -26,7 +26,7 @@ class OwnerUnreadableError(Exception):
 
 @dataclass(frozen=True)
 class Owner:
-    """owner.json: the one writer of the run."""
+    """owner.json: the one writer of the run. `status` is the address of its status port."""
 
     job_uid: str
     pod_uid: str
@@ -34,6 +34,7 @@ class Owner:
     counter: int = 0
     released: bool = False
     superseded: tuple[str, ...] = ()
+    status: str = ""
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,7 @@ def read_owner(run_dir: Path) -> Owner | None:
             counter=int(document["counter"]),
             released=bool(document["released"]),
             superseded=tuple(document["superseded"]),
+            status=str(document.get("status", "")),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise OwnerUnreadableError(f"{run_dir / OWNER_FILE}: {error!r}") from None
@@ -149,6 +151,7 @@ def _owner_document(owner: Owner) -> dict[str, Any]:
         "counter": owner.counter,
         "released": owner.released,
         "superseded": list(owner.superseded),
+        "status": owner.status,
     }
 
 

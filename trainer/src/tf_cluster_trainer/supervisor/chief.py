@@ -34,8 +34,9 @@ from .events import (
 from .final_state import was_cut_off
 from .gate_log import GateLog
 from .log import Log
+from .own_address import by_ip
 from .peer_guard import PeerGuard, Replaced
-from .peers import Health, Peer, Watch, peers_of, tell_news
+from .peers import Health, Peer, Watch, answers_as, peers_of, tell_news
 from .progress_file import read_progress
 from .report import Report
 from .saved_step import CHECKPOINTS, saved_step, step_at_total
@@ -403,12 +404,15 @@ class Chief:
             self._report.update(status=WAITING, message=message)
 
     def _enter_contest(self) -> ContestThread:
-        task = self._config.task
-        me = Owner(task.job_uid, task.pod_uid, self._config.cluster.attempt)
+        task, cluster = self._config.task, self._config.cluster
+        status = by_ip(cluster.status[task.type][task.index])
+        me = Owner(task.job_uid, task.pod_uid, cluster.attempt, status=status)
         contest = Contest(
             self._settings.run_dir,
             me,
             period=self._timing.renewal,
+            patience=self._timing.save,
+            answers=lambda owner: answers_as(owner.status, owner.pod_uid),
             clock=time.monotonic,
             say=self._log.say,
         )

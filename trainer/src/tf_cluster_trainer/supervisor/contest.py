@@ -8,6 +8,7 @@ because the owner is read again before every write.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +17,8 @@ from .. import owner as files
 from ..owner import Owner, OwnerUnreadableError, Successor
 
 STILL_PERIODS = 3
+# After so many without a renewal the owner is asked: an answer has time to come until the third.
+ASKED_PERIODS = 2
 _SAME_MOMENT = "another chief took the run at the same moment"
 
 
@@ -59,12 +62,20 @@ class Contest:
         me: Owner,
         *,
         period: float,
+        patience: float,
+        answers: Callable[[Owner], bool],
         clock: Callable[[], float],
         say: Callable[[str], None],
     ) -> None:
+        """`answers` asks an owner's own supervisor whether it lives. That holds a candidate off for
+        `patience` seconds at most, in which the owner's disk takes no renewal.
+        """
         self._run_dir = run_dir
         self._me = me
         self._period = period
+        self._patience = patience
+        self._answers = answers
+        self._answered = -math.inf
         self._clock = clock
         self._say = say
         self._owning = False
@@ -87,7 +98,9 @@ class Contest:
         except OSError as error:
             # A full or stumbling disk: what others wrote still holds, and so does what we wrote.
             self._say_once(f"can't keep {self._run_dir / files.OWNER_FILE}: {error}; trying again")
-            return Owning(None) if self._owning else Candidate(f"can't read or write: {error}")
+            if self._owning:
+                return Owning(self._waiting_all_the_same())
+            return Candidate(f"can't read or write: {error}")
         self._owning = isinstance(standing, Owning)
         if isinstance(standing, Superseded | Lost):
             self._over = standing
@@ -150,7 +163,8 @@ class Contest:
         if self._me.job_uid in owner.superseded:
             return Superseded("another attempt took this run over from this one before")
         if owner.job_uid == self._me.job_uid:
-            return self._take(replace(owner, pod_uid=self._me.pod_uid, attempt=self._me.attempt))
+            ours = replace(self._me, counter=owner.counter, superseded=owner.superseded)
+            return self._take(ours)
         successor = self._successor()
         mine = successor is not None and successor.job_uid == self._me.job_uid
         if not mine:
@@ -160,7 +174,7 @@ class Contest:
                 return Superseded("another attempt was posted as successor after this one")
             successor = self._post(owner, successor)
         self._posted = True
-        if owner.released or self._stands_still((owner.job_uid, owner.pod_uid, owner.counter)):
+        if owner.released or self._is_silent(owner):
             gone = {*owner.superseded, *(successor.superseded if successor else ()), owner.job_uid}
             if not owner.released:
                 self._say(f"attempt {owner.attempt} has stopped renewing: taking the run over")
@@ -171,7 +185,11 @@ class Contest:
                     superseded=tuple(sorted(gone)),
                 )
             )
-        return Candidate(f"waiting for attempt {owner.attempt} to save and hand the run over")
+        late = self._late() >= STILL_PERIODS * self._period
+        slow = "which does not renew, but answers (a slow disk?), " if late else ""
+        return Candidate(
+            f"waiting for attempt {owner.attempt}, {slow}to save and hand the run over"
+        )
 
     def _first(self, successor: Successor | None) -> Owner:
         """The owner of a run that has no owner's file any more, or never had.
@@ -216,11 +234,37 @@ class Contest:
             self._say_once(f"{error}; read as absent")
             return None
 
+    def _waiting_all_the_same(self) -> str | None:
+        """The attempt that waits, for an owner that can't write: the run is not kept from it."""
+        try:
+            successor = self._other_successor(self._me)
+        except OSError:
+            return None
+        return successor.attempt if successor else None
+
+    def _is_silent(self, owner: Owner) -> bool:
+        """Whether the owner has shown no sign of life for three periods: no renewal, no answer.
+
+        A save can keep its disk from renewals, and it lives all the same.
+        """
+        self._watch((owner.job_uid, owner.pod_uid, owner.counter))
+        asked = ASKED_PERIODS * self._period <= self._late() < self._patience
+        if asked and self._answers(owner):
+            self._answered = self._clock()
+        since = max(self._watched[1], self._answered)
+        return self._clock() - since >= STILL_PERIODS * self._period
+
     def _stands_still(self, seen: object) -> bool:
-        now = self._clock()
+        self._watch(seen)
+        return self._late() >= STILL_PERIODS * self._period
+
+    def _watch(self, seen: object) -> None:
         if self._watched[0] != seen:
-            self._watched = (seen, now)
-        return now - self._watched[1] >= STILL_PERIODS * self._period
+            self._watched = (seen, self._clock())
+
+    def _late(self) -> float:
+        """Seconds without a change of what is watched."""
+        return self._clock() - self._watched[1]
 
     def _still_ours(self) -> bool:
         return files.owns(self._run_dir, self._me.job_uid, self._me.pod_uid)

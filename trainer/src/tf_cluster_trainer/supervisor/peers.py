@@ -70,6 +70,14 @@ def ask(address: str, path: str, timeout: float = TIMEOUT_SECONDS) -> dict[str, 
     return document
 
 
+def answers_as(address: str, pod_uid: str) -> bool:
+    """Whether the task of this pod answers at a status port ("": it has named none)."""
+    try:
+        return bool(address) and ask(address, "/healthz").get("pod") == pod_uid
+    except NoAnswerError:
+        return False
+
+
 @dataclass(frozen=True)
 class Peer:
     """A task that the chief waits for, and the address of its status port."""
