@@ -11,7 +11,7 @@ from lightkube.resources.apps_v1 import DeploymentScale
 from lightkube.resources.batch_v1 import Job
 from lightkube.types import PatchType
 
-from tf_cluster_cleanup.job_state import JobState, Phase, from_conditions
+from tf_cluster_cleanup.job_state import JobState, Phase, from_status
 
 # What a call raises when the API server says no, can't be reached or does not answer in time.
 API_ERRORS = (httpx2.HTTPError, ConfigError)
@@ -44,7 +44,7 @@ class KubernetesAttempt:
             if _is_gone(error):
                 return JobState(Phase.ABSENT)
             raise
-        return from_conditions((job.status and job.status.conditions) or ())
+        return from_status(job.status)
 
     def end_job(self, name: str) -> bool:
         """Set activeDeadlineSeconds, which a running Job lets change: its pods get SIGTERM."""

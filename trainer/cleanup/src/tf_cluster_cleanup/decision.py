@@ -2,7 +2,10 @@
 
 The course of an attempt's end:
 
-1. Wait for the client's Job: complete, failed, or deleted after it was seen.
+1. Wait for the client's Job: complete, failed, or deleted after it was seen. Where worker 0 is the
+   client its success is that of the training, whatever becomes of the other workers' pods: one
+   that never gets a node keeps their Job from its end, but not the parameter servers. A chief
+   without a ready pod whose workers' Job has failed is ended: nothing can come of it.
 2. Wait, at most `workers_timeout`, for the other training Jobs. One that has not ended then is
    ended (its activeDeadlineSeconds is set), after a failure and after a success alike: a worker
    pod that was never scheduled would otherwise wait for a training that is over, for ever. The
@@ -24,6 +27,8 @@ from tf_cluster_cleanup.plan import Plan
 
 # A Job is created with its release: one that is not there this long after cleanup began never came.
 APPEAR_SECONDS = 300.0
+# A chief may have no ready pod for the longest pause that the Job controller makes between two.
+ALONE_SECONDS = 600.0
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,7 @@ class Memory:
 
     started: float
     client_seen: bool = False
+    client_alone_since: float | None = None
     client_end: JobState | None = None
     client_ended: float = 0.0
     jobs_ended: float | None = None
@@ -89,10 +95,13 @@ def decide(plan: Plan, memory: Memory, seen: Seen) -> tuple[Memory, Action]:
     return memory, _wind_down(plan, memory, seen.now)
 
 
-def _watch_client(plan: Plan, memory: Memory, seen: Seen) -> tuple[Memory, Wait | Finish | None]:
+def _watch_client(plan: Plan, memory: Memory, seen: Seen) -> tuple[Memory, Action | None]:
     phase = seen.client.phase
+    if phase is Phase.RUNNING and seen.client.first_done:
+        good = replace(seen.client, phase=Phase.COMPLETE)
+        return replace(memory, client_end=good, client_ended=seen.now), None
     if phase is Phase.RUNNING:
-        return replace(memory, client_seen=True), Wait(f"Job {plan.client} has not ended")
+        return _watch_running_client(plan, replace(memory, client_seen=True), seen)
     if phase is Phase.ABSENT and not memory.client_seen:
         if seen.now - memory.started < APPEAR_SECONDS:
             return memory, Wait(f"Job {plan.client} is not there yet")
@@ -100,17 +109,30 @@ def _watch_client(plan: Plan, memory: Memory, seen: Seen) -> tuple[Memory, Wait 
     return replace(memory, client_end=seen.client, client_ended=seen.now), None
 
 
+def _watch_running_client(plan: Plan, memory: Memory, seen: Seen) -> tuple[Memory, Action]:
+    failed = [name for name in plan.jobs if seen.jobs[name].phase is Phase.FAILED]
+    if seen.client.ready or not failed:
+        memory = replace(memory, client_alone_since=None)
+        return memory, Wait(f"Job {plan.client} has not ended")
+    since = seen.now if memory.client_alone_since is None else memory.client_alone_since
+    if seen.now - since >= ALONE_SECONDS:
+        return replace(memory, client_alone_since=seen.now), EndJobs((plan.client,))
+    why = f"and of its training's Jobs {', '.join(failed)} failed"
+    return replace(memory, client_alone_since=since), Wait(
+        f"Job {plan.client} has no pod that is ready, {why}"
+    )
+
+
 def _watch_jobs(plan: Plan, memory: Memory, seen: Seen) -> tuple[Memory, Action | None]:
     assert memory.client_end is not None
     good = memory.client_end.phase is Phase.COMPLETE
     awaited = plan.jobs if good else plan.jobs + plan.jobs_after_failure
     late = tuple(name for name in awaited if not seen.jobs[name].ended)
-    if not late:
-        return replace(memory, jobs_ended=seen.now), None
-    if seen.now - memory.client_ended < plan.workers_timeout:
-        names = ", ".join(late)
+    running = late if seen.client.ended else (plan.client, *late)
+    if running and seen.now - memory.client_ended < plan.workers_timeout:
+        names = ", ".join(running)
         return memory, Wait(f"{_end_of(plan, memory)}; still running: {names}")
-    return replace(memory, jobs_ended=seen.now), EndJobs(late)
+    return replace(memory, jobs_ended=seen.now), EndJobs(late) if late else None
 
 
 def _wind_down(plan: Plan, memory: Memory, now: float) -> Action:
@@ -133,5 +155,7 @@ def _end_of(plan: Plan, memory: Memory) -> str:
     assert memory.client_end is not None
     end = memory.client_end
     verb = {Phase.COMPLETE: "is complete", Phase.FAILED: "failed", Phase.ABSENT: "was deleted"}
+    if end.first_done:
+        return f"worker 0 of Job {plan.client} is done"
     detail = f" ({end.detail})" if end.detail else ""
     return f"Job {plan.client} {verb[end.phase]}{detail}"
