@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,7 +9,6 @@ from .. import evaluations, exit_codes, protocol
 from . import probe
 from .child_process import TalkingChild
 from .document import DONE, FAILED, RUNNING, WAITING, Outcome
-from .events import Event
 from .follower import Follower
 
 
@@ -23,17 +21,14 @@ class EvaluatorTask(Follower):
     starting = "loading the program"
     process = "the evaluating process"
     is_awaited = False
+    in_vain = "no checkpoint can be expected"
 
     # Training is done: what this task ends with when its child is through, and the last step.
     _finishing: Outcome | None = None
     _last_step: int | None = None
-    # The last sign of life of the chief, and when it came (monotonic seconds).
-    _heard: object = None
-    _heard_at = 0.0
 
     def run(self) -> int:
         """Do all of it. Raises PortTakenError before anything else is touched."""
-        self._heard_at = time.monotonic()
         settings = self._config.settings
         try:
             probe.writable(settings.run_dir / evaluations.EVENTS, "log")
@@ -47,17 +42,13 @@ class EvaluatorTask(Follower):
     def _start_child(self) -> None:
         super()._start_child()
         # The chief's name is a Service's, there from the beginning: no need to wait for the child.
-        self._poll.begin()
+        self._begin_to_ask()
         if self._finishing is not None:
             self._tell_last_step()
 
     def _tell_last_step(self) -> None:
         if isinstance(self._child, TalkingChild):
             self._child.finish(self._last_step)
-
-    def _on(self, event: Event | None) -> Outcome | None:
-        outcome = super()._on(event)
-        return self._gave_up() if outcome is None else outcome
 
     def _on_message(self, message: protocol.Message) -> None:
         if isinstance(message, protocol.Ready):
@@ -69,7 +60,6 @@ class EvaluatorTask(Follower):
             self._show(step=message.step, metrics=message.metrics, export=message.export)
 
     def _on_chief(self, chief: Mapping[str, Any], *, from_file: bool) -> Outcome | None:
-        self._note_life(chief)
         if self._finishing is not None:
             return None
         over = self._is_over(chief, from_file=from_file)
@@ -100,21 +90,8 @@ class EvaluatorTask(Follower):
             return self._finishing
         return super()._on_end(returncode)
 
-    def _note_life(self, chief: Mapping[str, Any]) -> None:
-        """An answer of our attempt's chief is one, and so is a progress.json that it changed."""
-        if chief.get("attempt") == self._config.cluster.attempt and chief != self._heard:
-            self._heard, self._heard_at = chief, time.monotonic()
+    def _needs_the_chief(self) -> bool:
+        return self._finishing is None
 
-    def _gave_up(self) -> Outcome | None:
-        """The end of an evaluator whose attempt is gone without a word, as a gate's is."""
-        if self._finishing is not None or self._ending is not None:
-            return None
-        deadline = self._config.settings.peer_deadline_seconds
-        if time.monotonic() - self._heard_at < deadline:
-            return None
-        message = (
-            f"no word from {self._config.cluster.client}-0 for {deadline:g} s "
-            "(peers.deadlineSeconds): no checkpoint can be expected"
-        )
-        outcome = Outcome(exit_codes.PEERS_LOST, FAILED, message)
-        return self._end_child(outcome, grace=self._timing.grace)
+    def _turn(self) -> int:
+        return 1

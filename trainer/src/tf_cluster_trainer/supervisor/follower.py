@@ -18,11 +18,18 @@ from .child_process import Child, TalkingChild, how_it_ended, reap_orphans
 from .document import DONE, FAILED, STARTING, STOPPED, WAITING, Outcome
 from .events import ChiefSeen, ChildEnded, ChildSaid, Event, Inbox, StopAsked
 from .final_state import ends, was_cut_off
+from .gate_log import GateLog
 from .log import Log
 from .report import first_document
 from .saved_step import step_at_total
+from .signs_of_life import SignsOfLife
 from .status_server import Board, Condition, StatusServer
 from .timing import Timing
+
+# Without a word from the chief for so long a task says so.
+_QUIET_SECONDS = 10.0
+# A worker's turn to give up is its place among the workers that wait, but no later than this.
+_LAST_TURN = 8
 
 
 class Follower(ABC):
@@ -33,6 +40,7 @@ class Follower(ABC):
     # Whether a chief that ends waits for this task's question: then the file alone, before the
     # chief could be asked, is believed only where it names this task's Job.
     is_awaited = True
+    in_vain = "nothing can be trained"  # without the client
 
     def __init__(
         self,
@@ -59,6 +67,8 @@ class Follower(ABC):
         self._ending: Outcome | None = None
         self._kill_at: float | None = None
         self._start_at: float | None = None
+        self._life = SignsOfLife(config.cluster.attempt)
+        self._silence = GateLog(log.say)
         # The present child and what is known of it.
         self._number = 0
         self._child: Child | None = None
@@ -125,7 +135,7 @@ class Follower(ABC):
         while True:
             event = self._inbox.next(self._timing.tick)
             reap_orphans(self._child.pid if self._child else None)
-            outcome = self._on(event)
+            outcome = self._on(event) or self._without_word()
             if outcome is not None:
                 return outcome
             now = time.monotonic()
@@ -140,7 +150,9 @@ class Follower(ABC):
             outcome = Outcome(exit_codes.STOPPED, STOPPED, "stopped by SIGTERM")
             return self._end_child(outcome, grace=self._stop_grace())
         if isinstance(event, ChiefSeen) and (event.document is not None or event.from_file):
-            return self._on_chief(event.document or {}, from_file=event.from_file)
+            chief = event.document or {}
+            self._life.note(chief, from_file=event.from_file)
+            return self._on_chief(chief, from_file=event.from_file)
         if isinstance(event, ChildSaid) and event.child == self._number:
             if isinstance(event.message, protocol.Failure):
                 self._failure = event.message.message
@@ -157,8 +169,49 @@ class Follower(ABC):
     def _serves(self, status: str, message: str) -> None:
         """The child can be counted on: show that, and look at the chief from now on."""
         self._serving_since = time.monotonic()
-        self._poll.begin()
+        self._begin_to_ask()
         self._show(status=status, message=message)
+
+    def _begin_to_ask(self) -> None:
+        """Look at the chief from now on, and count the time without a word from it."""
+        self._life.begin()
+        self._poll.begin()
+
+    def _without_word(self) -> Outcome | None:
+        """The end of a task whose chief is gone without a word, as a gate's is: exit code 43."""
+        silent = self._life.silent_for()
+        if silent < _QUIET_SECONDS and silent < self._deadline():
+            return None
+        if self._ending is not None or not self._needs_the_chief():
+            return None
+        cluster, deadline = self._config.cluster, self._deadline()
+        word = f"no word from {cluster.client}-0"
+        look = f". Look at: {cluster.hint}" if cluster.hint else ""
+        if silent < deadline:
+            self._silence.say(word, f"{word}, {silent:.0f} s of {deadline:.0f} s{look}")
+            return None
+        times = "" if self._turn() == 1 else f"{self._turn()} times "
+        setting = f"{times}peers.deadlineSeconds"
+        message = f"{word} for {deadline:g} s ({setting}): {self.in_vain}{look}"
+        outcome = Outcome(exit_codes.PEERS_LOST, FAILED, message)
+        return self._end_child(outcome, grace=self._stop_grace())
+
+    def _deadline(self) -> float:
+        """Seconds without a word from the chief after which this task ends."""
+        return self._turn() * self._config.settings.peer_deadline_seconds
+
+    def _needs_the_chief(self) -> bool:
+        """Whether this task is there in vain without a chief; a ps never ends by itself."""
+        return self._task.type != "ps"
+
+    def _turn(self) -> int:
+        """How many deadlines this worker waits: not all give up at once.
+
+        Each that does is a failure of their Job, which has a few, and may leave its node to the
+        task that all wait for.
+        """
+        before = 0 if self._config.cluster.client == "worker" else 1
+        return min(self._task.index + before, _LAST_TURN)
 
     def _end_with(self, chief: Mapping[str, Any], *, from_file: bool) -> Outcome | None:
         """End, with exit code 0, when this is our attempt's final state."""

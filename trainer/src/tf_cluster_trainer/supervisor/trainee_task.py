@@ -36,7 +36,7 @@ class TraineeTask(Follower):
         if isinstance(message, protocol.Ready):
             self._ready = True
             words = "ready; waiting for worker-0 to begin"
-            self._log.say(words)  # it has no deadline, and may wait for long
+            self._log.say(words)  # it may wait for long
             self._serves(WAITING, words)
 
     def _on_chief(self, chief: Mapping[str, Any], *, from_file: bool) -> Outcome | None:

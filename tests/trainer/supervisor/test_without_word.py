@@ -1,0 +1,117 @@
+"""The client never comes, or goes for good: who waits for it ends, one after the other."""
+
+from __future__ import annotations
+
+import pytest
+from tf_cluster_trainer.supervisor.signs_of_life import SignsOfLife
+
+from .conftest import MakeWorld
+from .test_without_a_chief import ALL_REDUCE, ASYNC, every_way, goes, start
+from .world import STAND_IN, World, alive, eventually
+
+IN_GRAPH = ("parameter-server", "in-graph", "async")
+
+
+def test_what_stays_in_a_file_is_no_sign_of_life() -> None:
+    now = 0.0
+    life = SignsOfLife("a1", clock=lambda: now)
+    now = 100.0
+    assert life.silent_for() == 0  # nobody asked yet
+    life.begin()
+    for document, from_file, silent in (
+        ({"attempt": "a1", "now": 1}, False, 0),
+        ({"attempt": "a1", "now": 2}, True, 0),
+        ({"attempt": "a1", "now": 2}, True, 5),
+        ({"attempt": "a2", "now": 3}, False, 10),
+        ({}, True, 15),
+        ({"attempt": "a1", "status": "waiting"}, False, 0),
+        ({"attempt": "a1", "status": "waiting"}, False, 0),
+    ):
+        now += 5
+        life.note(document, from_file=from_file)
+        assert life.silent_for() == silent, document
+
+
+def shows_for(task_seconds: float, world: World, index: int = 0) -> None:
+    """Wait until the client's document, which runs, is so many seconds old."""
+    client = next(task for task in world.tasks if task.name == f"worker-{index}")
+
+    def lasts() -> bool:
+        shown = client.progress()
+        return bool(shown) and shown["now"] - shown["start"] >= task_seconds
+
+    eventually(lasts, "the client lives on")
+
+
+@every_way
+def test_a_worker_whose_worker_0_never_comes_gives_up_at_the_gates_deadline(
+    make_world: MakeWorld, words: tuple[str, str, str]
+) -> None:
+    world = make_world(words=words, workers=2, deadline=2.0)
+    ps = [world.start("ps", index) for index in range(len(world.addresses.get("ps", ())))]
+    worker = world.start("worker", 1)
+    assert worker.ends() == 43
+    assert "no word from worker-0 for 2 s (peers.deadlineSeconds)" in worker.said()
+    assert "Look at: kubectl get pods" in worker.said()
+    assert not alive(worker.child(1))
+    assert all(task.process.poll() is None for task in ps)  # cleanup ends those
+
+
+def test_a_worker_whose_chief_never_comes_gives_up_too(make_world: MakeWorld) -> None:
+    worker = make_world(words=IN_GRAPH, deadline=2.0).start("worker")
+    assert worker.ends() == 43
+    assert "no word from chief-0 for 2 s (peers.deadlineSeconds)" in worker.said()
+
+
+def test_a_script_whose_client_never_comes_gives_up_too(make_world: MakeWorld) -> None:
+    program = {"script": str(STAND_IN), "args": []}
+    world = make_world(words=ASYNC, workers=2, deadline=2.0, program=program)
+    worker = world.start("worker", 1)
+    assert worker.ends() == 43
+    assert "no word from worker-0 for 2 s (peers.deadlineSeconds)" in worker.said()
+
+
+def test_workers_give_up_one_after_the_other_and_not_all_at_once(make_world: MakeWorld) -> None:
+    world = make_world(words=ALL_REDUCE, workers=3, deadline=3.0)
+    one, two = (world.start("worker", index) for index in (1, 2))
+    assert one.ends() == 43
+    assert two.process.poll() is None
+    assert two.ends() == 43
+    assert "no word from worker-0 for 6 s (2 times peers.deadlineSeconds)" in two.said()
+
+
+@every_way
+def test_a_worker_0_that_lives_keeps_the_others_however_long_it_takes(
+    make_world: MakeWorld, words: tuple[str, str, str]
+) -> None:
+    world = make_world(words=words, workers=2, deadline=6.0)
+    _, (other,), _ = start(world)
+    goes(other)
+    shows_for(15.0, world)
+    assert other.process.poll() is None
+
+
+@pytest.mark.parametrize("words", [ASYNC, ALL_REDUCE], ids="/".join)
+def test_a_worker_0_that_goes_for_good_is_not_waited_for_for_ever(
+    make_world: MakeWorld, words: tuple[str, str, str]
+) -> None:
+    world = make_world(words=words, workers=2, deadline=6.0)
+    client, (other,), _ = start(world)
+    goes(other)
+    client.kill()
+    assert other.ends() == 43
+    assert "no word from worker-0 for 6 s (peers.deadlineSeconds)" in other.said()
+
+
+def test_a_new_pod_of_worker_0_within_the_deadline_costs_the_others_nothing(
+    make_world: MakeWorld,
+) -> None:
+    world = make_world(words=ASYNC, workers=2, deadline=30.0)
+    client, (other,), _ = start(world)
+    goes(other)
+    client.kill()
+    eventually(lambda: "no word from worker-0" in other.said(), "it says whom it misses")
+    again = world.start("worker")
+    again.until(status="running")
+    again.do("finish")
+    assert (again.ends(), other.ends()) == (0, 0)
