@@ -11,13 +11,15 @@ from typing import Any
 
 import pytest
 import tensorflow as tf
-from tf_cluster_trainer import evaluations, exit_codes
+from tf_cluster_trainer import evaluations, evaluator_claim, exit_codes
+from tf_cluster_trainer.child.errors import ReplacedError
 from tf_cluster_trainer.config import ExportBest
 from tf_cluster_trainer.evaluations import Best
 from tf_cluster_trainer.protocol import Evaluated, Failure, Phase, Ready, Result
 
 from tests.slices import sliced
 from tests.trainer.child.world import Child, World, own
+from tests.trainer.supervisor.world import eventually
 
 PROGRAMS = "tests.trainer.child.programs.evaluated"
 HERE = str(Path(__file__).parents[3])
@@ -214,6 +216,69 @@ def test_the_checkpoints_of_another_attempt_are_left_to_its_evaluator(start: Sta
     assert recorded_steps(run_dir) == saved_steps(run_dir)
 
 
+def set_aside(run_dir: Path, steps: list[int]) -> None:
+    """Checkpoints that are still to come."""
+    (run_dir / "later").mkdir()
+    for step in steps:
+        name = f"ckpt-{step}"
+        (run_dir / "checkpoints" / name).rename(run_dir / "later" / name)
+
+
+def put_back(run_dir: Path) -> None:
+    for path in sorted((run_dir / "later").iterdir()):
+        path.rename(run_dir / "checkpoints" / path.name)
+
+
+def test_of_two_evaluators_of_an_attempt_the_one_before_writes_nothing_more(
+    world: World, start: Start
+) -> None:
+    # Its node hangs: its pod is replaced, and it comes back.
+    best = {"export_best": "max:accuracy", "keep": 1}
+    one, run_dir = start(lambda run_dir: set_aside(run_dir, saved_steps(run_dir)[1:]), **best)
+    evaluator_claim.post(run_dir, "test", "pod-1")
+    (first,) = saved_steps(run_dir)
+    one.wait_for(Evaluated)
+    one.signal(signal.SIGSTOP)
+    put_back(run_dir)
+    steps = saved_steps(run_dir)
+
+    evaluator_claim.post(run_dir, "test", "pod-2")
+    place = {"path": HERE, "run_id": run_dir.name, "steps": STEPS}
+    two = world.start("evaluator", pod="pod-2", **place, **best)
+    two.finish(STEPS)
+    assert two.exit_code() == exit_codes.DONE, two.tail()
+    assert recorded_steps(run_dir) == steps
+    record = record_of(run_dir)
+
+    one.signal(signal.SIGCONT)
+    eventually(
+        lambda: one.process.poll() is not None or len(one.of(Evaluated)) > 1, "it goes on or ends"
+    )
+    assert record_of(run_dir) == record
+    assert one.exit_code() == exit_codes.NOT_OWNER, one.tail()
+    assert "pod pod-2 is this attempt's evaluator now" in one.text()
+    assert [one.step for one in one.of(Evaluated)] == [first]
+    assert Path(record["best"]["export"]).is_dir()
+
+
+def test_a_late_write_of_the_evaluator_before_costs_no_evaluation(start: Start) -> None:
+    # Its rename was under way when the next one took its place.
+    evaluator, run_dir = start(lambda run_dir: set_aside(run_dir, saved_steps(run_dir)[1:]))
+    (first,) = saved_steps(run_dir)
+    evaluator.wait_for(Evaluated)
+    late = evaluations.Evaluation(77, 1.0, {"accuracy": 0.25})
+    evaluations.write(run_dir, evaluations.Record((late,)))
+    put_back(run_dir)
+    evaluator.wait_for(Evaluated, lambda one: one.step == STEPS)
+    assert recorded_steps(run_dir) == [77, *saved_steps(run_dir)]
+
+    evaluations.write(run_dir, evaluations.Record((late,)))
+    evaluator.finish(STEPS)
+    assert evaluator.exit_code() == exit_codes.DONE, evaluator.tail()
+    assert recorded_steps(run_dir) == [77, *saved_steps(run_dir)]
+    assert first in recorded_steps(run_dir)
+
+
 def test_a_value_that_is_no_number_is_recorded_as_unknown_and_never_the_best(
     start: Start,
 ) -> None:
@@ -283,6 +348,22 @@ def test_the_first_of_the_best_values_stays(
     value: float, best: Best | None, wanted: ExportBest, better: bool
 ) -> None:
     assert evaluations.is_better(value, best, wanted) is better
+
+
+def test_who_is_asked_last_keeps_the_record_that_is_there(tmp_path: Path) -> None:
+    record = evaluations.Record((evaluations.Evaluation(10, 1.0, {"loss": 0.5}),))
+    evaluations.write(tmp_path, record)
+    asked: list[int] = []
+
+    def no_longer() -> None:
+        asked.append(len(list(tmp_path.glob(".*.tmp"))))
+        raise ReplacedError
+
+    with pytest.raises(ReplacedError):
+        evaluations.write(tmp_path, evaluations.Record(), no_longer)
+    assert asked == [1]  # when all is on disk but for its name
+    assert evaluations.read(tmp_path) == record
+    assert [path.name for path in tmp_path.iterdir()] == ["evaluations.json"]
 
 
 def test_a_record_is_read_back_and_another_best_asks_for_all_again(tmp_path: Path) -> None:

@@ -204,7 +204,15 @@ class World:
             server.wait_for(protocol.Serving)
         return servers
 
-    def start(self, kind: str, index: int = 0, *, export_best: str = "", **settings: Any) -> Child:
+    def start(
+        self,
+        kind: str,
+        index: int = 0,
+        *,
+        pod: str = "pod-1",
+        export_best: str = "",
+        **settings: Any,
+    ) -> Child:
         number = next(self._count)
         config = self.directory / f"config-{number}"
         config.mkdir(parents=True)
@@ -227,8 +235,8 @@ class World:
                 "TF_CLUSTER_TASK_TYPE": kind,
                 "TF_CLUSTER_TASK_INDEX": str(index),
                 "TF_CLUSTER_JOB_UID": "job-1",
-                "TF_CLUSTER_POD_UID": "pod-1",
-                "TF_CLUSTER_EPOCH": "pod-1/1",
+                "TF_CLUSTER_POD_UID": pod,
+                "TF_CLUSTER_EPOCH": f"{pod}/1",
                 "TF_CLUSTER_STATUS": "127.0.0.1:1",
                 "TF_CLUSTER_EXPORT_BEST": export_best,
             },

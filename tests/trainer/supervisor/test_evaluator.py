@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tf_cluster_trainer import evaluator_claim
+from tf_cluster_trainer.owner import Owner, create_owner
 
 from .conftest import MakeWorld
 from .world import Task, World, alive, eventually
@@ -212,6 +214,41 @@ def test_an_attempt_that_says_nothing_for_long_is_given_up(make_world: MakeWorld
     assert evaluator.ends() == 43
     assert time.monotonic() - began >= 2.0
     assert "no word from chief-0 for 2 s (peers.deadlineSeconds)" in evaluator.said()
+
+
+def test_the_one_that_started_last_is_the_attempts_evaluator(make_world: MakeWorld) -> None:
+    world = make_world()
+    world.start_all()
+    one = world.start("evaluator")
+    one.until(status="waiting")
+    first = evaluator_claim.holder(world.run_dir, "a1")
+    again = make_world(files="again", jobs={**world.jobs, "evaluator": "ej2"})
+    again.addresses = world.addresses
+    two = again.start("evaluator")
+    two.until(status="waiting")
+    assert evaluator_claim.holder(world.run_dir, "a1") not in (None, first)
+    one.do("exit 45 pod b is this attempt's evaluator now: this one ends")
+    assert one.ends() == 0
+    assert "superseded, exit code 0: pod b is this attempt's evaluator now" in one.said()
+    assert (one.starts(), two.process.poll()) == (1, None)
+
+
+def test_the_next_attempts_evaluator_does_not_end_the_one_at_work(tmp_path: Path) -> None:
+    create_owner(tmp_path, Owner("cj", "pod", "a1"))
+    for attempt, pod in (("a1", "one"), ("a2", "two"), ("a3", "three")):
+        evaluator_claim.post(tmp_path, attempt, pod)
+        assert evaluator_claim.holder(tmp_path, attempt) == pod
+    assert evaluator_claim.holder(tmp_path, "a1") == "one"
+    evaluator_claim.post(tmp_path, "a1", "again")
+    assert evaluator_claim.holder(tmp_path, "a1") == "again"
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"pods": 3}', '{"pods": {"a1": 3}}'])
+def test_a_file_that_names_no_evaluator_ends_none(tmp_path: Path, text: str) -> None:
+    (tmp_path / evaluator_claim.EVALUATOR_FILE).write_text(text)
+    assert evaluator_claim.holder(tmp_path, "a1") is None
+    evaluator_claim.post(tmp_path, "a1", "one")
+    assert evaluator_claim.holder(tmp_path, "a1") == "one"
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,6 +56,11 @@ class Record:
         others = [one for one in self.evaluations if one.step != evaluation.step]
         return Record(tuple(sorted([*others, evaluation], key=lambda one: one.step)), best)
 
+    def over(self, other: Record) -> Record:
+        """Both together, with this one's best, and this one's evaluation of a step of both."""
+        by_step = {one.step: one for one in (*other.evaluations, *self.evaluations)}
+        return Record(tuple(by_step[step] for step in sorted(by_step)), self.best)
+
     def best_by(self, wanted: ExportBest | None) -> Best | None:
         """The best so far, if it is by what is wanted."""
         best = self.best
@@ -99,8 +104,10 @@ def read(run_dir: Path) -> Record:
         ) from None
 
 
-def write(run_dir: Path, record: Record) -> None:
-    """Put the record in place, whole. Raises OSError, which leaves the old one."""
+def write(run_dir: Path, record: Record, check: Callable[[], None] = lambda: None) -> None:
+    """Put the record in place, whole. Raises OSError, which leaves the old one; so does what
+    `check` raises, which is called last.
+    """
     best = record.best
     document = {
         "version": VERSION,
@@ -121,7 +128,7 @@ def write(run_dir: Path, record: Record) -> None:
             "export": best.export,
         },
     }
-    replace_json(run_dir / EVALUATIONS_FILE, document)
+    replace_json(run_dir / EVALUATIONS_FILE, document, check=check)
 
 
 def _of(document: Any) -> Record:

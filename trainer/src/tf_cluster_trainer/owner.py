@@ -137,9 +137,15 @@ def post_successor(run_dir: Path, successor: Successor) -> None:
     replace_json(run_dir / SUCCESSOR_FILE, document)
 
 
-def replace_json(path: Path, document: Mapping[str, Any]) -> None:
-    """Put a whole document in place: temporary file, fsync, rename. OSError leaves the old one."""
+def replace_json(
+    path: Path, document: Mapping[str, Any], *, check: Callable[[], None] = lambda: None
+) -> None:
+    """Put a whole document in place: temporary file, fsync, rename. OSError leaves the old one.
+
+    So does what `check` raises. It is called last, between the fsync and the rename.
+    """
     with _written(path, document) as temporary:
+        check()
         temporary.replace(path)
 
 

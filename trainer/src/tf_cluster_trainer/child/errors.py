@@ -26,6 +26,10 @@ class NotOwnerError(Exception):
     """Another attempt owns the run now; nothing was written."""
 
 
+class ReplacedError(Exception):
+    """Another pod has this task's work now; nothing was written."""
+
+
 class PeerLostError(Exception):
     """A task that this one needs is gone; a new start may find it again.
 

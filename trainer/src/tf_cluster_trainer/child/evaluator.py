@@ -1,7 +1,7 @@
 """The evaluator's child: measures every checkpoint of the run as it comes, the last one always.
 
 It reads checkpoints and nothing else of the training. What it writes is its own: evaluations.json,
-eval/ and best/ in the run's directory.
+eval/ and best/ in the run's directory. Of two evaluators the one that started last writes.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import tensorflow as tf
@@ -19,16 +20,17 @@ from tf_cluster_trainer import (
     checkpoint_read,
     checkpoint_variables,
     evaluations,
+    evaluator_claim,
     exit_codes,
 )
 from tf_cluster_trainer.checkpoint import Checkpoint
 from tf_cluster_trainer.child.control import Orders
-from tf_cluster_trainer.child.errors import NotOwnerError, ProgramError
+from tf_cluster_trainer.child.errors import NotOwnerError, ProgramError, ReplacedError
 from tf_cluster_trainer.child.measuring import measure
 from tf_cluster_trainer.child.preparing import Prepared
 from tf_cluster_trainer.child.say import say
 from tf_cluster_trainer.config import Config
-from tf_cluster_trainer.evaluations import Best, Evaluation
+from tf_cluster_trainer.evaluations import Best, Evaluation, Record
 from tf_cluster_trainer.export import export, versions
 from tf_cluster_trainer.owner import OwnerUnreadableError, read_owner
 from tf_cluster_trainer.program import Program
@@ -90,11 +92,15 @@ class Evaluator:
         self._stored = checkpoint_variables.of_model(full, self._model)
 
     def run(self, orders: Orders) -> int:
-        """Go on until Finish came and its step was measured; the exit code."""
+        """Go on until Finish came and its step was measured; the exit code.
+
+        Raises ReplacedError when another pod is the attempt's evaluator now.
+        """
         if self._evaluated >= 0:
             say(f"going on after step {self._evaluated}, which was evaluated")
         since: float | None = None
         while True:
+            self._check_claim()
             finish = orders.finish.is_set()  # asked first: what came before it is looked at after
             found = self._next()
             if found is not None:
@@ -115,10 +121,12 @@ class Evaluator:
 
         `last` is its step, `waited` the seconds without it.
         """
-        if last is None or self._evaluated >= last:
-            return exit_codes.DONE
         if not self._may_write():
-            say("another attempt goes on with the run: the rest is its evaluator's")
+            if last is not None and self._evaluated < last:
+                say("another attempt goes on with the run: the rest is its evaluator's")
+            return exit_codes.DONE
+        if last is None or self._evaluated >= last:
+            self._keep_all()
             return exit_codes.DONE
         if last in self._passed_over or waited >= APPEAR_SECONDS:
             why = "can't be read" if last in self._passed_over else "did not appear"
@@ -147,6 +155,7 @@ class Evaluator:
         checkpoint_read.check_model(saved.meta, self._prepared.rehearsal.variables)
         checkpoint_variables.assign(self._stored, saved.tensors)
         metrics = measure(self._prepared.program, self._prepared.ctx, self._model)
+        self._take_in()
         try:
             better = self._export_if_better(step, metrics)
             self._draw(step, metrics)
@@ -211,10 +220,30 @@ class Evaluator:
             self._events.scalars(step, {f"evaluation/{name}": v for name, v in metrics.items()})
 
     def _keep(self, step: int, metrics: dict[str, float]) -> None:
+        self._take_in()
         record = self._record.plus(Evaluation(step, time.time(), metrics), self._best)
-        self._check_owner()
-        evaluations.write(self._run_dir, record)
+        evaluations.write(self._run_dir, record, self._check_owner)
         self._record, self._evaluated = record, step
+
+    def _take_in(self) -> Record:
+        """Take over what the last write of an evaluator before us, a late one, has put there.
+
+        It is under way while that evaluator is being replaced. Returns what is there.
+        """
+        there, wanted = evaluations.read(self._run_dir), self._wanted
+        best = there.best_by(wanted)
+        better = wanted and best and evaluations.is_better(best.value, self._best, wanted)
+        if best and better and Path(best.export).is_dir():
+            self._best = best
+        self._record = self._record.over(there)
+        return there
+
+    def _keep_all(self) -> None:
+        """Write again what such a write has put itself over."""
+        there = self._take_in()
+        if len(self._record.evaluations) > len(there.evaluations):
+            record = replace(self._record, best=self._best)
+            evaluations.write(self._run_dir, record, self._check_owner)
 
     def _may_write(self) -> bool:
         """Whether the run is our attempt's, or nobody works on it any more."""
@@ -227,8 +256,14 @@ class Evaluator:
         return owner.released or owner.attempt == self._told.cluster.attempt
 
     def _check_owner(self) -> None:
+        self._check_claim()
         if not self._may_write():
             raise NotOwnerError(f"another attempt owns {self._run_dir} now")
+
+    def _check_claim(self) -> None:
+        pod = evaluator_claim.holder(self._run_dir, self._told.cluster.attempt)
+        if pod not in (None, self._told.task.pod_uid):
+            raise ReplacedError(f"pod {pod} is this attempt's evaluator now: this one ends")
 
     def _tell(self, status: str, message: str) -> None:
         if message != self._said:

@@ -12,7 +12,13 @@ from pathlib import Path
 import tensorflow as tf
 
 from tf_cluster_trainer import exit_codes
-from tf_cluster_trainer.child.errors import HookError, NotOwnerError, PeerLostError, ProgramError
+from tf_cluster_trainer.child.errors import (
+    HookError,
+    NotOwnerError,
+    PeerLostError,
+    ProgramError,
+    ReplacedError,
+)
 from tf_cluster_trainer.child.servers import Servers, are_lost
 from tf_cluster_trainer.config import ConfigError
 
@@ -75,7 +81,7 @@ class Explained:
 def explain(error: BaseException, servers: Servers | None = None) -> Explained:
     """What ended a child; the servers that it depended on, if any, are asked who is gone."""
     error = _original(error)
-    if isinstance(error, NotOwnerError):
+    if isinstance(error, NotOwnerError | ReplacedError):
         return Explained(exit_codes.NOT_OWNER, str(error))
     if isinstance(error, PeerLostError):
         silent = servers.silent() if servers and error.lost is None else ()

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .. import evaluations, exit_codes, protocol
+from .. import evaluations, evaluator_claim, exit_codes, protocol
 from . import probe
 from .child_process import TalkingChild
-from .document import DONE, FAILED, RUNNING, WAITING, Outcome
+from .document import DONE, FAILED, RUNNING, SUPERSEDED, WAITING, Outcome
 from .follower import Follower
 
 
@@ -33,11 +33,26 @@ class EvaluatorTask(Follower):
         try:
             probe.writable(settings.run_dir / evaluations.EVENTS, "log")
             probe.readable(settings.data_dir, "data")
+            self._claim()
         except probe.UnusableError as unusable:
             outcome = Outcome(unusable.exit_code, FAILED, str(unusable))
             self._log.say(f"{unusable}\n{outcome.last_line}")
             return outcome.exit_code
         return super().run()
+
+    def _claim(self) -> None:
+        """From here on an evaluator of this attempt that is still there writes nothing."""
+        settings, task = self._config.settings, self._config.task
+        try:
+            evaluator_claim.post(settings.run_dir, self._config.cluster.attempt, task.pod_uid)
+        except OSError as error:
+            path = settings.run_dir / evaluator_claim.EVALUATOR_FILE
+            raise probe.unusable(path, "log", "write", error) from None
+
+    def _given_up(self, returncode: int, why: str) -> Outcome | None:
+        if returncode == exit_codes.NOT_OWNER:
+            return Outcome(exit_codes.DONE, SUPERSEDED, why)
+        return super()._given_up(returncode, why)
 
     def _start_child(self) -> None:
         super()._start_child()
