@@ -250,6 +250,18 @@ def test_a_new_checkpoint_gives_all_restarts_back(make_world: MakeWorld) -> None
     chief.until(status="running", restarts=3)
 
 
+def test_the_same_checkpoint_again_gives_no_restart_back(make_world: MakeWorld) -> None:
+    chief, _, _ = make_world(restarts=1).start_all()
+    for restarts in range(2):
+        chief.until(status="running", restarts=restarts)
+        chief.do("save 100")
+        counted = f"tf_cluster_checkpoint_seconds_count {restarts + 1}.0"
+        eventually(lambda counted=counted: counted in chief.metrics(), "the save is heard of")
+        chief.do("exit 44 ps-0 is gone")
+    assert chief.ends() == 43
+    assert "given up after 1 restarts without a new checkpoint" in chief.said()
+
+
 def test_a_child_that_met_a_late_write_of_another_owner_is_started_again(
     make_world: MakeWorld,
 ) -> None:
