@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,10 +14,15 @@ from tf_cluster.exits import RefusedError
 def held(path: Path, name: str) -> Iterator[None]:
     """Hold the lock of a name; the system lets it go when this process ends, however it ends.
 
-    Raises RefusedError when another process holds it.
+    Raises RefusedError when another process holds it, or when there is no file to lock.
     """
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        raise RefusedError(f"{path}: can't be locked: {error.strerror}") from error
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise RefusedError(f"{path}: can't be locked: not a regular file")
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

@@ -3,6 +3,8 @@
 from datetime import datetime, timezone
 from pathlib import Path
 
+from tf_cluster.exits import RefusedError
+
 _MARK = "=== "
 
 
@@ -13,9 +15,16 @@ def log_header(task: str) -> str:
 
 
 def set_aside(folder: Path) -> None:
-    """Keep the logs of the run before as <task>.log.1; those before it are dropped."""
+    """Keep the logs of the run before as <task>.log.1; those before it are dropped.
+
+    Raises RefusedError for a log that can't be.
+    """
     for log in sorted(folder.glob("*.log")):
-        log.replace(log.with_name(log.name + ".1"))
+        kept = log.with_name(log.name + ".1")
+        try:
+            log.replace(kept)
+        except OSError as error:
+            raise RefusedError(f"{log}: can't be kept as {kept.name}: {error.strerror}") from error
 
 
 def tail(log: Path, lines: int = 20) -> list[str]:
