@@ -6,7 +6,7 @@ import random
 
 from tf_cluster.check import check
 from tf_cluster.expand import preset_name
-from tf_cluster.report.text import text_report
+from tf_cluster.report.formats import Format, report
 from tf_cluster.values_file import values_text
 
 from tests.generator.conftest import ROOT
@@ -55,4 +55,4 @@ def test_a_damaged_file_is_told_and_never_a_traceback() -> None:
         if checked.good:
             assert values_text(checked.values, "p", preset_name(checked.document.data))
         else:
-            assert text_report(checked.findings).startswith("p.yaml:"), damaged
+            assert report(checked.findings, Format.TEXT).startswith("p.yaml:"), damaged

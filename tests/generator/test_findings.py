@@ -6,14 +6,14 @@ import pytest
 from tf_cluster import codes
 from tf_cluster.check import check
 from tf_cluster.pointer import json_pointer
-from tf_cluster.report.text import text_report
+from tf_cluster.report.formats import Format, report
 
 GOOD = "name: a\nimage: r/i:1\nprogram: {module: 'p.m:C'}\n"
 
 
 def found(text: str | bytes) -> list[str]:
     raw = text.encode() if isinstance(text, str) else text
-    return text_report(check("p.yaml", raw).findings).splitlines()
+    return report(check("p.yaml", raw).findings, Format.TEXT).splitlines()
 
 
 def test_a_five_line_file_is_enough() -> None:
@@ -199,12 +199,14 @@ def test_a_five_line_file_is_enough() -> None:
         ),
         (
             "extraValues: {nameOverride: Bad_Name}",
-            "4:29: TFC311: nameOverride is \"Bad_Name\", not lower-case letters, digits and '-', "
+            '4:29: TFC311: extraValues.nameOverride is "Bad_Name", not lower-case letters, digits '
+            "and '-', "
             "no '-' at the ends [/extraValues/nameOverride]",
         ),
         (
             "extraValues: {ps: {podLabels: {id: b c}}}",
-            '4:36: TFC311: ps.podLabels.id is "b c", not a label\'s value: at most 63 letters, '
+            '4:36: TFC311: extraValues.ps.podLabels.id is "b c", not a label\'s value: at most 63 '
+            "letters, "
             "digits, '.', '_' and '-', with a letter or digit first and last "
             "[/extraValues/ps/podLabels/id]",
         ),
@@ -249,11 +251,12 @@ def test_a_five_line_file_is_enough() -> None:
         ),
         (
             "extraValues: {wroker: {}}",
-            "4:15: TFC311: unknown key 'wroker' (did you mean 'worker'?) [/extraValues/wroker]",
+            "4:15: TFC311: unknown key 'wroker' in extraValues (did you mean 'worker'?) "
+            "[/extraValues/wroker]",
         ),
         (
             "extraValues: {peers: {deadlineSeconds: soon}}",
-            '4:40: TFC311: peers.deadlineSeconds is "soon", a text; a number is needed '
+            '4:40: TFC311: extraValues.peers.deadlineSeconds is "soon", a text; a number is needed '
             "[/extraValues/peers/deadlineSeconds]",
         ),
         (
@@ -382,7 +385,7 @@ def test_everything_wrong_is_told_at_once_from_top_to_bottom() -> None:
 
     told = [line.split(": ")[1] for line in lines]
     assert sorted(told) == sorted(
-        "TFC201 TFC202 TFC202 TFC308 TFC203 TFC303 TFC201 TFC311 TFC318 TFC305".split()  # noqa: SIM905
+        "TFC201 TFC202 TFC308 TFC203 TFC303 TFC201 TFC311 TFC318 TFC305".split()  # noqa: SIM905
     )
     places = [tuple(map(int, line.split(":")[1:3])) for line in lines]
     assert places == sorted(places)

@@ -12,7 +12,7 @@ import pytest
 import yaml
 from tf_cluster.check import check
 from tf_cluster.local.plan import Folders, training_document
-from tf_cluster.report.text import text_report
+from tf_cluster.report.formats import Format, report
 from tf_cluster.values_file import values_text
 
 from tests.generator.conftest import ROOT
@@ -37,7 +37,7 @@ def params(source: Any, **program: Any) -> str:
 
 
 def found(folder: Path, text: str) -> list[str]:
-    return text_report(check("p.yaml", text.encode(), folder=folder).findings).splitlines()
+    return report(check("p.yaml", text.encode(), folder=folder).findings, Format.TEXT).splitlines()
 
 
 URL = {"url": "https://e.com/c.zip", "sha256": HASH}

@@ -1,7 +1,7 @@
 """From the bytes of a params file to values and findings: everything the tool knows to say."""
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -9,6 +9,7 @@ from typing import Any
 from tf_cluster import codes
 from tf_cluster.expand import Values, expand
 from tf_cluster.finding import Finding, by_place, errors
+from tf_cluster.mend import mended
 from tf_cluster.pointer import Pointer, dotted
 from tf_cluster.rules import cluster_rules, rules
 from tf_cluster.schema_files import params_schema, values_schema
@@ -49,23 +50,26 @@ def check(
     document = read_document(file, raw)
     if not document.readable:
         return Checked(document, document.findings, expand({}))
-    found = list(document.findings)
-    found += [
-        finding
-        for finding in (_located(document, m) for m in misfits(document.data, params_schema()))
-        if not _told(finding, document.findings)
-    ]
-    good_part = _without(document.data, (f.pointer for f in errors(found)))
+    meant = mended(document)
+    document = meant.document
+    shapes = [_located(document, misfit) for misfit in misfits(document.data, params_schema())]
+    found = _without_echoes(
+        [*document.findings, *(_located(document, m) for m in meant.misfits)], shapes, meant.texts
+    )
+    good_part = _without(
+        document.data, (f.pointer for f in errors(found) if f.code != codes.DUPLICATE_KEY)
+    )
     good_part, unread = with_files(document, good_part, folder or Path(file).parent)
     found += unread
     refused = _chart_findings(document, expand(good_part), found)
     found += refused
     good_part = _without(good_part, (f.pointer for f in refused))
     values = expand(good_part)
-    found += rules(document, good_part, values)
+    found += rules(document, good_part, values, for_cluster=for_cluster)
     if for_cluster:
         found += cluster_rules(document, values)
-    return Checked(document, tuple(by_place(found)), values)
+    told = (replace(finding, pointer=meant.as_written(finding.pointer)) for finding in found)
+    return Checked(document, tuple(by_place(told)), values)
 
 
 def _located(document: Document, misfit: Misfit) -> Finding:
@@ -82,9 +86,31 @@ def _located(document: Document, misfit: Misfit) -> Finding:
     )
 
 
-def _told(finding: Finding, before: Iterable[Finding]) -> bool:
-    """A value that YAML readers disagree on needs no second finding about its type."""
-    return any(other.pointer == finding.pointer for other in before)
+_FORM = (codes.WRONG_FORM, codes.NOT_A_CHOICE, codes.NAME_TOO_LONG, codes.OUT_OF_RANGE)
+_VALUE = (
+    *(codes.AMBIGUOUS, codes.NOT_FINITE, codes.UNSUPPORTED_YAML, codes.TOO_LARGE_NUMBER),
+    *(codes.WRONG_TYPE, codes.CHART_REFUSES),
+)
+
+
+def _without_echoes(
+    read: list[Finding], shapes: list[Finding], texts: Set[Pointer]
+) -> list[Finding]:
+    """Findings of reading and of the schema, without those that one mistake has of both.
+
+    A value that YAML readers disagree on, or that needs quotes, has a type that is none of its own:
+    the schema's word on its type is left out. When a text is needed there, and even that text would
+    be wrong, the quotes would not help; a number out of range is not too large besides.
+    """
+    on_values = {f.pointer for f in read if f.code in _VALUE}
+    formed = {f.pointer for f in shapes if f.code in _FORM}
+    useless = {
+        f.pointer for f in read if f.pointer in texts or f.code == codes.TOO_LARGE_NUMBER
+    } & formed
+    return [
+        *(f for f in read if f.code not in _VALUE or f.pointer not in useless),
+        *(f for f in shapes if f.code != codes.WRONG_TYPE or f.pointer not in on_values),
+    ]
 
 
 def _without(data: dict[str, Any], paths: Iterable[Pointer]) -> dict[str, Any]:
@@ -105,13 +131,12 @@ def _without(data: dict[str, Any], paths: Iterable[Pointer]) -> dict[str, Any]:
 def _chart_findings(document: Document, values: Values, before: list[Finding]) -> list[Finding]:
     """What the chart's own schema refuses, told at the place in the params it came from."""
     found = []
-    for misfit in misfits(values.effective, values_schema()):
+    for misfit in misfits(values.effective, values_schema(), named=values.named):
         origin = values.origin(misfit.path)
         if origin[:1] == ("extraValues",):
             path = ("extraValues", *misfit.path)
             located = _located(document, replace(misfit, path=path))
-            message = located.message.replace("the file", "extraValues", 1)
-            found.append(replace(located, code=codes.CHART_REFUSES, message=message))
+            found.append(replace(located, code=codes.CHART_REFUSES))
         elif not errors(before):
             raise BugError(
                 f"values made of {document.file} are refused by the chart: {misfit.message} "

@@ -3,9 +3,8 @@
 Data goes to stdout, words to stderr. Exit codes are in exits.py.
 """
 
-import os
+import shlex
 import sys
-from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +12,9 @@ import typer
 
 from tf_cluster import __version__, exits
 from tf_cluster.exits import RefusedError
+from tf_cluster.printable import printable, printable_lines
 from tf_cluster.report.formats import Format
+from tf_cluster.streams import GoneError, use_streams
 
 app = typer.Typer(
     name="tf-cluster",
@@ -29,26 +30,30 @@ ParamsFile = Annotated[str, typer.Argument(metavar="FILE", help="Params file; - 
 
 def main() -> None:
     """Run the command and exit. What is not foreseen is a bug: traceback, exit 2."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):  # files are UTF-8 whatever the locale says
-            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    use_streams()
     try:
-        app()
+        try:
+            app()
+        finally:
+            sys.stdout.flush()
+    except GoneError:
+        sys.exit(exits.TROUBLE)
     except RefusedError as refused:
-        print(f"tf-cluster: {refused}", file=sys.stderr)
+        _tell(f"tf-cluster: {printable(str(refused))}")
         sys.exit(exits.TROUBLE)
     except KeyboardInterrupt:
         sys.exit(exits.INTERRUPTED)
-    except BrokenPipeError:
-        # whoever read stdout has gone; nothing more can be said there
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(exits.TROUBLE)
     except Exception:
         import traceback
 
         traceback.print_exc()
-        print(f"tf-cluster {__version__}: this is a bug in tf-cluster", file=sys.stderr)
+        _tell(f"tf-cluster {__version__}: this is a bug in tf-cluster")
         sys.exit(exits.TROUBLE)
+
+
+def _tell(words: str) -> None:
+    """Words for people, in which names of files may be."""
+    print(printable_lines(words), file=sys.stderr)
 
 
 def _version(asked: bool) -> None:
@@ -104,20 +109,21 @@ def validate(
     from tf_cluster.check import check
     from tf_cluster.files import read_input, shown_name
     from tf_cluster.finding import Finding, errors
-    from tf_cluster.report.formats import report
+    from tf_cluster.report.formats import Unread, report
 
     findings: list[Finding] = []
-    unread: list[str] = []
+    unread: list[Unread] = []
     for file in files:
         try:
             raw = read_input(file)
         except RefusedError as refused:
-            unread.append(str(refused))
+            unread.append(Unread(shown_name(file), str(refused)))
             continue
         findings += check(shown_name(file), raw).findings
-    sys.stdout.write(report(findings, form))
-    for words in unread:
-        print(f"tf-cluster: {words}", file=sys.stderr)
+    sys.stdout.write(report(findings, form, unread))
+    sys.stdout.flush()
+    for one in unread:
+        _tell(f"tf-cluster: {printable(one.why)}")
     bad = len(errors(findings))
     if bad or len(findings):
         warnings = f", {_count(len(findings) - bad, 'warning')}" if len(findings) > bad else ""
@@ -162,17 +168,17 @@ def generate(
     if not (check_only or diff):
         if not force and output != "-" and is_foreign(Path(output)):
             kept = keep_copy(Path(output))
-            print(f"{output} was not written by tf-cluster: kept as {kept}", file=sys.stderr)
+            _tell(printable(f"{output} was not written by tf-cluster: kept as {kept}"))
         _write(text, output, force=True)
         return
     from tf_cluster.difference import difference
 
     found = difference(Path(output), text)
     if diff:
-        sys.stdout.write(found)
+        sys.stdout.write(printable_lines(found))
     if found:
-        print(f"{output} is not what {file} asks for. To write it:", file=sys.stderr)
-        print(f"  tf-cluster generate {file} -o {output}", file=sys.stderr)
+        _tell(printable(f"{output} is not what {file} asks for. To write it:"))
+        _tell("  " + printable(shlex.join(["tf-cluster", "generate", file, "-o", output])))
         raise typer.Exit(exits.FINDINGS)
 
 
@@ -231,7 +237,7 @@ def _write(text: str, output: str, *, force: bool) -> None:
     if path.exists() and not force:
         raise RefusedError(f"{output} exists: --force overwrites it")
     write_whole(path, text)
-    print(f"wrote {output}", file=sys.stderr)
+    _tell(printable(f"wrote {output}"))
 
 
 def _count(number: int, noun: str) -> str:

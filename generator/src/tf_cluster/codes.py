@@ -44,6 +44,9 @@ CODE_FILE = "TFC324"
 CODE_TOO_LARGE = "TFC325"
 NOT_IN_SOURCE = "TFC326"
 IDLE_GPUS = "TFC327"
+UNPRINTABLE = "TFC330"
+CONFIG_TOO_LARGE = "TFC331"
+ONE_VOLUME_TWICE = "TFC332"
 
 TITLES = {
     NOT_TEXT: "the file is not UTF-8 text",
@@ -88,4 +91,7 @@ TITLES = {
     CODE_TOO_LARGE: "program.source.files are too large for a ConfigMap",
     NOT_IN_SOURCE: "a path that does not lead into program.source",
     IDLE_GPUS: "GPUs that a task would not use",
+    UNPRINTABLE: "a text with a character that can't get to a task",
+    CONFIG_TOO_LARGE: "the tasks' configuration is too large for a ConfigMap",
+    ONE_VOLUME_TWICE: "one PersistentVolume for two claims",
 }

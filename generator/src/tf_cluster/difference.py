@@ -4,6 +4,7 @@ from difflib import unified_diff
 from pathlib import Path
 
 from tf_cluster.exits import RefusedError
+from tf_cluster.files import read_regular
 
 
 def difference(path: Path, text: str) -> str:
@@ -12,7 +13,7 @@ def difference(path: Path, text: str) -> str:
     A file that is not there counts as empty. Raises RefusedError when it can't be read.
     """
     try:
-        old = path.read_bytes()
+        old = read_regular(path)
     except FileNotFoundError:
         old = b""
     except OSError as error:

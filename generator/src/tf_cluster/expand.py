@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 from typing import Any
 
 from tf_cluster.image import parse_image
@@ -59,12 +60,28 @@ class Values:
 
     def origin(self, path: Pointer) -> Pointer:
         """The params key that decided the value at `path`, or what is nearest around it."""
-        if path in self.origins:
-            return self.origins[path]
-        inside = [o for p, o in self.origins.items() if p[: len(path)] == path and o != ("preset",)]
-        if inside:
-            return min(inside, key=len)
-        return self.origin(path[:-1]) if path else ()
+        for end in range(len(path), -1, -1):
+            decided = self.origins.get(path[:end]) or self._inside.get(path[:end])
+            if decided:
+                return decided
+        return ()
+
+    def named(self, path: Pointer) -> Pointer:
+        """The value at `path` as people find it: in the file's extraValues when it is set there."""
+        origin = self.origin(path)
+        return ("extraValues", *path) if origin[:1] == ("extraValues",) else path
+
+    @cached_property
+    def _inside(self) -> dict[Pointer, Pointer]:
+        """For each mapping, the shortest place of those in the file that decided a part of it."""
+        found: dict[Pointer, Pointer] = {}
+        for path, origin in self.origins.items():
+            if origin == ("preset",):
+                continue
+            for end in range(len(path)):
+                if path[:end] not in found or len(origin) < len(found[path[:end]]):
+                    found[path[:end]] = origin
+        return found
 
 
 def expand(params: Mapping[str, Any]) -> Values:
@@ -88,12 +105,16 @@ def expand(params: Mapping[str, Any]) -> Values:
             if text:
                 _put(data, ("image", key), text)
                 origins["image", key] = ("image",)
+    inside: dict[Pointer, list[Pointer]] = {}
+    for known in origins:
+        for end in range(len(known)):
+            inside.setdefault(known[:end], []).append(known)
     for path, value in leaves(params.get("extraValues", {}), empty=True):
         if not path or (value == {} and value_at(data, path) is not None):
             continue
         _put(data, path, value)
-        for known in [p for p in origins if p[: len(path)] == path or path[: len(p)] == p]:
-            del origins[known]
+        for known in (*inside.get(path, ()), *(path[:end] for end in range(len(path)))):
+            origins.pop(known, None)
         origins[path] = ("extraValues", *path)
     _complete_method(data, origins)
     _leave_out_absent_roles(data, origins)

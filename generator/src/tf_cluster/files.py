@@ -1,26 +1,69 @@
 """Files in and out: what fails is told in words, what is written is whole."""
 
+import errno
 import os
+import re
+import stat
 import sys
 import tempfile
 from pathlib import Path
 
 from tf_cluster.exits import RefusedError
+from tf_cluster.yaml_in import MAX_BYTES
 
 STDIO = "-"
 STDIN_NAME = "<stdin>"
 
 
 def read_input(name: str) -> bytes:
-    """The bytes of a file, or of standard input for `-`. Raises RefusedError."""
-    if name == STDIO:
-        return sys.stdin.buffer.read()
+    """The bytes of a file, or of standard input for `-`: `MAX_BYTES` + 1 of them at most.
+
+    Raises RefusedError for what can't be read, a pipe and a device included: they may never end.
+    """
     try:
-        return Path(name).read_bytes()
+        if name == STDIO:
+            return sys.stdin.buffer.read(MAX_BYTES + 1)
+        if _is_open_here(name):
+            with Path(name).open("rb") as file:
+                return file.read(MAX_BYTES + 1)
+        return read_regular(Path(name), MAX_BYTES + 1)
     except FileNotFoundError:
         raise RefusedError(f"{name}: there is no such file{_near(name)}") from None
     except OSError as error:
-        raise RefusedError(f"{name}: can't be read: {error.strerror}") from error
+        raise RefusedError(f"{shown_name(name)}: can't be read: {error.strerror}") from error
+
+
+def read_regular(path: Path, most: int = -1) -> bytes:
+    """The first `most` bytes of a regular file, or all of them. Raises OSError for anything else.
+
+    Never waits: a pipe that nobody writes to, or a device, is not even opened.
+    """
+    _refuse_irregular(path.stat().st_mode)
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+    with os.fdopen(os.open(path, flags), "rb") as file:
+        _refuse_irregular(os.fstat(file.fileno()).st_mode)
+        return file.read(most)
+
+
+_KINDS = (
+    (stat.S_ISFIFO, "a pipe, not a regular file"),
+    (stat.S_ISCHR, "a device, not a regular file"),
+    (stat.S_ISBLK, "a device, not a regular file"),
+    (stat.S_ISSOCK, "a socket, not a regular file"),
+)
+
+
+def _refuse_irregular(mode: int) -> None:
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    for is_one, words in _KINDS:
+        if is_one(mode):
+            raise OSError(errno.EINVAL, words)
+
+
+def _is_open_here(name: str) -> bool:
+    """`/dev/stdin`, and `/dev/fd/63` of a shell's `<(…)`: somebody has opened them for us."""
+    return name == "/dev/stdin" or re.fullmatch(r"/dev/fd/[0-9]+", name, re.ASCII) is not None
 
 
 def shown_name(name: str) -> str:
@@ -43,7 +86,7 @@ def write_whole(path: Path, text: str) -> None:
 
     Keeps the old file's mode. Raises RefusedError, with the old file as it was.
     """
-    target = path.resolve()
+    target = _target(path)
     if target.exists() and not target.is_file():
         raise RefusedError(f"{path}: can't be written: not a regular file (- is stdout)")
     try:
@@ -64,6 +107,16 @@ def write_whole(path: Path, text: str) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def _target(path: Path) -> Path:
+    """Where a path leads, whether something is there or not. Raises RefusedError for a loop."""
+    try:
+        return Path(os.path.realpath(path, strict=True))
+    except FileNotFoundError:
+        return Path(os.path.realpath(path))
+    except OSError as error:
+        raise RefusedError(f"{path}: can't be written: {error.strerror}") from error
 
 
 def keep_copy(path: Path) -> Path:

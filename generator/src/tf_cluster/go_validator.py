@@ -21,3 +21,8 @@ def _pattern(validator: Any, pattern: str, instance: Any, schema: Any) -> Iterat
 
 
 GoLikeValidator = extend(Draft7Validator, {"pattern": _pattern})  # type: ignore[no-untyped-call]
+
+
+def is_of_type(value: Any, kind: str) -> bool:
+    """Whether a value has a type of JSON schema; a whole float is an integer, too."""
+    return bool(GoLikeValidator.TYPE_CHECKER.is_type(value, kind))

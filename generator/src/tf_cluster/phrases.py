@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from tf_cluster.pointer import Pointer
-from tf_cluster.yaml_in import scalar
+from tf_cluster.printable import cut
 
 _KINDS = {
     "string": "a text",
@@ -85,23 +85,14 @@ def either(words: Iterable[str]) -> str:
 
 def excerpt(value: Any, limit: int = 60) -> str:
     """The value as JSON has it, cut at `limit` characters."""
-    text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    return cut(json.dumps(value, ensure_ascii=False, default=str), limit)
 
 
 def type_fix(value: Any, types: str | list[str]) -> str:
     """What to do about a value of the wrong type; empty when there is nothing short to say."""
     names = {types} if isinstance(types, str) else set(types)
-    if isinstance(value, str) and names & {"integer", "number", "boolean"}:
-        typed = scalar(value)
-        if isinstance(typed.value, bool) and "boolean" in names:
-            return "write it without quotes"
-        if isinstance(typed.value, (int, float)) and not isinstance(typed.value, bool):
-            return "write it without quotes"
-    if isinstance(value, (bool, int, float)) and "string" in names:
-        return f"write it in quotes: '{json.dumps(value)}'"
     if isinstance(value, str) and "array" in names:
-        return f"write it as a list: [{value}]"
+        return f"write it as a list: [{cut(value)}]"
     return ""
 
 

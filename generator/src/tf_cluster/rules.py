@@ -5,6 +5,7 @@ from fractions import Fraction
 from typing import Any
 
 from tf_cluster import codes
+from tf_cluster.config_rules import character_rules, size_rules
 from tf_cluster.expand import Values, expand, leaves
 from tf_cluster.finding import Finding
 from tf_cluster.guards import guards, variables
@@ -29,7 +30,9 @@ _OF_THE_CLIENT: Pointer = ("chief", "terminationGracePeriodSeconds")
 _HAS_EVALUATOR: Pointer = ("evaluator", "enabled")
 
 
-def rules(document: Document, params: Mapping[str, Any], values: Values) -> list[Finding]:
+def rules(
+    document: Document, params: Mapping[str, Any], values: Values, *, for_cluster: bool
+) -> list[Finding]:
     """Findings on a file whose keys in `params` (the part without findings) make `values`."""
     effective = values.effective
     return [
@@ -44,6 +47,7 @@ def rules(document: Document, params: Mapping[str, Any], values: Values) -> list
         *script_rules(document, values, effective),
         *source_rules(document, values, effective),
         *variables(document, values, effective),
+        *character_rules(document, values, for_cluster=for_cluster),
         *_said_twice(document, params),
         *_removed(document, params),
     ]
@@ -76,8 +80,24 @@ def cluster_rules(document: Document, values: Values) -> list[Finding]:
         fix = f"put it on the data volume, as /data/{name}, or say as program.path where it is"
         where = written(values, script)
         found.append(finding_at(document, where, codes.PATH_NOT_ABSOLUTE, message, name, fix))
+    found += _one_volume(document, values)
+    found += size_rules(document, values)
     found += guards(document, values)
     return found
+
+
+def _one_volume(document: Document, values: Values) -> Iterator[Finding]:
+    paths: tuple[Pointer, Pointer] = (
+        ("storage", "log", "volumeName"),
+        ("storage", "data", "volumeName"),
+    )
+    one, other = (value_at(values.effective, path) for path in paths)
+    if one and one == other:
+        places = [dotted(written(values, path)) for path in paths]
+        message = f"{places[0]} and {places[1]} are both {one}, and a volume is bound to one claim"
+        fix = "name two volumes"
+        where = written(values, *paths)
+        yield finding_at(document, where, codes.ONE_VOLUME_TWICE, message, one, fix)
 
 
 def _method(document: Document, values: Values, effective: Mapping[str, Any]) -> Iterator[Finding]:
@@ -244,15 +264,17 @@ def _said_twice(document: Document, params: Mapping[str, Any]) -> Iterator[Findi
         for path, origin in expand(plain).origins.items()
         if origin != ("preset",) and (origin != ("strategy",) or path == origin)
     }
+    inside: dict[Pointer, Pointer] = {}
+    for path, origin in said.items():
+        for end in range(len(path)):
+            inside.setdefault(path[:end], origin)
     for path, value in leaves(params["extraValues"]):
-        for other, origin in said.items():
-            if path[: len(other)] == other or other[: len(path)] == path:
-                message = f"extraValues.{dotted(path)} sets again what {dotted(origin)} sets"
-                where: Pointer = ("extraValues", *path)
-                yield finding_at(
-                    document, where, codes.SAID_TWICE, message, value, "keep one of them"
-                )
-                break
+        around = (said[path[:end]] for end in range(1, len(path) + 1) if path[:end] in said)
+        other = next(around, None) or inside.get(path)
+        if other:
+            message = f"extraValues.{dotted(path)} sets again what {dotted(other)} sets"
+            where: Pointer = ("extraValues", *path)
+            yield finding_at(document, where, codes.SAID_TWICE, message, value, "keep one of them")
 
 
 def _removed(document: Document, params: Mapping[str, Any]) -> Iterator[Finding]:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 from typing import Any
 
 from tf_cluster import codes
@@ -11,7 +10,9 @@ from tf_cluster.finding import Finding
 from tf_cluster.phrases import either
 from tf_cluster.placing import finding_at, written
 from tf_cluster.pointer import Pointer, dotted, value_at
+from tf_cluster.printable import cut
 from tf_cluster.roles import absent_roles, has_evaluator
+from tf_cluster.spelling import close_to
 from tf_cluster.yaml_in import Document
 
 VARIABLES = ("PS_HOSTS", "WORKER_HOSTS", "JOB_NAME", "TASK_INDEX", "DATA_DIR", "LOG_DIR")
@@ -76,10 +77,11 @@ def _references(
             name = match[1]
             if name is None or name in VARIABLES:
                 continue
-            close = get_close_matches(name, VARIABLES, n=1)
+            close = close_to(name, VARIABLES)
             known = either(f"$({variable})" for variable in VARIABLES)
+            name = cut(name)
             message = f"$({name}) in {dotted((*_ARGS, index))} is not known"
-            meant = f"did you mean $({close[0]})?" if close else f"known are {known}"
+            meant = f"did you mean $({close})?" if close else f"known are {known}"
             fix = f"{meant}; $$({name}) is the text itself"
             where = (*written(values, _ARGS), index)
-            yield finding_at(document, where, codes.UNKNOWN_REFERENCE, message, arg, fix)
+            yield finding_at(document, where, codes.UNKNOWN_REFERENCE, message, match[0], fix)

@@ -1,8 +1,7 @@
 """Holds data to a schema and says, for each thing that is wrong, what and where."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 from jsonschema.exceptions import ValidationError
@@ -12,6 +11,8 @@ from tf_cluster.go_validator import GoLikeValidator
 from tf_cluster.names import DNS_LABEL_LIMIT, longest_derived_name
 from tf_cluster.phrases import either, excerpt, form_of, kind_of, module_fix, needed, type_fix
 from tf_cluster.pointer import Pointer, dotted
+from tf_cluster.printable import cut
+from tf_cluster.spelling import close_to
 
 
 @dataclass(frozen=True)
@@ -26,35 +27,45 @@ class Misfit:
     at_key: bool = False
 
 
-def misfits(data: Any, schema: dict[str, Any]) -> list[Misfit]:
+Named = Callable[[Pointer], Pointer]
+"""Where a path of the data stands in the file: messages name what the user wrote."""
+
+_MOST_SUGGESTIONS = 1_000
+"""Words are compared for so many unknown keys; nobody reads more findings."""
+
+
+def misfits(data: Any, schema: dict[str, Any], named: Named = lambda path: path) -> list[Misfit]:
     """Everything in `data` that `schema` (draft-07) refuses, each thing once."""
     found: dict[tuple[str, Pointer], Misfit] = {}
     for error in GoLikeValidator(schema).iter_errors(data):
-        for misfit in _of_error(error, schema):
+        for misfit in _of_error(error, schema, named):
             found.setdefault((misfit.code, misfit.path), misfit)
     return list(found.values())
 
 
-def _of_error(error: ValidationError, schema: dict[str, Any]) -> Iterator[Misfit]:
+def _of_error(error: ValidationError, schema: dict[str, Any], named: Named) -> Iterator[Misfit]:
     path: Pointer = tuple(part for part in error.absolute_path)
     keyword: Any = error.validator
     wanted: Any = error.validator_value
     value: Any = error.instance
     rules = error.schema if isinstance(error.schema, dict) else {}
-    name = dotted(path) or "the file"
+    name = dotted(named(path)) or "the file"
     if "propertyNames" in error.absolute_schema_path:
         form = rules.get("x-form") or form_of(path)
         yield Misfit(
-            codes.WRONG_FORM, (*path, value), f"the key '{value}' is not {form}", at_key=True
+            codes.WRONG_FORM, (*path, value), f"the key '{cut(value)}' is not {form}", at_key=True
         )
     elif keyword == "additionalProperties":
-        for key in value:
-            if key not in rules.get("properties", {}):
-                yield _unknown_key(path, key, rules, schema)
+        unknown = [key for key in value if key not in rules.get("properties", {})]
+        for key in unknown[:_MOST_SUGGESTIONS]:
+            suggestion = _suggestion(key, rules, schema)
+            yield unknown_key((*path, key), key, dotted(named(path)), suggestion)
+        for key in unknown[_MOST_SUGGESTIONS:]:
+            yield unknown_key((*path, key), key, dotted(named(path)))
     elif keyword == "required":
         for key in wanted:
             if key not in value:
-                message = f"'{key}' is missing" + (f" in {name}" if path else "")
+                message = f"'{key}' is missing" + (f" in {name}" if named(path) else "")
                 yield Misfit(codes.MISSING_KEY, (*path, key), message, _example(rules, key))
     elif keyword == "type":
         is_what = "empty" if value is None else f"{excerpt(value)}, {kind_of(value)}"
@@ -70,13 +81,13 @@ def _of_error(error: ValidationError, schema: dict[str, Any]) -> Iterator[Misfit
         fix = module_fix(value) if path[-1:] == ("module",) else _close_form(path, value)
         yield Misfit(codes.WRONG_FORM, path, message, fix, value)
     elif keyword == "oneOf":
-        yield from _forms(wanted, path, value, rules)
+        yield from _forms(wanted, path, value, rules, named)
     elif keyword == "not" and "dependencies" in error.absolute_schema_path:
         for key in (form["required"][0] for form in wanted["anyOf"]):
             if key in value:
                 message = (
-                    f"{dotted((*path, key))} is for a claim that the chart makes, "
-                    f"{dotted((*path, 'claim'))} names one that exists"
+                    f"{name}.{key} is for a claim that the chart makes, "
+                    f"{name}.claim names one that exists"
                 )
                 fix = "keep one of them"
                 yield Misfit(codes.TWO_FORMS, (*path, key), message, fix, value[key], at_key=True)
@@ -85,14 +96,18 @@ def _of_error(error: ValidationError, schema: dict[str, Any]) -> Iterator[Misfit
 
 
 def _forms(
-    forms: list[dict[str, Any]], path: Pointer, value: dict[str, Any], rules: dict[str, Any]
+    forms: list[dict[str, Any]],
+    path: Pointer,
+    value: dict[str, Any],
+    rules: dict[str, Any],
+    named: Named,
 ) -> Iterator[Misfit]:
     """Of forms that a mapping can have, each named by its first key, not exactly one is there."""
     names = [form["required"][0] for form in forms]
     chosen = [form for form in forms if form["required"][0] in value]
     if not chosen:
         missing = " or ".join(f"'{name}'" for name in names)
-        where = f" in {dotted(path)}" if path else ""
+        where = f" in {dotted(named(path))}" if path else ""
         message = f"{missing} is missing{where}"
         yield Misfit(codes.MISSING_KEY, (*path, names[0]), message, _example(rules, names[0]))
         return
@@ -100,12 +115,13 @@ def _forms(
     for key in value:
         alien = key not in chosen[0]["propertyNames"]["enum"]
         if alien and any(key in form["propertyNames"]["enum"] for form in forms):
-            message = f"{dotted((*path, key))} does not go with {dotted((*path, name))}"
+            here = dotted(named(path))
+            message = f"{here}.{key} does not go with {here}.{name}"
             fix = "keep one of them"
             yield Misfit(codes.TWO_FORMS, (*path, key), message, fix, value[key], at_key=True)
     for key in chosen[0]["required"]:
         if key not in value:
-            message = f"'{key}' is missing in {dotted(path)}"
+            message = f"'{key}' is missing in {dotted(named(path))}"
             yield Misfit(codes.MISSING_KEY, (*path, key), message, _example(rules, key))
 
 
@@ -153,17 +169,27 @@ def _name_too_long(name: str, limit: int) -> Misfit:
     return Misfit(codes.NAME_TOO_LONG, ("name",), message, f"shorten it to {limit}", name)
 
 
-def _unknown_key(path: Pointer, key: str, rules: dict[str, Any], schema: dict[str, Any]) -> Misfit:
+def unknown_key(path: Pointer, key: str, where: str, fix: str = "") -> Misfit:
+    """A key that is not declared in the mapping that people call `where`."""
+    message = f"unknown key '{cut(key)}'" + (f" in {where}" if where else "")
+    return Misfit(codes.UNKNOWN_KEY, path, message, fix, at_key=True)
+
+
+def did_you_mean(word: str) -> str:
+    """The question about one word; empty for none."""
+    return f"did you mean '{word}'?" if word else ""
+
+
+def _suggestion(key: str, rules: dict[str, Any], schema: dict[str, Any]) -> str:
+    """What to do about an unknown key; empty where nothing is near."""
     known = list(rules.get("properties", {}))
-    message = f"unknown key '{key}'" + (f" in {dotted(path)}" if path else "")
-    fix = _close(key, known)
-    if not fix:
-        elsewhere = [p for p in _key_paths(schema) if p[-1] == key]
-        if elsewhere:
-            fix = f"did you mean {either(dotted(p) for p in elsewhere[:3])}?"
-        elif len(known) <= 8:
-            fix = f"known here: {', '.join(known)}"
-    return Misfit(codes.UNKNOWN_KEY, (*path, key), message, fix, at_key=True)
+    close = close_to(key, known)
+    if close:
+        return did_you_mean(close)
+    elsewhere = [p for p in _key_paths(schema) if p[-1] == key]
+    if elsewhere:
+        return f"did you mean {either(dotted(p) for p in elsewhere[:3])}?"
+    return f"known here: {', '.join(known)}" if len(known) <= 8 else ""
 
 
 def _key_paths(
@@ -179,9 +205,7 @@ def _key_paths(
 
 
 def _close(value: Any, words: list[str]) -> str:
-    folded = {word.lower(): word for word in words}
-    close = get_close_matches(str(value).lower(), folded, n=1, cutoff=0.6)
-    return f"did you mean '{folded[close[0]]}'?" if close else ""
+    return did_you_mean(close_to(str(value), words))
 
 
 def _close_form(path: Pointer, value: str) -> str:

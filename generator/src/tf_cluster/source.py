@@ -1,13 +1,20 @@
 """Where a program's code comes from: files beside the params file become a part of the values."""
 
-import json
+import codecs
+import errno
+import os
 from collections.abc import Iterator, Mapping
+from ipaddress import ip_address
 from pathlib import Path, PurePosixPath
 from typing import Any
+from urllib.parse import urlsplit
 
 from tf_cluster import codes
+from tf_cluster.config_rules import json_bytes
 from tf_cluster.expand import Values
+from tf_cluster.files import read_regular
 from tf_cluster.finding import Finding
+from tf_cluster.phrases import excerpt
 from tf_cluster.placing import finding_at, written
 from tf_cluster.pointer import Pointer, dotted, value_at
 from tf_cluster.yaml_in import Document
@@ -17,6 +24,7 @@ MOST_KIB = 512
 
 _SOURCE: Pointer = ("program", "source")
 _FILES: Pointer = (*_SOURCE, "files")
+_ELSEWHERE = "put the code at an address (program.source.url), in Git, or on the data volume"
 _PAIRS = (("url", "sha256"), ("git", "commit"))
 
 
@@ -32,30 +40,68 @@ def with_files(
         return dict(params), []
     texts: dict[str, str] = {}
     found = []
+    room = MOST_KIB * 1024
     for index, name in enumerate(names):
-        text, why = _read(folder, name)
-        if text is None:
-            where = (*_FILES, index)
-            found.append(finding_at(document, where, codes.CODE_FILE, f"{name} {why}", name))
-        texts[str(PurePosixPath(name))] = text or ""
+        try:
+            text = _read(folder, name, room)
+        except _UnusableError as unusable:
+            text, where = "", (*_FILES, index)
+            found.append(
+                finding_at(document, where, unusable.code, f"{name} {unusable}", name, unusable.fix)
+            )
+        texts[str(PurePosixPath(name))] = text
+        room = max(0, room - len(text))  # of files that have no room the beginning will do
     program = {**params["program"], "source": {"files": texts}}
     return {**params, "program": program}, found
 
 
-def _read(folder: Path, name: str) -> tuple[str | None, str]:
-    """A file's text, or None and why not."""
+class _UnusableError(Exception):
+    """A file of program.source.files can't be used; the text says why, after its name."""
+
+    def __init__(self, why: str, fix: str = "", code: str = codes.CODE_FILE) -> None:
+        super().__init__(why)
+        self.fix = fix
+        self.code = code
+
+
+def _read(folder: Path, name: str, room: int) -> str:
+    """A file's text; of one with more than `room` bytes, which is told later, the beginning.
+
+    Raises _UnusableError, for what is not a regular file in the folder, too: a pull request may
+    bring a link to the secrets of the machine that checks it.
+    """
     if ".." in PurePosixPath(name).parts:
-        return None, "is not beside or below the params file"
+        raise _UnusableError("is not beside or below the params file")
     try:
-        return (folder / name).read_bytes().decode("utf-8"), ""
+        path = Path(os.path.realpath(folder / name, strict=True))
+        if not path.is_relative_to(os.path.realpath(folder)):
+            fix = "put the file itself beside or below the params file"
+            raise _UnusableError("is a link out of the folder of the params file", fix)
+        size = path.stat().st_size
+        raw = read_regular(path, min(room, MOST_KIB * 1024) + 1)
     except FileNotFoundError:
-        return None, f"is not there: no file {folder / name}"
+        raise _UnusableError(f"is not there: no file {folder / name}") from None
     except IsADirectoryError:
-        return None, "is a directory: name its files"
+        raise _UnusableError("is a directory: name its files") from None
     except OSError as error:
-        return None, f"can't be read: {error.strerror}"
+        words = error.strerror or str(error)
+        raise _UnusableError(
+            f"is {words}" if error.errno == errno.EINVAL else f"can't be read: {words}"
+        ) from error
+    if size > MOST_KIB * 1024:
+        why = f"has {_in_words(size)}; all files together can have {MOST_KIB} KiB"
+        raise _UnusableError(why, _ELSEWHERE, codes.CODE_TOO_LARGE)
+    try:
+        return codecs.getincrementaldecoder("utf-8")().decode(raw, final=len(raw) == size)
     except UnicodeDecodeError:
-        return None, "is not UTF-8 text, which is all that a ConfigMap is given here"
+        raise _UnusableError(
+            "is not UTF-8 text, which is all that a ConfigMap is given here"
+        ) from None
+
+
+def _in_words(size: int) -> str:
+    """A number of bytes: `600 KiB`, `9 MiB`."""
+    return f"{size >> 20} MiB" if size >= 1 << 20 else f"{size >> 10} KiB"
 
 
 def has_source(effective: Mapping[str, Any]) -> bool:
@@ -89,6 +135,12 @@ def source_rules(
         if where[0] == "extraValues" and source.get(one) and not source.get(other):
             message = f"{dotted((*_SOURCE, one))} needs {dotted((*_SOURCE, other))}"
             yield finding_at(document, where, codes.MISSING_KEY, message, source[one])
+    for form in ("url", "git"):
+        why = _wrong_address(source.get(form) or "")
+        if why:
+            where = written(values, (*_SOURCE, form))
+            message = f"{dotted(where)} is {excerpt(source[form])}: {why}"
+            yield finding_at(document, where, codes.WRONG_FORM, message, source[form])
     if not forms:
         return
     for key in ("path", "script"):
@@ -98,16 +150,22 @@ def source_rules(
             where = written(values, ("program", key))
             fix = "take one that stays in it"
             yield finding_at(document, where, codes.NOT_IN_SOURCE, message, path, fix)
-    size = _size(source.get("files") or {})
+    size = json_bytes(source.get("files") or {})
     if size > MOST_KIB * 1024:
         message = f"{dotted(_FILES)} has {size // 1024} KiB as JSON, and at most {MOST_KIB} KiB fit"
-        fix = "put the code at an address (program.source.url), in Git, or on the data volume"
         where = written(values, *(p for p in values.origins if p[:3] == _FILES))
         where = where[: 4 if where[0] == "extraValues" else 3]
-        yield finding_at(document, where, codes.CODE_TOO_LARGE, message, fix=fix)
+        yield finding_at(document, where, codes.CODE_TOO_LARGE, message, fix=_ELSEWHERE)
 
 
-def _size(files: Mapping[str, str]) -> int:
-    """Bytes of the files in the ConfigMap: Helm writes three characters of JSON as six each."""
-    text = json.dumps(files, ensure_ascii=False, separators=(",", ":"))
-    return len(text.encode()) + 5 * sum(text.count(character) for character in "<>&")
+def _wrong_address(url: str) -> str:
+    """What is wrong with the host or port of an address; empty when nothing is."""
+    try:
+        parts = urlsplit(url)
+        if parts.port == 0:
+            return "there is no port 0"
+        if "[" in parts.netloc:
+            ip_address((parts.hostname or "").partition("%")[0])
+    except ValueError as error:  # in words: urllib's are those
+        return str(error)
+    return ""

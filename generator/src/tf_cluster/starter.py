@@ -1,10 +1,12 @@
 """The params file that `tf-cluster init` writes: short, valid, and saying what else there is."""
 
 from pathlib import PurePath
+from shlex import quote
 
 from tf_cluster.check import check
 from tf_cluster.exits import RefusedError
 from tf_cluster.names import NAME_LIMIT
+from tf_cluster.printable import printable
 from tf_cluster.yaml_out import yaml_text
 
 _STARTER = """\
@@ -48,8 +50,9 @@ train:
 
 def starter_text(*, file: str, name: str, preset: str, module: str) -> str:
     """A starter for these choices; not checked here."""
-    parts = {"file": file, "name": name, "preset": preset, "module": module}
-    return _STARTER.format(**{key: yaml_text(part).splitlines()[0] for key, part in parts.items()})
+    parts = {"name": name, "preset": preset, "module": module}
+    texts = {key: yaml_text(part).splitlines()[0] for key, part in parts.items()}
+    return _STARTER.format(file=quote(printable(file)), **texts)
 
 
 def checked_starter(*, file: str, name: str | None, preset: str, module: str) -> str:

@@ -10,7 +10,8 @@ _WORDS = {
     *("y", "n", "yes", "no", "on", "off", "true", "false", "t", "f"),
     *("null", "nan", "inf", "infinity"),
 }
-_BLOCK_LINE = re.compile(r"[ -~]*[!-~]|")
+# Not a line that begins with `::`: it would be a command to a CI runner that prints the values.
+_BLOCK_LINE = re.compile(r"(?! *::)[ -~]*[!-~]|")
 
 
 class _Writer(yaml.SafeDumper):

@@ -1,9 +1,16 @@
-"""The formats by name."""
+"""The formats by name, and what every one of them holds to."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from tf_cluster.finding import Finding
+from tf_cluster.printable import cut, printable
+
+MOST_SHOWN = 1_000
+"""Findings that are printed; the others are counted."""
+
+_LONGEST_WORDS = 1_000
 
 
 class Format(str, Enum):
@@ -15,20 +22,59 @@ class Format(str, Enum):
     SARIF = "sarif"
 
 
-def report(findings: Sequence[Finding], form: Format) -> str:
-    """Print findings in a format. Only the printer used is imported."""
+@dataclass(frozen=True)
+class Unread:
+    """A file that could not be read, as it was named, and why."""
+
+    file: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a printer prints: findings in words that are safe to print, and what is not there."""
+
+    findings: Sequence[Finding]
+    more: int
+    unread: Sequence[Unread]
+
+    @property
+    def of_more(self) -> str:
+        """The words for the findings that are not shown; empty when all are."""
+        if not self.more:
+            return ""
+        return f"{self.more} more {'findings are' if self.more > 1 else 'finding is'} not shown"
+
+
+def report(findings: Sequence[Finding], form: Format, unread: Sequence[Unread] = ()) -> str:
+    """Print findings in a format. Only the printer used is imported.
+
+    `unread` is in the formats for programs; people are told on stderr.
+    """
+    shown = Shown(
+        [
+            replace(finding, message=_words(finding.message), fix=_words(finding.fix))
+            for finding in findings[:MOST_SHOWN]
+        ],
+        max(0, len(findings) - MOST_SHOWN),
+        unread,
+    )
     if form is Format.JSON:
         from tf_cluster.report.json_report import json_report
 
-        return json_report(findings)
+        return json_report(shown)
     if form is Format.GITHUB:
         from tf_cluster.report.github import github_report
 
-        return github_report(findings)
+        return github_report(shown)
     if form is Format.SARIF:
         from tf_cluster.report.sarif import sarif_report
 
-        return sarif_report(findings)
+        return sarif_report(shown)
     from tf_cluster.report.text import text_report
 
-    return text_report(findings)
+    return text_report(shown)
+
+
+def _words(text: str) -> str:
+    return printable(cut(text, _LONGEST_WORDS))

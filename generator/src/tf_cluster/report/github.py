@@ -1,14 +1,17 @@
 """Findings as GitHub workflow commands, which show beside the lines of a pull request."""
 
-from collections.abc import Sequence
-
 from tf_cluster.finding import Finding
+from tf_cluster.printable import printable
+from tf_cluster.report.formats import Shown
 from tf_cluster.report.relative import relative_path
 
 
-def github_report(findings: Sequence[Finding]) -> str:
+def github_report(shown: Shown) -> str:
     """One `::error …::` or `::warning …::` line each."""
-    return "".join(_command(finding) + "\n" for finding in findings)
+    lines = [_command(finding) for finding in shown.findings]
+    if shown.more:
+        lines.append(f"::error title=tf-cluster::{_data(shown.of_more)}")
+    return "".join(line + "\n" for line in lines)
 
 
 def _command(finding: Finding) -> str:
@@ -24,8 +27,8 @@ def _command(finding: Finding) -> str:
 
 
 def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return text.replace("%", "%25")
 
 
 def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
+    return _data(printable(text)).replace(":", "%3A").replace(",", "%2C")

@@ -1,16 +1,20 @@
 """Findings as JSON. `version` changes when a reader would break."""
 
 import json
-from collections.abc import Sequence
+from typing import Any
 
 from tf_cluster import __version__
-from tf_cluster.finding import Finding
 from tf_cluster.pointer import json_pointer
+from tf_cluster.printable import escaped_json
+from tf_cluster.report.formats import Shown
 from tf_cluster.report.relative import relative_path
 
+_LONGEST_VALUE = 1_000
+"""Characters of a value as JSON; a longer one is left out (null)."""
 
-def json_report(findings: Sequence[Finding]) -> str:
-    """`{"version": 1, "tool": {…}, "findings": [{…}]}`."""
+
+def json_report(shown: Shown) -> str:
+    """`{"version": 1, "tool": {…}, "findings": [{…}], "notShown": 0, "unread": [{…}]}`."""
     document = {
         "version": 1,
         "tool": {"name": "tf-cluster", "version": __version__},
@@ -24,9 +28,15 @@ def json_report(findings: Sequence[Finding]) -> str:
                 "message": finding.message,
                 "fix": finding.fix,
                 "pointer": json_pointer(finding.pointer),
-                "value": finding.value,
+                "value": _if_short(finding.value),
             }
-            for finding in findings
+            for finding in shown.findings
         ],
+        "notShown": shown.more,
+        "unread": [{"file": relative_path(one.file), "why": one.why} for one in shown.unread],
     }
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return escaped_json(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"
+
+
+def _if_short(value: Any) -> Any:
+    return value if len(json.dumps(value, ensure_ascii=False)) <= _LONGEST_VALUE else None

@@ -1,17 +1,20 @@
 """Findings as SARIF 2.1.0, which code scanning services read."""
 
 import json
-from collections.abc import Sequence
+import os
+from typing import Any
 from urllib.parse import quote
 
 from tf_cluster import __version__
 from tf_cluster.codes import TITLES
 from tf_cluster.finding import Finding
 from tf_cluster.pointer import json_pointer
+from tf_cluster.printable import escaped_json, printable
+from tf_cluster.report.formats import Shown
 from tf_cluster.report.relative import relative_path
 
 
-def sarif_report(findings: Sequence[Finding]) -> str:
+def sarif_report(shown: Shown) -> str:
     """One run; every code is a rule, whether it was found or not."""
     codes = list(TITLES)
     rules = [{"id": code, "shortDescription": {"text": TITLES[code]}} for code in codes]
@@ -23,28 +26,53 @@ def sarif_report(findings: Sequence[Finding]) -> str:
             {
                 "tool": {"driver": driver},
                 "columnKind": "unicodeCodePoints",
-                "results": [_result(finding, codes) for finding in findings],
+                "invocations": [_invocation(shown)],
+                "results": [_result(finding, codes) for finding in shown.findings],
             }
         ],
     }
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return escaped_json(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"
 
 
-def _result(finding: Finding, codes: list[str]) -> dict[str, object]:
+def _invocation(shown: Shown) -> dict[str, Any]:
+    """Whether everything was read, and what is not among the results."""
+    notices = [
+        {
+            "level": "error",
+            "message": _message(printable(f"{one.file}: {one.why}")),
+            "locations": [{"physicalLocation": {"artifactLocation": _artifact(one.file)}}],
+        }
+        for one in shown.unread
+    ]
+    if shown.more:
+        notices.append({"level": "warning", "message": _message(shown.of_more)})
+    return {"executionSuccessful": not shown.unread, "toolExecutionNotifications": notices}
+
+
+def _result(finding: Finding, codes: list[str]) -> dict[str, Any]:
     text = finding.message + (f" ({finding.fix})" if finding.fix else "")
     region = {"startLine": finding.place.line, "startColumn": finding.place.column}
     return {
         "ruleId": finding.code,
         "ruleIndex": codes.index(finding.code),
         "level": finding.severity,
-        "message": {"text": text},
+        "message": _message(text),
         "locations": [
             {
                 "physicalLocation": {
-                    "artifactLocation": {"uri": quote(relative_path(finding.file))},
+                    "artifactLocation": _artifact(finding.file),
                     "region": region,
                 },
                 "logicalLocations": [{"fullyQualifiedName": json_pointer(finding.pointer)}],
             }
         ],
     }
+
+
+def _message(text: str) -> dict[str, str]:
+    """Text in which `[words](place)` is no link (SARIF 2.1.0, 3.11.6)."""
+    return {"text": text.replace("](", "]\\(")}
+
+
+def _artifact(file: str) -> dict[str, str]:
+    return {"uri": quote(os.fsencode(relative_path(file)))}

@@ -1,0 +1,49 @@
+"""Text of others as it may be printed: nothing in it moves a terminal or commands a CI runner."""
+
+import unicodedata
+
+# Controls, invisible formats (bidirectional overrides, for one), lone surrogates, line breaks.
+_UNSAFE = ("Cc", "Cf", "Cs", "Zl", "Zp")
+_JOINERS = "\u200c\u200d"  # parts of emoji and of some scripts
+# GitHub's runner obeys lines that begin with `::`, and `##[` anywhere; Azure's obeys `##vso[`.
+_COMMAND, _OLD_COMMAND = "::", "##"
+
+
+def printable(text: str, keep: str = "") -> str:
+    r"""One line for people: what is unsafe stands there as Python escapes it (`\x1b`, `\u2028`)."""
+    line = "".join(c if c in keep or not _is_unsafe(c) else _escaped(c) for c in text)
+    line = line.replace(_OLD_COMMAND, r"#\x23")
+    if line.lstrip().startswith(_COMMAND):
+        line = line.replace(_COMMAND, r"\x3a:", 1)
+    return line
+
+
+def printable_lines(text: str) -> str:
+    r"""Lines for people, each made printable by itself; `\n` ends them and tabs stay."""
+    return "\n".join(printable(line, keep="\t") for line in text.split("\n"))
+
+
+def escaped_json(text: str) -> str:
+    r"""JSON text that means the same, with what is unsafe in its strings as `\u…`."""
+    safe = "".join(c if c == "\n" or not _is_unsafe(c) else _escaped_in_json(c) for c in text)
+    return safe.replace(_OLD_COMMAND, r"#\u0023")
+
+
+def _is_unsafe(character: str) -> bool:
+    if " " <= character <= "~":
+        return False
+    return unicodedata.category(character) in _UNSAFE and character not in _JOINERS
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")
+
+
+def _escaped_in_json(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))
+
+
+def cut(text: str, limit: int = 60) -> str:
+    """The text, or its beginning when it has more than `limit` characters."""
+    return text if len(text) <= limit else text[: limit - 1] + "…"
