@@ -165,8 +165,9 @@ def test_a_five_line_file_is_enough() -> None:
         ),
         (
             "extraValues: {ps: {resources: {limits: {memory: '1e99999999'}}}}",
-            '4:49: TFC206: ps.resources.limits.memory is "1e99999999", not a Kubernetes quantity '
-            "(as in 500m, 2, 512Mi or 4Gi) [/extraValues/ps/resources/limits/memory]",
+            '4:49: TFC206: extraValues.ps.resources.limits.memory is "1e99999999", not a '
+            "Kubernetes quantity (as in 500m, "
+            "2, 512Mi or 4Gi) [/extraValues/ps/resources/limits/memory]",
         ),
         (
             "flags: {a: {b: 1}}",
@@ -385,7 +386,7 @@ def test_everything_wrong_is_told_at_once_from_top_to_bottom() -> None:
 
     told = [line.split(": ")[1] for line in lines]
     assert sorted(told) == sorted(
-        "TFC201 TFC202 TFC308 TFC203 TFC303 TFC201 TFC311 TFC318 TFC305".split()  # noqa: SIM905
+        "TFC201 TFC202 TFC308 TFC203 TFC303 TFC201 TFC311 TFC318 TFC318 TFC305".split()  # noqa: SIM905
     )
     places = [tuple(map(int, line.split(":")[1:3])) for line in lines]
     assert places == sorted(places)

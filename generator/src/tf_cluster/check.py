@@ -56,9 +56,10 @@ def check(
     found = _without_echoes(
         [*document.findings, *(_located(document, m) for m in meant.misfits)], shapes, meant.texts
     )
-    good_part = _without(
-        document.data, (f.pointer for f in errors(found) if f.code != codes.DUPLICATE_KEY)
-    )
+    # what was mended is as good as right, and so is the first of two
+    read = (f.pointer for f in document.findings if f.code != codes.DUPLICATE_KEY)
+    wrong = {*read} - meant.texts | {f.pointer for f in shapes}
+    good_part = _without(document.data, wrong)
     good_part, unread = with_files(document, good_part, folder or Path(file).parent)
     found += unread
     refused = _chart_findings(document, expand(good_part), found)

@@ -69,16 +69,16 @@ def cluster_rules(document: Document, values: Values) -> list[Finding]:
     said = value_at(document.data, ("program", "source")) is not None
     fetched = said or has_source(values.effective)
     if path and not path.startswith("/") and not fetched:
-        message = f"program.path is '{path}'; in a container it has to be absolute"
-        fix = "put the code in the image, or on the data volume: /data/…"
         where = written(values, at)
+        message = f"{dotted(where)} is '{path}'; in a container it has to be absolute"
+        fix = "put the code in the image, or on the data volume: /data/…"
         found.append(finding_at(document, where, codes.PATH_NOT_ABSOLUTE, message, path, fix))
     script: Pointer = ("program", "script")
     name = value_at(values.effective, script)
     if name and not path and not name.startswith("/") and not fetched:
-        message = f"program.script is '{name}'; in a container it has to be absolute"
-        fix = f"put it on the data volume, as /data/{name}, or say as program.path where it is"
         where = written(values, script)
+        message = f"{dotted(where)} is '{name}'; in a container it has to be absolute"
+        fix = f"put it on the data volume, as /data/{name}, or say as program.path where it is"
         found.append(finding_at(document, where, codes.PATH_NOT_ABSOLUTE, message, name, fix))
     found += _one_volume(document, values)
     found += size_rules(document, values)
@@ -139,15 +139,15 @@ def _optimizer(
     momentum = value_at(effective, path)
     name = value_at(effective, named)
     if momentum is not None and name not in ("Momentum", None):
-        message = f"{dotted(path)} is {momentum}, but the optimizer is {name}"
-        fix = "set train.optimizer.name: Momentum, or leave momentum out"
         where = written(values, path)
+        message = f"{dotted(where)} is {momentum}, but the optimizer is {name}"
+        fix = "set train.optimizer.name: Momentum, or leave momentum out"
         yield finding_at(document, where, codes.MOMENTUM, message, momentum, fix)
     elif name == "Momentum" and not any(
         value_at(document.data, (*before, *path)) is not None for before in ((), ("extraValues",))
     ):
-        message = "train.optimizer.name is Momentum, without a momentum"
         where = written(values, named)
+        message = f"{dotted(where)} is Momentum, without a momentum"
         code = codes.MOMENTUM_MISSING
         yield finding_at(document, where, code, message, name, "add momentum: 0.9")
 
@@ -196,9 +196,9 @@ def _resources(
                 except (
                     ValueError
                 ):  # the chart's schema, which extraValues is held to, takes any text
-                    message = f"{dotted(path)} is {excerpt(amount)}, not a Kubernetes quantity"
-                    fix = "as in 500m, 2, 512Mi or 4Gi"
                     where = written(values, path)
+                    message = f"{dotted(where)} is {excerpt(amount)}, not a Kubernetes quantity"
+                    fix = "as in 500m, 2, 512Mi or 4Gi"
                     yield finding_at(document, where, codes.WRONG_FORM, message, amount, fix)
     for asked, request in amounts.items():
         role, _, kind, resource = asked
@@ -207,8 +207,11 @@ def _resources(
             continue
         wanted, limit = value_at(effective, asked), value_at(effective, capped)
         message = f"{role}: the request of {wanted} {resource} is over the limit of {limit}"
-        fix = f"raise resources.{role}.limits.{resource} or lower the request"
         where = written(values, asked, capped)
+        limits = f"resources.{role}.limits.{resource}"
+        if where[0] == "extraValues":
+            limits = f"extraValues.{dotted(capped)}"
+        fix = f"raise {limits} or lower the request"
         yield finding_at(document, where, codes.REQUEST_OVER_LIMIT, message, wanted, fix)
 
 
@@ -249,8 +252,10 @@ def _cadence(document: Document, values: Values, effective: Mapping[str, Any]) -
 def _run_id(document: Document, values: Values, effective: Mapping[str, Any]) -> Iterator[Finding]:
     run_id = value_at(effective, ("run", "id"))
     if run_id in RUN_FOLDERS:
-        message = f"run.id is '{run_id}', which `tf-cluster run` uses for a folder of its own"
         path = written(values, ("run", "id"))
+        message = (
+            f"{dotted(path)} is '{run_id}', which `tf-cluster run` uses for a folder of its own"
+        )
         fix = "choose another id"
         yield finding_at(document, path, codes.RESERVED_RUN_ID, message, run_id, fix)
 

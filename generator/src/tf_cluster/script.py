@@ -38,9 +38,9 @@ def script_rules(
         return
     yield from _references(document, values, effective)
     if value_at(effective, _ON_PS) == "script" and "ps" in absent_roles(effective):
-        message = f"{dotted(_ON_PS)} is script, but {absent_roles(effective)['ps']}"
-        fix = f"leave out {dotted(_ON_PS)}"
         where = written(values, _ON_PS)
+        message = f"{dotted(where)} is script, but {absent_roles(effective)['ps']}"
+        fix = f"leave out {dotted(where)}"
         yield finding_at(document, where, codes.ABSENT_ROLE, message, "script", fix)
     for key in _FOR_MODULES:
         said = [o for p, o in values.origins.items() if p[0] == key and o != ("preset",)]
@@ -64,8 +64,8 @@ def _beside_a_module(
     for path, default in ((_SCRIPT, ""), (_ARGS, []), (_ON_PS, "server")):
         value = value_at(effective, path)
         if value is not None and value != default:
-            message = f"{dotted(path)} does not go with {dotted(_MODULE)}"
             where = written(values, path)
+            message = f"{dotted(where)} does not go with {dotted(written(values, _MODULE))}"
             yield finding_at(document, where, codes.TWO_FORMS, message, value, "keep one of them")
 
 
@@ -80,8 +80,8 @@ def _references(
             close = close_to(name, VARIABLES)
             known = either(f"$({variable})" for variable in VARIABLES)
             name = cut(name)
-            message = f"$({name}) in {dotted((*_ARGS, index))} is not known"
+            where = (*written(values, _ARGS), index)
+            message = f"$({name}) in {dotted(where)} is not known"
             meant = f"did you mean $({close})?" if close else f"known are {known}"
             fix = f"{meant}; $$({name}) is the text itself"
-            where = (*written(values, _ARGS), index)
             yield finding_at(document, where, codes.UNKNOWN_REFERENCE, message, match[0], fix)

@@ -125,15 +125,15 @@ def source_rules(
     source = value_at(effective, _SOURCE) or {}
     forms = [form for form in ("files", "url", "git") if source.get(form)]
     for form in forms[1:]:
-        first = dotted((*_SOURCE, forms[0]))
-        message = f"{dotted((*_SOURCE, form))} does not go with {first}"
-        where = written(values, (*_SOURCE, form))
+        where = values.origin((*_SOURCE, form))
+        first = dotted(values.origin((*_SOURCE, forms[0])))
+        message = f"{dotted(where)} does not go with {first}"
         yield finding_at(document, where, codes.TWO_FORMS, message, fix="keep one of them")
     for one, other in (*_PAIRS, *(pair[::-1] for pair in _PAIRS)):
         where = written(values, (*_SOURCE, one))
         # Of a params file its schema says so.
         if where[0] == "extraValues" and source.get(one) and not source.get(other):
-            message = f"{dotted((*_SOURCE, one))} needs {dotted((*_SOURCE, other))}"
+            message = f"{dotted(where)} needs {dotted((*where[:-1], other))}"
             yield finding_at(document, where, codes.MISSING_KEY, message, source[one])
     for form in ("url", "git"):
         why = _wrong_address(source.get(form) or "")
@@ -146,15 +146,15 @@ def source_rules(
     for key in ("path", "script"):
         path = value_at(effective, ("program", key)) or ""
         if path.startswith("/") or ".." in PurePosixPath(path).parts:
-            message = f"program.{key} is '{path}'; with a program.source it is a path in that"
             where = written(values, ("program", key))
+            message = f"{dotted(where)} is '{path}'; with a program.source it is a path in that"
             fix = "take one that stays in it"
             yield finding_at(document, where, codes.NOT_IN_SOURCE, message, path, fix)
     size = json_bytes(source.get("files") or {})
     if size > MOST_KIB * 1024:
-        message = f"{dotted(_FILES)} has {size // 1024} KiB as JSON, and at most {MOST_KIB} KiB fit"
         where = written(values, *(p for p in values.origins if p[:3] == _FILES))
         where = where[: 4 if where[0] == "extraValues" else 3]
+        message = f"{dotted(where)} has {size >> 10} KiB as JSON, and at most {MOST_KIB} KiB fit"
         yield finding_at(document, where, codes.CODE_TOO_LARGE, message, fix=_ELSEWHERE)
 
 
