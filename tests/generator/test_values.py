@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
+from tf_cluster import __version__
 from tf_cluster.check import check
 from tf_cluster.expand import preset_name
 from tf_cluster.preset import PRESETS
@@ -146,8 +147,8 @@ def test_what_the_file_says_wins_over_its_preset_key_by_key() -> None:
 @pytest.mark.parametrize(
     ("image", "parts"),
     [
-        ("trainer", {"repository": "trainer"}),
-        ("r.io:5000/a/b", {"repository": "r.io:5000/a/b"}),
+        ("trainer", {"repository": "trainer", "tag": __version__}),
+        ("r.io:5000/a/b", {"repository": "r.io:5000/a/b", "tag": __version__}),
         ("r.io:5000/a/b:7e5", {"repository": "r.io:5000/a/b", "tag": "7e5"}),
         (
             "a/b@sha256:" + "0" * 64,
@@ -251,3 +252,40 @@ def test_only_what_was_decided_is_written() -> None:
         "ps",
         "storage",
     ]
+
+
+DIGEST = "sha256:" + "0" * 64
+
+
+@pytest.mark.parametrize(
+    ("text", "image"),
+    [
+        (GOOD.replace("r/i:1", "r/i"), {"repository": "r/i", "tag": __version__}),
+        (GOOD.replace("r/i:1", f"r/i@{DIGEST}"), {"repository": "r/i", "digest": DIGEST}),
+        (
+            GOOD.replace("r/i:1", "r/i") + "extraValues: {image: {tag: '2'}}",
+            {"repository": "r/i", "tag": "2"},
+        ),
+        (
+            GOOD.replace("r/i:1", "r/i") + f"extraValues: {{image: {{digest: '{DIGEST}'}}}}",
+            {"repository": "r/i", "digest": DIGEST},
+        ),
+        (
+            GOOD.replace("r/i:1", "r/i") + "extraValues: {image: {tag: '', pullPolicy: Always}}",
+            {"repository": "r/i", "tag": __version__, "pullPolicy": "Always"},
+        ),
+        (
+            GOOD.replace("image: r/i:1\n", "") + "extraValues: {image: {repository: r/i}}",
+            {"repository": "r/i", "tag": __version__},
+        ),
+    ],
+)
+def test_the_values_always_say_which_image(text: str, image: dict[str, str]) -> None:
+    """Else another appVersion of the chart would be another image, and restart the training."""
+    assert values_of(text)["image"] == image
+
+
+def test_the_tag_we_write_is_the_one_the_chart_would_take() -> None:
+    chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
+
+    assert chart["appVersion"] == __version__

@@ -6,7 +6,7 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
-from tf_cluster.image import parse_image
+from tf_cluster.image import DEFAULT_TAG, parse_image
 from tf_cluster.merge import merged
 from tf_cluster.pointer import Pointer, value_at
 from tf_cluster.preset import DEFAULT_PRESET, PRESETS
@@ -116,9 +116,20 @@ def expand(params: Mapping[str, Any]) -> Values:
         for known in (*inside.get(path, ()), *(path[:end] for end in range(len(path)))):
             origins.pop(known, None)
         origins[path] = ("extraValues", *path)
+    _complete_image(data, origins)
     _complete_method(data, origins)
     _leave_out_absent_roles(data, origins)
     return Values(in_chart_order(data, chart_values()), origins)
+
+
+def _complete_image(data: dict[str, Any], origins: dict[Pointer, Pointer]) -> None:
+    """Say which image: without a tag another chart's appVersion would restart the training."""
+    image = data.get("image")
+    if not isinstance(image, dict) or not image.get("repository"):
+        return
+    if not image.get("tag") and not image.get("digest"):
+        image["tag"] = DEFAULT_TAG
+        origins.setdefault(("image", "tag"), ("preset",))
 
 
 def _complete_method(data: dict[str, Any], origins: dict[Pointer, Pointer]) -> None:

@@ -2,6 +2,11 @@
 
 from typing import NamedTuple
 
+from tf_cluster import __version__
+
+DEFAULT_TAG = __version__
+"""Written where params name no tag and no digest: the appVersion of the chart of this version."""
+
 
 class Image(NamedTuple):
     """Parts of a reference; tag and digest are empty where it has none."""
