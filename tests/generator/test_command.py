@@ -152,7 +152,7 @@ def test_github_lines_are_escaped_and_relative(tf_cluster: Command, tmp_path: Pa
     ran = tf_cluster("validate", "--format", "github", str(folder / "p.yaml"))
 
     assert ran.stdout.startswith(
-        "::error file=a%2Cb/p.yaml,line=4,col=1,title=TFC201::unknown key '100%25%0D%0A'"
+        "::error file=a%2Cb/p.yaml,line=4,col=1,title=TFC201::unknown key '100%25\\r\\n'"
     )
     assert len(ran.stdout.splitlines()) == 1
 

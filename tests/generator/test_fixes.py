@@ -158,6 +158,7 @@ def test_a_fix_helps(text: str, finding: str) -> None:
             "train: {stpes: 10, checkpont: {steps: 20}}",
             ["TFC201 /train/stpes", "TFC201 /train/checkpont", "TFC306 /train/checkpont/steps"],
         ),
+        ("data:", ["TFC203 /data"]),
         ("workers: '0'", ["TFC203 /workers", "TFC205 /workers"]),
         ("train: {steps: x}\ntrain: {steps: 5}", ["TFC105 /train", "TFC203 /train/steps"]),
         ("wrokers: 3\nworkers: x", ["TFC201 /wrokers", "TFC203 /workers"]),
@@ -207,3 +208,11 @@ def test_one_typing_error_is_one_finding(text: str, finding: str) -> None:
 )
 def test_a_word_is_meant_when_one_is_near(word: str, words: list[str], right: str) -> None:
     assert meant(word, words) == right
+
+
+@pytest.mark.parametrize("program", ["", "3", "train.py", "[a]", "{module: 'a:B', source: }"])
+def test_a_program_that_is_no_mapping_is_one_finding(program: str) -> None:
+    (line,) = found(f"name: a\nimage: r/i:1\nprogram: {program}\n")
+
+    assert ": TFC203: program" in line
+    assert "a mapping is needed" in line

@@ -98,11 +98,13 @@ def _of_error(error: ValidationError, schema: dict[str, Any], named: Named) -> I
 def _forms(
     forms: list[dict[str, Any]],
     path: Pointer,
-    value: dict[str, Any],
+    value: Any,
     rules: dict[str, Any],
     named: Named,
 ) -> Iterator[Misfit]:
     """Of forms that a mapping can have, each named by its first key, not exactly one is there."""
+    if not isinstance(value, dict):  # told by its type
+        return
     names = [form["required"][0] for form in forms]
     chosen = [form for form in forms if form["required"][0] in value]
     if not chosen:
