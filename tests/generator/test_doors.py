@@ -275,7 +275,13 @@ def test_a_line_of_a_source_file_is_no_command_in_the_values(tmp_path: Path) -> 
 @pytest.mark.parametrize("character", UNSAFE)
 def test_printable_leaves_no_unsafe_character(character: str) -> None:
     assert character not in printable(f"a{character}b")
-    assert printable("Grüße, 東京 😀 [a] #1") == "Grüße, 東京 😀 [a] #1"
+    assert printable("Grüße, 東京 😀 [a] ## 1") == "Grüße, 東京 😀 [a] ## 1"
+
+
+@pytest.mark.parametrize("command", ["##[error]x", "###[error]x", "##vso[task.setvariable]x"])
+def test_no_older_command_of_a_ci_runner_is_printed(command: str) -> None:
+    assert command.lstrip("#") in printable(f"a {command}")
+    assert "##" + command.lstrip("#") not in printable(f"a {command}")
 
 
 # What hides in a line
