@@ -29,7 +29,7 @@ CLAIMS = {
     ("PersistentVolumeClaim", "digits-data"),
     ("PersistentVolumeClaim", "digits-log"),
 }
-TASKS_POLICY = {("NetworkPolicy", "digits-tasks-h")}
+TASKS_POLICY = {("NetworkPolicy", "digits-tasks")}
 CLEANUP_POLICY = {("NetworkPolicy", "digits-cleanup")}
 POLICIES = TASKS_POLICY | CLEANUP_POLICY
 LEAST = ALWAYS | CLEANUP | CLAIMS | POLICIES

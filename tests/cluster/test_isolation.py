@@ -1,4 +1,4 @@
-"""A TensorFlow port executes what it is sent: only its own attempt may reach it."""
+"""A TensorFlow port executes what it is sent: only tasks of its release may reach it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _stranger(namespace: Namespace, name: str, address: str) -> str:
     return namespace.kubectl("logs", name)
 
 
-def test_a_stranger_cannot_reach_a_tensorflow_port_but_the_attempt_trains(
+def test_a_stranger_cannot_reach_a_tensorflow_port_but_the_release_trains(
     make_release: Callable[[str], Release], make_values: MakeValues
 ) -> None:
     release = make_release("isolated")

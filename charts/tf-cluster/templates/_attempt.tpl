@@ -41,7 +41,7 @@ have a hash of their own on top), so that none of those restarts a training.
 {{- printf "%s-%s" (include "tf-cluster.attempt.name" (merge (dict "kind" "eval") .)) ($spec | sha256sum | trunc 4) -}}
 {{- end -}}
 
-{{- /* Selects the attempt's tasks: chief, workers, ps and evaluator, not cleanup. */ -}}
+{{- /* Labels that the attempt's tasks have: chief, workers, ps and evaluator, not cleanup. */ -}}
 {{- define "tf-cluster.attempt.tasks" -}}
 {{- include "tf-cluster.identity" .root }}
 tf-cluster.io/attempt: {{ .attempt | quote }}

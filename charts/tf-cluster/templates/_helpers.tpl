@@ -1,7 +1,7 @@
 {{- /*
 How this chart is written.
 
-Names. Release-scoped objects (the claims) keep one name for the release's life. Everything else
+Names. Release-scoped objects (the claims, the NetworkPolicies) keep one name for the release's life. Everything else
 belongs to one *attempt* and ends in its hash (_attempt.tpl): when a spec changes, Helm makes new
 objects with new names instead of hitting a field that Kubernetes does not let change; when nothing
 changes, names and contents are the same bytes and Helm touches nothing.
@@ -71,6 +71,16 @@ nothing.
 {{- define "tf-cluster.identity" -}}
 app.kubernetes.io/name: {{ include "tf-cluster.name" . | quote }}
 app.kubernetes.io/instance: {{ .Release.Name | quote }}
+{{- end -}}
+
+{{- /* Selects the release's tasks, of every attempt: not cleanup. */ -}}
+{{- define "tf-cluster.tasks" -}}
+matchLabels:
+  {{- include "tf-cluster.identity" . | nindent 2 }}
+matchExpressions:
+  - key: app.kubernetes.io/component
+    operator: In
+    values: [chief, worker, ps, evaluator]
 {{- end -}}
 
 {{- /*

@@ -141,7 +141,7 @@ spec:
 
 {{- /*
 Labels of a pod; also the selector of its Deployment. Cleanup's pod is no task of the attempt: the
-headless Service and the NetworkPolicy of the tasks leave it out.
+headless Service leaves it out.
 */ -}}
 {{- define "tf-cluster.pod.labels" -}}
 {{- include "tf-cluster.identity" .root }}

@@ -14,10 +14,15 @@ def policies(rendered: Rendered) -> dict[str, Object]:
 
 
 def matches(selector: Object, pod: Object) -> bool:
-    return bool(selector["matchLabels"].items() <= pod["metadata"]["labels"].items())
+    labels = pod["metadata"]["labels"]
+    for rule in selector.get("matchExpressions", []):
+        assert rule["operator"] == "In"
+        if labels.get(rule["key"]) not in rule["values"]:
+            return False
+    return bool(selector["matchLabels"].items() <= labels.items())
 
 
-def test_tasks_of_one_attempt_reach_each_other_on_every_tcp_port() -> None:
+def test_tasks_of_a_release_reach_each_other_on_every_tcp_port() -> None:
     rendered = render(FEATURES["large"])
     spec = policies(rendered)["tasks"]
     (rule,) = spec["ingress"]
@@ -38,11 +43,26 @@ def test_the_evaluator_reaches_the_clients_status_port() -> None:
     assert rule["ports"] == [{"protocol": "TCP"}]
 
 
-def test_tasks_of_another_attempt_or_release_are_strangers() -> None:
+def test_one_policy_keeps_the_tasks_of_an_old_attempt_too_while_they_end() -> None:
+    # Helm deletes what an upgrade leaves out, policies before pods, and these serve on for a while.
+    old, new = render({"evaluator": {"enabled": True}}), render({"run": {"attempt": 2}})
+    assert old.attempt != new.attempt
+    names = [
+        {obj["metadata"]["name"] for obj in rendered.all("NetworkPolicy")}
+        for rendered in (old, new)
+    ]
+    assert names == [{"digits-tasks", "digits-cleanup"}] * 2
+    assert policies(old) == policies(new)
+    for name, pod in (old.pods | new.pods).items():
+        assert matches(policies(new)["tasks"]["podSelector"], pod) == ("cleanup" not in name)
+
+
+def test_tasks_of_another_release_are_strangers() -> None:
     spec = policies(render())["tasks"]
-    strangers = (render({"run": {"attempt": 2}}), render(release="other"))
-    for stranger in strangers:
-        for pod in stranger.pods.values():
+    others = (render(release="other"), render({"nameOverride": "second"}))
+    for other in others:
+        for pod in other.pods.values():
+            assert not matches(spec["podSelector"], pod)
             assert not matches(spec["ingress"][0]["from"][0]["podSelector"], pod)
 
 
