@@ -59,6 +59,16 @@ def test_the_kubernetes_module_requires_the_version_that_the_programs_report() -
     assert f"k8s.io/kubernetes v{tools.KUBERNETES_VERSION}\n" in text
 
 
+def test_the_helm_3_module_requires_the_version_that_the_program_reports() -> None:
+    text = (tools.MODULES / "helm3" / "go.mod").read_text()
+    assert f"helm.sh/helm/v3 v{tools.HELM_3_VERSION}\n" in text
+
+
+def test_no_two_tools_build_programs_of_one_name() -> None:
+    programs = [program for tool in tools.TOOLS for program in tool.programs]
+    assert len(set(programs)) == len(programs)
+
+
 def test_a_built_tool_is_not_built_again(tmp_path: Path) -> None:
     tool = tools.named("helm")
     home = tools.folder(tool, tmp_path)

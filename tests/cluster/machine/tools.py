@@ -17,6 +17,7 @@ from .failure import MachineError
 
 MODULES = Path(__file__).parent.parent / "tools"
 KUBERNETES_VERSION = "1.36.3"
+HELM_3_VERSION = "3.18.5"
 
 
 @dataclass(frozen=True)
@@ -27,17 +28,38 @@ class Tool:
     packages: tuple[str, ...]
     ldflags: str = "-s -w"
     environment: tuple[tuple[str, str], ...] = field(default=())
+    called: str = ""
+    """What its one program is called, where that is not the last part of its package."""
 
     @property
     def programs(self) -> tuple[str, ...]:
-        if self.packages == (".",):
-            return (self.name,)
+        if self.called:
+            return (self.called,)
         return tuple(package.rsplit("/", 1)[-1] for package in self.packages)
 
 
 TOOLS: tuple[Tool, ...] = (
     Tool("helm", ("helm.sh/helm/v4/cmd/helm",)),
-    Tool("pause", (".",)),
+    Tool(
+        "helm3",
+        ("helm.sh/helm/v3/cmd/helm",),
+        # As its Makefile does: built without, it takes every cluster for Kubernetes 1.20.
+        ldflags=" ".join(
+            (
+                "-s -w",
+                f"-X helm.sh/helm/v3/internal/version.version=v{HELM_3_VERSION}",
+                *(
+                    f"-X helm.sh/helm/v3/pkg/{place}.k8sVersion{part}={number}"
+                    for place in ("chartutil", "lint/rules")
+                    for part, number in zip(
+                        ("Major", "Minor"), KUBERNETES_VERSION.split("."), strict=False
+                    )
+                ),
+            )
+        ),
+        called="helm3",
+    ),
+    Tool("pause", (".",), called="pause"),
     Tool(
         "kubernetes",
         (
@@ -124,9 +146,9 @@ def ensure(tool: Tool, cache: Path) -> None:
             directory=MODULES / tool.name,
             what=f"building {tool.name}",
         )
-        if tool.packages == (".",):
+        if tool.called:
             built = next(scratch.iterdir())
-            built.rename(scratch / tool.name)
+            built.rename(scratch / tool.called)
         home.mkdir(exist_ok=True)
         for name in tool.programs:
             (scratch / name).rename(home / name)
