@@ -4,8 +4,8 @@
 
 Templates read values by a path from `.Values`, by a variable set to such a path, and by
 `get PATH X` where X chooses a section (a role or a volume); each may be in parentheses with
-`| default dict`. All three are rewritten to one form, `.Values.<role>.resources`. What is written
-in a fourth way shows as a value that nobody uses.
+`| default dict`. All three are rewritten to one form, `.Values.<role>.resources`. Fields that pass
+through stand in a loop (LOOP). What is written in another way shows as a value that nobody uses.
 """
 
 from __future__ import annotations
@@ -30,6 +30,12 @@ REWRITES = (
     (rf"\(({PATH})\)", r"\1"),
 )
 
+# Fields that pass through: `range $field := list "a" "b"`, then `get .Values.<role> $field`.
+LOOP = (
+    r"range \$(?P<name>\w+) := list (?P<fields>[^}]*?) \}\}\s*"
+    rf"\{{\{{- with get (?P<section>{PATH}) \$(?P=name)\b"
+)
+
 Steps = tuple[str, ...]
 
 
@@ -49,6 +55,9 @@ def _one_form(block: str) -> str:
         if match := re.search(rf"\{{\{{-? *(\$\w+) := ({PATH}) *-?\}}\}}", block):
             block = block.replace(match[0], "")
             block = re.sub(rf"{re.escape(match[1])}(?!\w)", match[2].replace("\\", ""), block)
+    for match in re.finditer(LOOP, block):
+        fields = re.findall(r'"(\w+)"', match["fields"])
+        block += "".join(f" {{{{ {match['section']}.{field} }}}}" for field in fields)
     return block
 
 

@@ -1,23 +1,26 @@
 {{- /*
 An attempt: one set of objects that works on a run. Its hash is made of everything whose change needs
-new pods: the ConfigMap, the whole spec of each training Job and ps Deployment, each rendered with a
-placeholder where the hash will stand, and run.attempt.
+new pods: the ConfigMap, the whole spec of each training Job and of a ps Deployment, each rendered with a
+placeholder where the hash will stand, and run.attempt. One ps stands for all: they differ in their index
+alone, and how many there are is in the ConfigMap.
+
+What is hashed is what the text means, as JSON: a chart that only indents or quotes in another way
+restarts nothing.
 
 Not in it: metadata of the objects, claims, NetworkPolicies, and the evaluator and cleanup (whose Jobs
 have a hash of their own on top), so that none of those restarts a training.
 */ -}}
 {{- define "tf-cluster.attempt" -}}
 {{- $task := dict "root" . "attempt" "00000000" -}}
-{{- $parts := list (include "tf-cluster.config" $task) -}}
+{{- $parts := list (include "tf-cluster.config.cluster" $task | fromJson) (include "tf-cluster.config.training" $task | fromJson) -}}
+{{- $parts = append $parts (include "tf-cluster.worker.spec" (merge (dict "role" "worker") $task) | fromYaml) -}}
 {{- if eq (include "tf-cluster.client" .) "chief" -}}
-{{- $parts = append $parts (include "tf-cluster.chief.spec" (merge (dict "role" "chief") $task)) -}}
+{{- $parts = append $parts (include "tf-cluster.chief.spec" (merge (dict "role" "chief") $task) | fromYaml) -}}
 {{- end -}}
-{{- $parts = append $parts (include "tf-cluster.worker.spec" (merge (dict "role" "worker") $task)) -}}
-{{- range $index := until (include "tf-cluster.ps.count" . | int) -}}
-{{- $parts = append $parts (include "tf-cluster.ps.spec" (merge (dict "role" "ps" "index" $index) $task)) -}}
+{{- if ne (include "tf-cluster.ps.count" .) "0" -}}
+{{- $parts = append $parts (include "tf-cluster.ps.spec" (merge (dict "role" "ps" "index" 0) $task) | fromYaml) -}}
 {{- end -}}
-{{- $parts = append $parts (.Values.run.attempt | int64 | toString) -}}
-{{- $parts | join "\n---\n" | sha256sum | trunc 8 -}}
+{{- append $parts (int64 .Values.run.attempt) | toJson | sha256sum | trunc 8 -}}
 {{- end -}}
 
 {{- /* The headless Service that gives the attempt's tasks their addresses. */ -}}
@@ -38,7 +41,7 @@ have a hash of their own on top), so that none of those restarts a training.
 {{- /* The evaluator's Job: `eval`, for a name of 40 characters leaves no more. Takes root, attempt. */ -}}
 {{- define "tf-cluster.evaluator.name" -}}
 {{- $spec := include "tf-cluster.evaluator.spec" (dict "root" .root "attempt" .attempt "role" "evaluator") -}}
-{{- printf "%s-%s" (include "tf-cluster.attempt.name" (merge (dict "kind" "eval") .)) ($spec | sha256sum | trunc 4) -}}
+{{- printf "%s-%s" (include "tf-cluster.attempt.name" (merge (dict "kind" "eval") .)) ($spec | fromYaml | toJson | sha256sum | trunc 4) -}}
 {{- end -}}
 
 {{- /* Labels that the attempt's tasks have: chief, workers, ps and evaluator, not cleanup. */ -}}

@@ -14,29 +14,15 @@ cluster.json: who takes part, and where. The client's status port is found by th
 */ -}}
 {{- define "tf-cluster.config.cluster" -}}
 {{- $root := .root -}}
-{{- $service := include "tf-cluster.service.name" . -}}
 {{- $chief := include "tf-cluster.attempt.name" (merge (dict "kind" "chief") .) -}}
 {{- $worker := include "tf-cluster.attempt.name" (merge (dict "kind" "worker") .) -}}
 {{- /* A type without tasks has no key. */ -}}
-{{- $hosts := dict "worker" list -}}
-{{- if eq (include "tf-cluster.client" $root) "chief" -}}{{- $_ := set $hosts "chief" (list $chief) -}}{{- end -}}
-{{- range $index := until (int $root.Values.worker.replicas) -}}
-{{- $_ := set $hosts "worker" (append $hosts.worker (printf "%s-%d" $worker $index)) -}}
-{{- end -}}
-{{- range $index := until (include "tf-cluster.ps.count" $root | int) -}}
-{{- $_ := set $hosts "ps" (append ($hosts.ps | default list) (include "tf-cluster.ps.name" (merge (dict "index" $index) $))) -}}
-{{- end -}}
 {{- $cluster := dict -}}
 {{- $status := dict -}}
-{{- range $type, $names := $hosts -}}
-{{- $servers := list -}}
-{{- $statuses := list -}}
-{{- range $name := $names -}}
-{{- $servers = append $servers (printf "%s.%s:2222" $name $service) -}}
-{{- $statuses = append $statuses (printf "%s.%s:8080" $name $service) -}}
-{{- end -}}
-{{- $_ := set $cluster $type $servers -}}
-{{- $_ := set $status $type $statuses -}}
+{{- range $type, $names := include "tf-cluster.config.hosts" . | fromYaml -}}
+{{- $hosts := splitList " " $names -}}
+{{- $_ := set $cluster $type (printf "%s:2222" (join ":2222 " $hosts) | splitList " ") -}}
+{{- $_ := set $status $type (printf "%s:8080" (join ":8080 " $hosts) | splitList " ") -}}
 {{- end -}}
 {{- if eq (include "tf-cluster.client" $root) "chief" -}}
 {{- $_ := set $status "chief" (list (printf "%s:8080" $chief)) -}}
@@ -45,6 +31,20 @@ cluster.json: who takes part, and where. The client's status port is found by th
 {{- end -}}
 {{- $hint := printf "kubectl --namespace %s get pods --selector tf-cluster.io/attempt=%s --output wide" $root.Release.Namespace .attempt -}}
 {{- dict "version" 1 "attempt" .attempt "cluster" $cluster "status" $status "hint" $hint | toPrettyJson -}}
+{{- end -}}
+
+{{- /* The tasks' hosts by type, with blanks between: as one text, for a list would be copied with each host. */ -}}
+{{- define "tf-cluster.config.hosts" -}}
+{{- $root := .root -}}
+{{- $service := include "tf-cluster.service.name" . -}}
+{{- $worker := include "tf-cluster.attempt.name" (merge (dict "kind" "worker") .) -}}
+{{- if eq (include "tf-cluster.client" $root) "chief" }}
+chief: {{ include "tf-cluster.attempt.name" (merge (dict "kind" "chief") .) }}.{{ $service }}
+{{- end }}
+{{- with include "tf-cluster.ps.count" $root | int }}
+ps: {{ range $index := until . }}{{ if $index }} {{ end }}{{ include "tf-cluster.ps.name" (dict "root" $root "attempt" $.attempt "index" $index) }}.{{ $service }}{{ end }}
+{{- end }}
+worker: {{ range $index := until (int $root.Values.worker.replicas) }}{{ if $index }} {{ end }}{{ $worker }}-{{ $index }}.{{ $service }}{{ end }}
 {{- end -}}
 
 {{- /* training.json: what to train, and how. */ -}}

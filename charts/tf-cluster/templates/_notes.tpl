@@ -74,12 +74,12 @@ spec:
   {{- with .Values.image.pullSecrets }}
   imagePullSecrets:
     {{- range . }}
-    - name: {{ . }}
+    - name: {{ . | quote }}
     {{- end }}
   {{- end }}
   containers:
     - name: files
-      image: {{ include "tf-cluster.image" . }}
+      image: {{ include "tf-cluster.image" . | quote }}
       command: [sleep, infinity]
       securityContext:
         allowPrivilegeEscalation: false
@@ -91,7 +91,7 @@ spec:
   volumes:
     - name: log
       persistentVolumeClaim:
-        claimName: {{ include "tf-cluster.claim" (dict "root" . "volume" "log") }}
+        claimName: {{ include "tf-cluster.claim" (dict "root" . "volume" "log") | quote }}
 {{- end -}}
 
 {{- /* Kubernetes keeps a pod Pending for ever when its claim is not there, and no task of ours can say so. */ -}}

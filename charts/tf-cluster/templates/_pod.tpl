@@ -44,22 +44,16 @@ spec:
   {{- if $isTask }}
   terminationGracePeriodSeconds: {{ .graceSeconds | default (int64 $values.terminationGracePeriodSeconds) }}
   {{- end }}
-  {{- with $values.priorityClassName }}
-  priorityClassName: {{ . }}
-  {{- end }}
   {{- with .root.Values.image.pullSecrets }}
   imagePullSecrets:
     {{- range . }}
-    - name: {{ . }}
+    - name: {{ . | quote }}
     {{- end }}
   {{- end }}
-  {{- with $values.nodeSelector }}
-  nodeSelector:
-    {{- toYaml . | nindent 4 }}
+  {{- range $field := list "priorityClassName" "nodeSelector" "tolerations" }}
+  {{- with get $values $field }}
+  {{- dict $field . | toYaml | nindent 2 }}
   {{- end }}
-  {{- with $values.tolerations }}
-  tolerations:
-    {{- toYaml . | nindent 4 }}
   {{- end }}
   {{- with include "tf-cluster.pod.affinity" . }}
   affinity:
@@ -69,7 +63,7 @@ spec:
     {{- toYaml (.root.Values.security.podSecurityContext | default dict) | nindent 4 }}
   containers:
     - name: {{ .role }}
-      image: {{ include "tf-cluster.image" .root }}
+      image: {{ include "tf-cluster.image" .root | quote }}
       imagePullPolicy: {{ .root.Values.image.pullPolicy }}
       {{- if not $isTask }}
       command: [tf-cluster-cleanup]
@@ -132,10 +126,10 @@ spec:
     {{- if include "tf-cluster.pod.mountsClaims" . }}
     - name: data
       persistentVolumeClaim:
-        claimName: {{ include "tf-cluster.claim" (dict "root" .root "volume" "data") }}
+        claimName: {{ include "tf-cluster.claim" (dict "root" .root "volume" "data") | quote }}
     - name: log
       persistentVolumeClaim:
-        claimName: {{ include "tf-cluster.claim" (dict "root" .root "volume" "log") }}
+        claimName: {{ include "tf-cluster.claim" (dict "root" .root "volume" "log") | quote }}
     {{- end }}
 {{- end -}}
 

@@ -11,6 +11,8 @@ import pytest
 
 from tests.chart.helm import CHART, Rendered, render
 
+ChangeChart = Callable[..., Path]
+
 CHANGES_OF_SPECS: dict[str, dict[str, Any]] = {
     "another image": {"image": {"tag": "2"}},
     "more steps": {"train": {"steps": 5000}},
@@ -66,7 +68,7 @@ def test_any_other_change_leaves_the_training_as_it_is(change: str) -> None:
 
 
 def test_another_chart_version_leaves_the_training_as_it_is(
-    changed_chart: Callable[[str, str], Path],
+    changed_chart: ChangeChart,
 ) -> None:
     chart = changed_chart("version: 0.1.0", "version: 0.2.0")
     newer = render(chart=chart)
@@ -75,12 +77,40 @@ def test_another_chart_version_leaves_the_training_as_it_is(
 
 
 def test_another_app_version_is_another_image_and_a_new_attempt(
-    changed_chart: Callable[[str, str], Path],
+    changed_chart: ChangeChart,
 ) -> None:
     chart = changed_chart('appVersion: "0.1.0"', 'appVersion: "0.2.0"')
     assert render(chart=chart).attempt != render().attempt
     pinned = {"image": {"tag": "0.1.0"}}
     assert render(pinned, chart=chart).attempt == render(pinned).attempt
+
+
+@pytest.mark.parametrize(
+    ("template", "old", "new"),
+    [
+        (
+            "_pod.tpl",
+            'include "tf-cluster.image" .root | quote',
+            'include "tf-cluster.image" .root',
+        ),
+        ("_pod.tpl", "{{- dict $field . | toYaml | nindent 2 }}", "{{ $field }}: {{ toJson . }}"),
+        ("_config.tpl", "| toPrettyJson", "| toJson"),
+        (
+            "cluster/_specs.tpl",
+            '.podFailurePolicy" . | nindent 2',
+            '.podFailurePolicy" . | nindent 8',
+        ),
+    ],
+    ids=["quotes", "another form of a field", "JSON in one line", "indentation"],
+)
+def test_a_template_that_prints_the_same_in_another_way_leaves_the_training_as_it_is(
+    changed_chart: ChangeChart, template: str, old: str, new: str
+) -> None:
+    values = {"worker": {"priorityClassName": "high"}, "evaluator": {"enabled": True}}
+    chart = changed_chart(old, new, f"templates/{template}")
+    changed = render(values, chart=chart)
+    assert changed.text != render(values).text
+    assert changed.names == render(values).names
 
 
 def test_cleanup_has_a_hash_of_its_own_behind_the_attempts() -> None:
@@ -125,13 +155,13 @@ def _cleanup_names(a: Rendered, b: Rendered) -> tuple[str, str]:
 
 
 @pytest.fixture
-def changed_chart(tmp_path: Path) -> Callable[[str, str], Path]:
-    def change(old: str, new: str) -> Path:
+def changed_chart(tmp_path: Path) -> ChangeChart:
+    def change(old: str, new: str, file: str = "Chart.yaml") -> Path:
         chart = tmp_path / "tf-cluster"
         shutil.copytree(CHART, chart)
-        text = (chart / "Chart.yaml").read_text()
+        text = (chart / file).read_text()
         assert old in text
-        (chart / "Chart.yaml").write_text(text.replace(old, new, 1))
+        (chart / file).write_text(text.replace(old, new))
         return chart
 
     return change
