@@ -21,6 +21,9 @@ CHART = ROOT / "charts" / "tf-cluster"
 # libyaml's where it is there: ten times faster.
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
+# What the chart is promised for: README.
+HELMS = ("helm", "helm3")
+
 Object = dict[str, Any]
 Values = Mapping[str, Any]
 
@@ -101,16 +104,18 @@ def render(
     release: str = "digits",
     namespace: str = "training",
     chart: Path = CHART,
+    helm: str = "helm",
 ) -> Rendered:
     """Render the least values with changes. Raises RefusedError."""
     values = merged(LEAST, changes or {})
-    return template(json.dumps(values), release, namespace, str(chart))
+    return template(json.dumps(values), release, namespace, str(chart), helm)
 
 
 @functools.cache
-def template(values: str, release: str, namespace: str, chart: str) -> Rendered:
+def template(values: str, release: str, namespace: str, chart: str, helm: str = "helm") -> Rendered:
     """`helm template` with values given as JSON text. Raises RefusedError."""
-    return Rendered(_helm("template", release, chart, f"--namespace={namespace}", values=values))
+    words = ("template", release, chart, f"--namespace={namespace}")
+    return Rendered(_helm(*words, values=values, helm=helm))
 
 
 def notes(changes: Values | None = None, *, chart: Path = CHART) -> str:
@@ -126,30 +131,30 @@ def notes(changes: Values | None = None, *, chart: Path = CHART) -> str:
     return text.partition("\nNOTES:\n")[2]
 
 
-def refusal(changes: Values | None = None, *, release: str = "digits") -> str:
+def refusal(changes: Values | None = None, *, release: str = "digits", helm: str = "helm") -> str:
     """Helm's message for values that it must refuse."""
     try:
-        render(changes, release=release)
+        render(changes, release=release, helm=helm)
     except RefusedError as error:
         return str(error)
-    raise AssertionError(f"rendered: {changes}")
+    raise AssertionError(f"rendered: {str(changes)[:500]}")
 
 
-def command(*arguments: str) -> subprocess.CompletedProcess[str]:
+def command(*arguments: str, helm: str = "helm") -> subprocess.CompletedProcess[str]:
     """Any other helm command."""
-    return subprocess.run((_binary(), *arguments), capture_output=True, text=True, check=False)
+    return subprocess.run((_binary(helm), *arguments), capture_output=True, text=True, check=False)
 
 
 @functools.cache
-def _binary() -> str:
-    return tool_path("helm")
+def _binary(helm: str) -> str:
+    return tool_path(helm)
 
 
-def _helm(*arguments: str, values: str) -> str:
+def _helm(*arguments: str, values: str, helm: str = "helm") -> str:
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         file.write(values)
         file.flush()
-        done = command(*arguments, f"--values={file.name}")
+        done = command(*arguments, f"--values={file.name}", helm=helm)
     if done.returncode != 0:
         raise RefusedError(_message(done.stderr))
     return done.stdout

@@ -101,11 +101,17 @@ def test_every_pattern_says_its_form_in_words() -> None:
             assert node.get("x-form"), node
 
 
+def _resolved(node: dict[str, Any]) -> dict[str, Any]:
+    name = node.get("$ref", "").rpartition("/")[2]
+    return dict(values_schema()["definitions"][name]) if name else node
+
+
 def _patterns(node: dict[str, Any], path: Pointer = ()) -> Iterator[Pointer]:
-    if "$ref" in node:
-        node = values_schema()["definitions"][node["$ref"].rpartition("/")[2]]
-    if "pattern" in node or "propertyNames" in node:
-        yield path
+    """Where the chart's schema has a pattern, and no words of its own for it."""
+    node = _resolved(node)
+    for rules in (node, _resolved(node.get("propertyNames", {}))):
+        if "pattern" in rules and "x-form" not in rules:
+            yield path
     for key, inner in node.get("properties", {}).items():
         yield from _patterns(inner, (*path, key))
     for key, part in (("items", 0), ("additionalProperties", "key")):

@@ -5,16 +5,20 @@ file that fails and says nothing about the order it takes them in.
 */ -}}
 {{- define "tf-cluster.guards" -}}
 {{- $complaints := list -}}
-{{- range $guard := list "null" "image" "program" "source" "combination" "momentum" "schedule" "preStop" "gpus" "name" "claims" "env" "labels" -}}
+{{- range $guard := list "null" "image" "program" "source" "combination" "momentum" "schedule" "preStop" "gpus" "name" "claims" "env" "labels" "resources" "annotations" "flags" "characters" "arguments" "volumes" -}}
 {{- with include (printf "tf-cluster.guards.%s" $guard) $ | trim -}}
 {{- $complaints = append $complaints . -}}
 {{- end -}}
+{{- end -}}
+{{- if not $complaints -}}
+{{- with include "tf-cluster.guards.size" $ | trim -}}{{- $complaints = list . -}}{{- end -}}
 {{- end -}}
 {{- with $complaints -}}{{- join "\n\n" . | printf "\n\n%s\n" | fail -}}{{- end -}}
 {{- end -}}
 
 {{- /* A null removes the default, and the schema can't require a key of a file that may be partial. */ -}}
 {{- define "tf-cluster.guards.null" -}}
+{{- $nulls := list }}
 {{- range $path := list
   "clusterDomain" "image" "image.pullPolicy" "run.id" "run.attempt" "program" "program.ps"
   "strategy" "replication" "update"
@@ -32,8 +36,13 @@ file that fails and says nothing about the order it takes them in.
 {{- $node := $.Values }}
 {{- range $key := splitList "." $path }}{{ $node = index (default dict $node) $key }}{{ end }}
 {{- if kindIs "invalid" $node }}
+{{- $nulls = append $nulls $path }}
 {{ $path }} is null. Leave the line out to have its default (helm show values prints it).
 {{- end }}
+{{- end }}
+{{- if and $nulls .Release.IsUpgrade }}
+If you wrote no null: helm upgrade --reuse-values takes the old chart's defaults, which lack what is new.
+Use --reset-then-reuse-values.
 {{- end }}
 {{- end -}}
 
@@ -187,7 +196,8 @@ so it has to be smaller.
 {{- range $role, $used := $most }}
 {{- $resources := (get $.Values $role | default dict).resources | default dict }}
 {{- range $name, $amount := merge (deepCopy ($resources.limits | default dict)) ($resources.requests | default dict) }}
-{{- if and (regexMatch "/gpu(\\.shared)?$|/mig-" $name) (gt (int64 $amount) (int64 $used)) }}
+{{- $accelerators := $used | empty | ternary "(?i)gpu|tpu|npu|/mig-|/(i915|xe)$|neuron|gaudi|ascend|/(mlu|dcu|qaic)" "/gpu(\\.shared)?$|/mig-|/(i915|xe)$" }}
+{{- if and (regexMatch $accelerators $name) (gt (include "tf-cluster.quantity" $amount | float64) (float64 $used)) }}
 {{- if eq $role "worker" }}
 worker.resources asks for {{ $amount }} {{ $name }}, but with parameter servers a worker computes on one: ask for 1 and
 for more workers, or set strategy to all-reduce.
@@ -256,8 +266,12 @@ names that start with TF_CLUSTER_: the chart and the Job controller set them.
 {{- $_ := set $places (printf "%s.podLabels" $role) (get $.Values $role | default dict).podLabels }}
 {{- end }}
 {{- $reserved := list "app.kubernetes.io/name" "app.kubernetes.io/instance" "app.kubernetes.io/component" "app.kubernetes.io/version" "app.kubernetes.io/managed-by" "helm.sh/chart" }}
+{{- $jobs := list "job-name" "controller-uid" "pod-template-hash" }}
 {{- range $place, $labels := $places }}
 {{- range $label, $_ := $labels }}
+{{- if and (hasSuffix "podLabels" $place) (or (has $label $jobs) (hasPrefix "batch.kubernetes.io/" $label)) }}
+{{ $place }} sets the label {{ $label }}, which Kubernetes sets: take another name.
+{{- end }}
 {{- if or (has $label $reserved) (hasPrefix "tf-cluster.io/" $label) }}
 {{ $place }} sets the label {{ $label }}, which is the chart's own: take another name.
 {{- end }}

@@ -47,6 +47,9 @@ IDLE_GPUS = "TFC327"
 UNPRINTABLE = "TFC330"
 CONFIG_TOO_LARGE = "TFC331"
 ONE_VOLUME_TWICE = "TFC332"
+COUNTED_RESOURCE = "TFC340"
+ANNOTATIONS_TOO_LARGE = "TFC341"
+VOLUME_WITHOUT_CLASS = "TFC342"
 
 TITLES = {
     NOT_TEXT: "the file is not UTF-8 text",
@@ -94,4 +97,7 @@ TITLES = {
     UNPRINTABLE: "a text with a character that can't get to a task",
     CONFIG_TOO_LARGE: "the tasks' configuration is too large for a ConfigMap",
     ONE_VOLUME_TWICE: "one PersistentVolume for two claims",
+    COUNTED_RESOURCE: "devices or huge pages that Kubernetes can't give so",
+    ANNOTATIONS_TOO_LARGE: "more annotations than an object takes",
+    VOLUME_WITHOUT_CLASS: "a PersistentVolume without the class of its claim",
 }

@@ -1,4 +1,4 @@
-"""What the chart's guards (templates/_guards.tpl) refuse, told where the params file says it.
+"""What the chart's guards (templates/_guards*.tpl) refuse, told where the params file says it.
 
 What a run on this machine needs, too, is told by rules.py: the combination, momentum, null values,
 the `variables` here.
@@ -13,6 +13,7 @@ from tf_cluster.expand import Values
 from tf_cluster.finding import Finding
 from tf_cluster.placing import finding_at, written
 from tf_cluster.pointer import Pointer, dotted, value_at
+from tf_cluster.quantity import quantity
 from tf_cluster.script import VARIABLES as SCRIPT_VARIABLES
 from tf_cluster.yaml_in import Document
 
@@ -26,7 +27,18 @@ RESERVED_LABELS = (
     "helm.sh/chart",
 )
 RESERVED_LABEL_PREFIX = "tf-cluster.io/"
-_GPU = re.compile(r"/gpu(\.shared)?$|/mig-")
+RESERVED_POD_LABELS = ("job-name", "controller-uid", "pod-template-hash")
+RESERVED_POD_LABEL_PREFIX = "batch.kubernetes.io/"
+DEVICES = r"/gpu(\.shared)?$|/mig-|/(i915|xe)$"
+"""Resources that are counted in devices that TensorFlow computes on."""
+ACCELERATORS = r"(?i)gpu|tpu|npu|/mig-|/(i915|xe)$|neuron|gaudi|ascend|/(mlu|dcu|qaic)"
+"""Resources of which a task that computes on CPUs uses nothing, in whatever they are counted."""
+MOST_ANNOTATIONS = 255 << 10
+"""Bytes of one object's annotations; Kubernetes takes 256 KiB, Helm's own among them."""
+MOST_EXACT = 2**53 - 1
+"""Helm reads numbers as float64: beyond this another one may arrive than was written."""
+
+_ROLES = ("chief", "worker", "ps", "evaluator", "cleanup")
 _IDLE = {
     "worker": (
         "with parameter servers a worker computes on one",
@@ -44,9 +56,15 @@ def guards(document: Document, values: Values) -> Iterator[Finding]:
     effective = values.effective
     yield from _repository(document, values, effective)
     yield from _wait(document, values, effective)
-    yield from _gpus(document, values, effective)
+    idle = list(_gpus(document, values, effective))
+    yield from idle
+    told = {finding.pointer for finding in idle}
+    yield from (f for f in _counted(document, values, effective) if f.pointer not in told)
     yield from _claims(document, values, effective)
+    yield from _volumes(document, values, effective)
     yield from _labels(document, values, effective)
+    yield from _annotations(document, values, effective)
+    yield from _flags(document, values, ("flags",), effective.get("flags"))
 
 
 def _repository(
@@ -82,20 +100,47 @@ def _gpus(document: Document, values: Values, effective: Mapping[str, Any]) -> I
     if strategy == "parameter-server" and value_at(effective, ("program", "module")):
         used["worker"] = 1
     for role, most in used.items():
+        idle = re.compile(DEVICES if most else ACCELERATORS)
         asked = {
             name: (role, "resources", kind, name)
             for kind in ("requests", "limits")
             for name in value_at(effective, (role, "resources", kind)) or {}
-            if _GPU.search(name)
+            if idle.search(name)
         }
         for name, path in asked.items():
             amount = value_at(effective, path)
-            if not str(amount).isdecimal() or int(amount) <= most:
+            if quantity(str(amount)) <= most:
                 continue
             why, fix = _IDLE[role]
             message = f"{role} asks for {amount} {name}, but {why}"
             where = written(values, path)
             yield finding_at(document, where, codes.IDLE_GPUS, message, amount, fix)
+
+
+def _counted(document: Document, values: Values, effective: Mapping[str, Any]) -> Iterator[Finding]:
+    """Devices and huge pages: whole, in limits, and not requested in another number."""
+    for role in _ROLES:
+        amounts = {
+            kind: value_at(effective, (role, "resources", kind)) or {}
+            for kind in ("requests", "limits")
+        }
+        limits = amounts["limits"]
+        for kind, name in [(kind, name) for kind, named in amounts.items() for name in named]:
+            amount = amounts[kind][name]
+            if "/" not in name and not name.startswith("hugepages-"):
+                continue
+            path = (role, "resources", kind, name)
+            if "/" in name and quantity(str(amount)).denominator != 1:
+                why, fix = "only whole ones can be asked for", "ask for whole ones"
+            elif name not in limits:
+                why, fix = f"{role}.resources.limits has none", "write it there instead"
+            elif quantity(str(amount)) != quantity(str(limits[name])):
+                why, fix = f"its limit is {limits[name]}", "leave the request out"
+            else:
+                continue
+            where = written(values, path)
+            message = f"{dotted(path)} is {amount}, and {why}"
+            yield finding_at(document, where, codes.COUNTED_RESOURCE, message, amount, fix)
 
 
 def _claims(document: Document, values: Values, effective: Mapping[str, Any]) -> Iterator[Finding]:
@@ -115,6 +160,22 @@ def _claims(document: Document, values: Values, effective: Mapping[str, Any]) ->
                 )
                 fix = "keep one of them"
                 yield finding_at(document, where, codes.TWO_FORMS, message, setting, fix)
+
+
+def _volumes(document: Document, values: Values, effective: Mapping[str, Any]) -> Iterator[Finding]:
+    for volume in ("data", "log"):
+        path: Pointer = ("storage", volume, "volumeName")
+        claim = value_at(effective, ("storage", volume)) or {}
+        name = claim.get("volumeName")
+        if name and not claim.get("existingClaim") and claim.get("storageClassName") is None:
+            where = written(values, path)
+            message = (
+                f"{dotted(where)} is {name}, and without a class its claim asks for the cluster's "
+                "default one and never binds to a volume of another"
+            )
+            key = "storageClassName" if where[0] == "extraValues" else "class"
+            fix = f"""add {key}: "" or the volume's class"""
+            yield finding_at(document, where, codes.VOLUME_WITHOUT_CLASS, message, name, fix)
 
 
 def variables(
@@ -143,12 +204,51 @@ def variables(
 
 
 def _labels(document: Document, values: Values, effective: Mapping[str, Any]) -> Iterator[Finding]:
-    roles = ("chief", "worker", "ps", "evaluator", "cleanup")
-    pods: list[Pointer] = [(role, "podLabels") for role in roles]
+    pods: list[Pointer] = [(role, "podLabels") for role in _ROLES]
     for path in [("commonLabels",), *pods]:
         for label, text in (value_at(effective, path) or {}).items():
             if label in RESERVED_LABELS or label.startswith(RESERVED_LABEL_PREFIX):
-                where = written(values, (*path, label))
-                message = f"{dotted(path)} sets the label {label}, which is the chart's own"
-                fix = "take another name"
-                yield finding_at(document, where, codes.RESERVED_LABEL, message, text, fix)
+                whose = "is the chart's own"
+            elif path in pods and (
+                label in RESERVED_POD_LABELS or label.startswith(RESERVED_POD_LABEL_PREFIX)
+            ):
+                whose = "Kubernetes sets"
+            else:
+                continue
+            where = written(values, (*path, label))
+            message = f"{dotted(path)} sets the label {label}, which {whose}"
+            fix = "take another name"
+            yield finding_at(document, where, codes.RESERVED_LABEL, message, text, fix)
+
+
+def _annotations(
+    document: Document, values: Values, effective: Mapping[str, Any]
+) -> Iterator[Finding]:
+    pods: list[Pointer] = [(role, "podAnnotations") for role in _ROLES]
+    claims: list[Pointer] = [("storage", volume, "annotations") for volume in ("data", "log")]
+    for path in [("commonAnnotations",), *pods, *claims]:
+        texts = value_at(effective, path) or {}
+        size = sum(len(part.encode()) for pair in texts.items() for part in pair)
+        if size > MOST_ANNOTATIONS:
+            where = values.origin(path)
+            where = where[: len(path) + 1] if where[:1] == ("extraValues",) else where
+            message = f"{dotted(path)} has {size >> 10} KiB; an object takes 256 KiB of annotations"
+            yield finding_at(document, where, codes.ANNOTATIONS_TOO_LARGE, message)
+
+
+def _flags(document: Document, values: Values, path: Pointer, value: Any) -> Iterator[Finding]:
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _flags(document, values, (*path, key), inner)
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _flags(document, values, (*path, index), inner)
+    elif isinstance(value, (int, float)) and abs(value) > MOST_EXACT:
+        keys = next((i for i, key in enumerate(path) if isinstance(key, int)), len(path))
+        where = (*written(values, path[:keys]), *path[keys:])
+        spot = dotted(where)
+        if any(f.pointer == where for f in document.findings):
+            return  # told when the file was read
+        message = f"{spot} is {value}, and Helm keeps numbers exactly only up to {MOST_EXACT}"
+        fix = "write it in quotes, as a text, or take a smaller one"
+        yield finding_at(document, where, codes.TOO_LARGE_NUMBER, message, value, fix)

@@ -76,7 +76,7 @@ def test_addresses_are_the_hostnames_of_the_pods() -> None:
 
 
 def test_large_numbers_stay_whole() -> None:
-    flags = {"million": 1000000, "seed": 2**53, "small": 1e-7, "nested": [7e6]}
+    flags = {"million": 1000000, "seed": 2**53 - 1, "small": 1e-7, "nested": [7e6]}
     training = render({"train": {"steps": 1000000000}, "flags": flags}).config("training.json")
     assert training["train"]["steps"] == 1000000000
     assert isinstance(training["train"]["steps"], int)

@@ -1,0 +1,159 @@
+{{- /*
+Guards on what Kubernetes would refuse after some objects are made already, or would never start. Their list
+is in _guards.tpl.
+*/ -}}
+{{- define "tf-cluster.guards.resources" -}}
+{{- range $role := list "chief" "worker" "ps" "evaluator" "cleanup" }}
+{{- $resources := (get $.Values $role | default dict).resources | default dict }}
+{{- $limits := $resources.limits | default dict }}
+{{- $requests := $resources.requests | default dict }}
+{{- range $name, $request := $requests }}
+{{- $asked := include "tf-cluster.quantity" $request | float64 }}
+{{- $most := include "tf-cluster.quantity" (get $limits $name) | float64 }}
+{{- $place := printf "%s.resources.requests.%s" $role $name }}
+{{- $counted := or (contains "/" $name) (hasPrefix "hugepages-" $name) }}
+{{- if and $counted (not (hasKey $limits $name)) }}
+{{ $place }} has to stand in {{ $role }}.resources.limits: of {{ $name }} Kubernetes gives what the limit says.
+{{- else if and $counted (ne $asked $most) }}
+{{ $place }} is {{ $request }}, and the limit {{ get $limits $name }}: of {{ $name }} both have to be the same. Leave the request out.
+{{- else if and (hasKey $limits $name) (gt $asked $most) }}
+{{ $place }} is {{ $request }}, over the limit of {{ get $limits $name }}: raise {{ $role }}.resources.limits.{{ $name }}, too.
+{{- end }}
+{{- end }}
+{{- range $kind, $amounts := dict "requests" $requests "limits" $limits }}
+{{- range $name, $amount := $amounts }}
+{{- $number := include "tf-cluster.quantity" $amount | float64 }}
+{{- if and (contains "/" $name) (ne $number (floor $number)) }}
+{{ $role }}.resources.{{ $kind }}.{{ $name }} is {{ $amount }}: only whole ones can be asked for.
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- /* A quantity as a number: 250m is 0.25, 1Ki is 1024. Its form is the schema's matter. */ -}}
+{{- define "tf-cluster.quantity" -}}
+{{- $factors := dict "n" 1e-9 "u" 1e-6 "m" 1e-3 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "P" 1e15 "E" 1e18 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 "Pi" 1125899906842624 "Ei" 1152921504606846976 -}}
+{{- $text := toString . -}}
+{{- $suffix := regexFind "[A-Za-z]+$" $text -}}
+{{- mulf (trimSuffix $suffix $text | float64) (get $factors $suffix | default 1 | float64) -}}
+{{- end -}}
+
+{{- define "tf-cluster.guards.annotations" -}}
+{{- $common := .Values.commonAnnotations | default dict }}
+{{- $places := dict "commonAnnotations" $common }}
+{{- range $role := list "chief" "worker" "ps" "evaluator" "cleanup" }}
+{{- $_ := set $places (printf "%s.podAnnotations" $role) (get $.Values $role | default dict).podAnnotations }}
+{{- end }}
+{{- range $volume := list "data" "log" }}
+{{- $_ := set $places (printf "storage.%s.annotations" $volume) (get ($.Values.storage | default dict) $volume | default dict).annotations }}
+{{- end }}
+{{- range $place, $annotations := $places }}
+{{- $size := 0 }}
+{{- range $key, $text := $annotations | default dict }}{{ $size = add $size (len $key) (len $text) }}{{ end }}
+{{- if gt (int64 $size) 261120 }}
+{{ $place }} has {{ div $size 1024 }} KiB; an object of Kubernetes takes 256 KiB of annotations, and Helm's own are among them.
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- /* Helm reads numbers as float64: beyond 2^53 another one may arrive than was written. */ -}}
+{{- define "tf-cluster.guards.flags" -}}
+{{- include "tf-cluster.guards.flag" (dict "path" "flags" "value" .Values.flags) -}}
+{{- end -}}
+
+{{- define "tf-cluster.guards.flag" -}}
+{{- if kindIs "map" .value }}
+{{- range $key, $value := .value }}
+{{- include "tf-cluster.guards.flag" (dict "path" (printf "%s.%s" $.path $key) "value" $value) }}
+{{- end }}
+{{- else if kindIs "slice" .value }}
+{{- range $index, $value := .value }}
+{{- include "tf-cluster.guards.flag" (dict "path" (printf "%s[%d]" $.path $index) "value" $value) }}
+{{- end }}
+{{- else if has (kindOf .value) (list "float64" "int64" "int") }}
+{{- if or (gt (float64 .value) 9007199254740991.0) (lt (float64 .value) -9007199254740991.0) }}
+{{ .path }} is {{ toJson .value }}: Helm keeps numbers exactly only up to 9007199254740991 (2^53 - 1). Write it in quotes, as a
+text, or take a smaller one.
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- /* JSON leaves these characters as they are, and no YAML holds them; an argument or a path can't have NUL. */ -}}
+{{- define "tf-cluster.guards.characters" -}}
+{{- $never := `[\x{7f}-\x{9f}\x{fffe}\x{ffff}]` }}
+{{- $program := .Values.program | default dict }}
+{{- $source := $program.source | default dict }}
+{{- range $path, $value := dict "flags" .Values.flags "program.source" $source }}
+{{- include "tf-cluster.guards.text" (dict "never" $never "path" $path "value" $value) }}
+{{- end }}
+{{- range $key := list "script" "path" "args" }}
+{{- include "tf-cluster.guards.text" (dict "never" (replace "[" `[\x{0}` $never) "path" (printf "program.%s" $key) "value" (get $program $key)) }}
+{{- end }}
+{{- end -}}
+
+{{- define "tf-cluster.guards.text" -}}
+{{- if kindIs "map" .value }}
+{{- range $key, $value := .value }}
+{{- $path := printf "%s.%s" $.path $key }}
+{{- with regexFind $.never $key }}
+The name of {{ $path }} has the character {{ printf "%+q" . }}, which can't get to a task: take it out.
+{{- end }}
+{{- include "tf-cluster.guards.text" (dict "never" $.never "path" $path "value" $value) }}
+{{- end }}
+{{- else if kindIs "slice" .value }}
+{{- range $index, $value := .value }}
+{{- include "tf-cluster.guards.text" (dict "never" $.never "path" (printf "%s[%d]" $.path $index) "value" $value) }}
+{{- end }}
+{{- else if kindIs "string" .value }}
+{{- with regexFind .never .value }}
+{{ $.path }} has the character {{ printf "%+q" . }}, which can't get to a task: take it out.
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- define "tf-cluster.guards.arguments" -}}
+{{- $known := list "PS_HOSTS" "WORKER_HOSTS" "JOB_NAME" "TASK_INDEX" "DATA_DIR" "LOG_DIR" }}
+{{- range $index, $argument := (.Values.program | default dict).args }}
+{{- range $reference := regexFindAll "\\$(\\$|\\([^)]*\\))" $argument -1 }}
+{{- $name := $reference | trimPrefix "$(" | trimSuffix ")" }}
+{{- if not (has $name (append $known "$$")) }}
+program.args[{{ $index }}] uses $({{ $name }}), which is not known. Known are $({{ join "), $(" $known }}); $$({{ $name }}) is the text itself.
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- /* The default class's claim never binds to a volume of another class, and a volume binds to one claim. */ -}}
+{{- define "tf-cluster.guards.volumes" -}}
+{{- $storage := .Values.storage | default dict }}
+{{- range $volume := list "data" "log" }}
+{{- $claim := get $storage $volume | default dict }}
+{{- if and (kindIs "string" $claim.size) (lt (include "tf-cluster.quantity" $claim.size | float64) 1.0) }}
+storage.{{ $volume }}.size is {{ $claim.size }}: a claim has at least one byte (5Gi, say).
+{{- end }}
+{{- if and $claim.volumeName (not $claim.existingClaim) (not (kindIs "string" $claim.storageClassName)) }}
+storage.{{ $volume }}.volumeName is {{ $claim.volumeName }}, and without storage.{{ $volume }}.storageClassName the claim asks for the cluster's
+default class and never binds to a volume of another: set it to the volume's class, or to "" if it has none.
+{{- end }}
+{{- end }}
+{{- $data := ($storage.data | default dict).volumeName }}
+{{- if and $data (eq (toString $data) (toString ($storage.log | default dict).volumeName)) }}
+storage.data.volumeName and storage.log.volumeName are both {{ $data }}, and a volume binds to one claim: name two.
+{{- end }}
+{{- end -}}
+
+{{- /*
+1 MiB is what a ConfigMap's texts may have. It renders them, so it comes last, when the values are good for
+that. Takes root.
+*/ -}}
+{{- define "tf-cluster.guards.size" -}}
+{{- $draft := dict "root" . "attempt" "00000000" }}
+{{- $cluster := include "tf-cluster.config.cluster" $draft | len }}
+{{- $training := include "tf-cluster.config.training" $draft | len }}
+{{- if gt (add $cluster $training | int64) 1048576 }}
+The ConfigMap of the tasks would have {{ div (add $cluster $training) 1024 }} KiB; Kubernetes takes 1024. The addresses of {{ int64 .Values.worker.replicas }} worker(s) and
+{{ include "tf-cluster.ps.count" . }} ps are {{ div $cluster 1024 }} KiB of it, program and flags {{ div $training 1024 }}: take fewer tasks or a shorter name (each address has it
+twice), and put long texts on the data volume.
+{{- end }}
+{{- end -}}

@@ -1,0 +1,591 @@
+"""Values that nothing may take, each with a neighbour that everything takes.
+
+Of what these would render to, an API server refuses most (seen with Kubernetes 1.36); some
+it takes, and no pod ever starts, or another number arrives than was written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+Values = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Case:
+    """`values` are laid over the least that the chart takes; in a params file they are extraValues.
+
+    `chart` is a part of Helm's message, `tool` how the finding begins: its code and pointer.
+    `instead` are the nearest values that are right.
+    """
+
+    values: Values
+    chart: str
+    tool: str
+    instead: Values
+
+
+def of_worker(**values: Any) -> Values:
+    return {"worker": values}
+
+
+def resources(role: str, **kinds: Values) -> Values:
+    return {role: {"resources": kinds}}
+
+
+def schema_case(values: Values, instead: Values, *, at: str = "", chart: str = "") -> Case:
+    """A case of the schema, which both read; `at` is its pointer, by default that of the leaf."""
+    pointer = at or pointer_of(values)
+    return Case(values, chart or f"at '{pointer}'", f"TFC311 /extraValues{pointer}", instead)
+
+
+def pointer_of(values: Any) -> str:
+    """The JSON pointer of the only leaf; a list of scalars is one."""
+    if isinstance(values, dict) and values:
+        ((key, inner),) = values.items()
+        return f"/{key.replace('~', '~0').replace('/', '~1')}{pointer_of(inner)}"
+    return ""
+
+
+def nested(path: str, value: Any) -> Values:
+    for key in reversed(path.split(".")):
+        value = {key: value}
+    return dict(value)
+
+
+def key_case(path: str, key: str, form: str) -> Case:
+    """A key that Kubernetes would refuse in a mapping of labels, annotations or resources."""
+    pointer = "/" + path.replace(".", "/")
+    escaped = key.replace("~", "~0").replace("/", "~1")
+    tool = f"TFC311 /extraValues{pointer}/{escaped}"
+    good = nested(path, {"example.com/Team_1.x": form})
+    return Case(nested(path, {key: form}), f"invalid propertyName '{key}'", tool, good)
+
+
+REQUEST_OVER_LIMIT = {
+    "the chart's own limit": (
+        {"requests": {"memory": "8Gi"}},
+        {"requests": {"memory": "8Gi"}, "limits": {"memory": "8Gi"}},
+    ),
+    "mixed suffixes": (
+        {"requests": {"memory": "4097Mi"}},
+        {"requests": {"memory": "4096Mi"}},
+    ),
+    "thousands and 1024s": (
+        {"requests": {"memory": "1.1G"}, "limits": {"memory": "1Gi"}},
+        {"requests": {"memory": "1.07G"}, "limits": {"memory": "1Gi"}},
+    ),
+}
+KEYS = ("team name", "a/b/c", "a: b", "Upper.Example.com/x", "-a", "a" * 64)
+INT_32 = ("chief.backoffLimit", "worker.backoffLimit", "evaluator.backoffLimit")
+TOO_LARGE = {
+    **dict.fromkeys(INT_32, 3_000_000_000),
+    "train.steps": 1e25,
+    "train.stepsPerCall": 1e25,
+    "train.batchSize": 2**31,
+    "train.checkpoint.steps": 9007199254740992,
+    "train.checkpoint.keep": 2**31,
+    "train.checkpoint.seconds": 1e300,
+    "train.reportSeconds": 1e300,
+    "train.optimizer.schedule.warmupSteps": 1e19,
+    "peers.deadlineSeconds": 1e300,
+    "failure.restarts": 2**31,
+    "failure.finalStateSeconds": 1e300,
+    "run.attempt": 2**31,
+    "ps.preStopSeconds": 1e19,
+    "cleanup.delaySeconds.success": 1e300,
+    "cleanup.delaySeconds.failure": 1e300,
+    "cleanup.workersTimeoutSeconds": 1e300,
+}
+ACCELERATORS = (
+    "nvidia.com/gpu",
+    "nvidia.com/mig-1g.5gb",
+    "amd.com/gpu",
+    "gpu.intel.com/i915",
+    "gpu.intel.com/xe",
+    "google.com/tpu",
+    "aliyun.com/gpu-mem",
+    "habana.ai/gaudi",
+    "aws.amazon.com/neuron",
+    "huawei.com/Ascend910",
+)
+
+
+def affinity(kind: str, terms: Any, *, required: bool = True) -> Values:
+    rule = "required" if required else "preferred"
+    return of_worker(affinity={kind: {f"{rule}DuringSchedulingIgnoredDuringExecution": terms}})
+
+
+def node_terms(*terms: Values) -> Values:
+    return affinity("nodeAffinity", {"nodeSelectorTerms": list(terms)})
+
+
+def peers(*found: Values) -> Values:
+    return {"security": {"networkPolicy": {"statusFrom": list(found)}}}
+
+
+def variable(**source: Any) -> Values:
+    return of_worker(extraEnv=[{"name": "TOKEN", "valueFrom": source}])
+
+
+def script(*args: str) -> Values:
+    return {"program": {"module": "", "script": "/data/train.py", "args": list(args)}}
+
+
+def _names() -> Iterator[tuple[str, Case]]:
+    places = (
+        *(f"{role}.priorityClassName" for role in ("chief", "worker", "ps", "cleanup")),
+        "storage.data.existingClaim",
+        "storage.log.existingClaim",
+        "storage.log.storageClassName",
+    )
+    for place in places:
+        for name in ("a..b", "a.-b", "a" * 254) if place == places[0] else ("a..b",):
+            case = schema_case(nested(place, name), nested(place, "a.b"))
+            yield f"{place} {name[:8]}", case
+    secrets = {"image": {"pullSecrets": ["a..b"]}}
+    good = {"image": {"pullSecrets": ["a.b"]}}
+    yield "image.pullSecrets", schema_case(secrets, good, at="/image/pullSecrets/0")
+    long = schema_case({"nameOverride": "a" * 64}, {"nameOverride": "a" * 63})
+    # Its name would be too long for the objects' names.
+    short = {"fullnameOverride": "short"}
+    yield (
+        "nameOverride of 64",
+        Case(long.values | short, long.chart, long.tool, long.instead | short),
+    )
+
+
+def _resources() -> Iterator[tuple[str, Case]]:
+    for name, (wrong, right) in REQUEST_OVER_LIMIT.items():
+        yield (
+            f"request over limit: {name}",
+            Case(
+                resources("worker", **wrong),
+                "worker.resources.requests.memory is ",
+                "TFC305 /extraValues/worker/resources/requests/memory",
+                resources("worker", **right),
+            ),
+        )
+    yield (
+        "request over limit: processors",
+        Case(
+            resources("ps", requests={"cpu": "1001m"}, limits={"cpu": 1}),
+            "ps.resources.requests.cpu is 1001m, over the limit of 1",
+            "TFC305 /extraValues/ps/resources/requests/cpu",
+            resources("ps", requests={"cpu": "1000m"}, limits={"cpu": 1}),
+        ),
+    )
+    for amount in ("4 GB", "4GB", "two", "", "-1", "1e", "1KiB"):
+        yield (
+            f"memory {amount!r}",
+            schema_case(
+                resources("worker", limits={"memory": amount}),
+                resources("worker", limits={"memory": "4G"}),
+            ),
+        )
+    for name in ("gpu", "foo bar", "nvidia/gpu/x", "requests", "Memory"):
+        form = resources("worker", limits={name: 1})
+        yield (
+            f"resource {name!r}",
+            schema_case(
+                form,
+                resources("worker", limits={"rdma/hca": 1}),
+                chart=f"invalid propertyName '{name}'",
+            ),
+        )
+    one = resources("worker", limits={"nvidia.com/gpu": 1})
+    for why, kinds, chart, at in (
+        ("in requests alone", {"requests": {"nvidia.com/gpu": 1}}, "has to stand in", "requests"),
+        ("a part", {"limits": {"nvidia.com/gpu": 1.5}}, "is 1.5: only whole", "limits"),
+        ("a part as text", {"limits": {"nvidia.com/gpu": "500m"}}, "is 500m: only whole", "limits"),
+        (
+            "request under limit",
+            {"requests": {"rdma/hca": 1}, "limits": {"rdma/hca": 2}},
+            "worker.resources.requests.rdma/hca is 1",
+            "requests",
+        ),
+    ):
+        name = "rdma~1hca" if "rdma/hca" in str(kinds) else "nvidia.com~1gpu"
+        yield (
+            f"extended resource: {why}",
+            Case(
+                resources("worker", **kinds),
+                chart,
+                f"TFC340 /extraValues/worker/resources/{at}/{name}",
+                one,
+            ),
+        )
+    yield (
+        "huge pages in requests alone",
+        Case(
+            resources("worker", requests={"hugepages-2Mi": "4Mi"}),
+            "has to stand in",
+            "TFC340 /extraValues/worker/resources/requests/hugepages-2Mi",
+            resources("worker", requests={"hugepages-2Mi": "4Mi"}, limits={"hugepages-2Mi": "4Mi"}),
+        ),
+    )
+    for amount in ("2.0", "+2", "2k", "2000m", "2e0", "2."):
+        yield (
+            f"idle GPUs: {amount}",
+            Case(
+                resources("worker", limits={"nvidia.com/gpu": amount}),
+                f"worker.resources asks for {amount} nvidia.com/gpu",
+                "TFC327 /extraValues/worker/resources/limits/nvidia.com~1gpu",
+                resources("worker", limits={"nvidia.com/gpu": amount.replace("2", "1", 1)})
+                if amount != "2k"
+                else one,
+            ),
+        )
+    for role in ("chief", "ps"):
+        for name in ACCELERATORS if role == "ps" else ACCELERATORS[:1]:
+            yield (
+                f"{name} on {role}",
+                Case(
+                    resources(role, limits={name: 1}),
+                    f"{role}.resources asks for 1 {name}",
+                    f"TFC327 /extraValues/{role}/resources/limits/{name.replace('/', '~1')}",
+                    resources(role, limits={"rdma/hca": 1}),
+                ),
+            )
+
+
+def _labels() -> Iterator[tuple[str, Case]]:
+    for place, form in (
+        ("commonLabels", "x"),
+        ("worker.podLabels", "x"),
+        ("ps.nodeSelector", "x"),
+        ("commonAnnotations", "x"),
+        ("chief.podAnnotations", "x"),
+        ("storage.log.annotations", "x"),
+    ):
+        for key in KEYS if place == "commonLabels" else KEYS[:2]:
+            yield f"{place} {key[:20]}", key_case(place, key, form)
+    for label in (
+        "job-name",
+        "controller-uid",
+        "pod-template-hash",
+        "batch.kubernetes.io/job-name",
+        "batch.kubernetes.io/controller-uid",
+        "batch.kubernetes.io/job-completion-index",
+    ):
+        yield (
+            f"podLabels {label}",
+            Case(
+                of_worker(podLabels={label: "x"}),
+                f"worker.podLabels sets the label {label}, which Kubernetes sets",
+                f"TFC316 /extraValues/worker/podLabels/{label.replace('/', '~1')}",
+                of_worker(podLabels={"team": "x"}),
+            ),
+        )
+    large, fits = "x" * 262_144, "x" * 200_000
+    for place in ("commonAnnotations", "worker.podAnnotations", "storage.log.annotations"):
+        yield (
+            f"{place} of 256 KiB",
+            Case(
+                nested(place, {"a": large}),
+                f"{place} has 256 KiB",
+                f"TFC341 /extraValues/{place.replace('.', '/')}",
+                nested(place, {"a": fits}),
+            ),
+        )
+
+
+def _numbers() -> Iterator[tuple[str, Case]]:
+    for path, number in TOO_LARGE.items():
+        yield f"{path} {number}", schema_case(nested(path, number), nested(path, 20))
+    seed = schema_case(nested("train.seed", 1e19), nested("train.seed", 2**31 - 1))
+    yield "train.seed 1e19", seed
+    for number in (1e16, -1e16, 9007199254740992.0, 1e300):
+        yield (
+            f"flags {number}",
+            Case(
+                {"flags": {"deep": {"list": [1, number]}}},
+                "flags.deep.list[1] is ",
+                "TFC109 /extraValues/flags/deep/list/1",
+                {"flags": {"deep": {"list": [1, 9007199254740991]}}},
+            ),
+        )
+
+
+def _storage() -> Iterator[tuple[str, Case]]:
+    right = nested("storage.log.size", "0.5Gi")
+    for size in ("5 Gi", "-5Gi"):
+        yield f"size {size}", schema_case(nested("storage.log.size", size), right)
+    for size in ("0", "5m", "0Gi", "0.0Gi"):
+        at = "TFC205 /extraValues/storage/log/size"
+        chart = f"storage.log.size is {size}: a claim has at least one byte"
+        yield f"size {size}", Case(nested("storage.log.size", size), chart, at, right)
+    for volume in ("data", "log"):
+        yield (
+            f"a volume of an unknown class for {volume}",
+            Case(
+                {"storage": {volume: {"volumeName": "pv"}}},
+                f"storage.{volume}.volumeName is pv",
+                f"TFC342 /extraValues/storage/{volume}/volumeName",
+                {"storage": {volume: {"volumeName": "pv", "storageClassName": ""}}},
+            ),
+        )
+    static = {"volumeName": "pv", "storageClassName": ""}
+    yield (
+        "one volume for both claims",
+        Case(
+            {"storage": {"data": static, "log": static}},
+            "storage.data.volumeName and storage.log.volumeName are both pv",
+            "TFC332 /extraValues/storage/log/volumeName",
+            {"storage": {"data": static, "log": static | {"volumeName": "pv-2"}}},
+        ),
+    )
+
+
+def _characters() -> Iterator[tuple[str, Case]]:
+    for character in ("\x7f", "\x85", "\x9f", "\uffff"):
+        code = f"U+{ord(character):04X}"
+        yield (
+            f"{code} in a flag",
+            Case(
+                {"flags": {"a": {"b": [f"x{character}"]}}},
+                "flags.a.b[0] has the character ",
+                "TFC330 /extraValues/flags/a/b/0",
+                {"flags": {"a": {"b": ["x\t\n\x1f\xa0ä"]}}},
+            ),
+        )
+    yield (
+        "a control character in a file",
+        Case(
+            {"program": {"source": {"files": {"a.py": "x = '\x7f'"}}}},
+            'program.source.files.a.py has the character "\\x7f"',
+            "TFC330 /extraValues/program/source/files/a.py",
+            {"program": {"source": {"files": {"a.py": "x = '\\x7f'"}}}},
+        ),
+    )
+    yield (
+        "a control character in the name of a flag",
+        schema_case(
+            {"flags": {"a\x85": 1}},
+            {"flags": {"a": 1}},
+            at="/flags/a\x85",
+            chart="invalid propertyName 'a",
+        ),
+    )
+
+
+def _sizes() -> Iterator[tuple[str, Case]]:
+    name = "TFC331 "
+    for why, values, instead in (
+        (
+            "workers with a long name",
+            {"fullnameOverride": "n" * 40, "worker": {"replicas": 5000}},
+            {"fullnameOverride": "n" * 40, "worker": {"replicas": 3500}},
+        ),
+        (
+            "workers and ps",
+            {"worker": {"replicas": 9000}, "ps": {"replicas": 900}},
+            {"worker": {"replicas": 6000}},
+        ),
+        (
+            "flags of less-than signs",
+            {"flags": {"a": "<" * 180_000}},
+            {"flags": {"a": "<" * 150_000}},
+        ),
+        (
+            "files and flags",
+            {
+                "program": {"source": {"files": {"a.py": "x" * 500_000}}},
+                "flags": {"a": "<" * 120_000},
+            },
+            {
+                "program": {"source": {"files": {"a.py": "x" * 500_000}}},
+                "flags": {"a": "<" * 80_000},
+            },
+        ),
+    ):
+        chart = "The ConfigMap of the tasks would have "
+        yield f"a ConfigMap too large: {why}", Case(values, chart, name, instead)
+
+
+def _scheduling() -> Iterator[tuple[str, Case]]:
+    exists = {"operator": "Exists"}
+    right = of_worker(tolerations=[{"key": "a", "operator": "Exists", "effect": "NoSchedule"}])
+    for why, toleration, at in (
+        ("Exists with a value", {"key": "a", "operator": "Exists", "value": "b"}, "/value"),
+        (
+            "seconds of NoSchedule",
+            {**exists, "effect": "NoSchedule", "tolerationSeconds": 5},
+            "/effect",
+        ),
+        ("seconds of every effect", {**exists, "tolerationSeconds": 5}, ""),
+        ("nothing", {}, ""),
+        ("an operator behind a gate", {"key": "a", "operator": "Lt", "value": "5"}, "/operator"),
+        ("a key that is none", {"key": "a b", "operator": "Exists"}, "/key"),
+        ("a value that is none", {"key": "a", "value": "b c"}, "/value"),
+    ):
+        yield (
+            f"toleration: {why}",
+            schema_case(
+                of_worker(tolerations=[toleration]), right, at=f"/worker/tolerations/0{at}"
+            ),
+        )
+    node = "/worker/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution"
+    good = node_terms({"matchExpressions": [{"key": "a", "operator": "In", "values": ["b"]}]})
+    for why, term, at in (
+        ("a typing error", {"matchExpression": []}, ""),
+        (
+            "an operator",
+            {"matchExpressions": [{"key": "a", "operator": "in"}]},
+            "/matchExpressions/0/operator",
+        ),
+        (
+            "In nothing",
+            {"matchExpressions": [{"key": "a", "operator": "In"}]},
+            "/matchExpressions/0",
+        ),
+        (
+            "Gt a word",
+            {"matchExpressions": [{"key": "a", "operator": "Gt", "values": ["b"]}]},
+            "/matchExpressions/0/values/0",
+        ),
+        (
+            "Exists with values",
+            {"matchExpressions": [{"key": "a", "operator": "Exists", "values": ["b"]}]},
+            "/matchExpressions/0/values",
+        ),
+        (
+            "a key",
+            {"matchExpressions": [{"key": "a b", "operator": "Exists"}]},
+            "/matchExpressions/0/key",
+        ),
+    ):
+        yield (
+            f"nodeAffinity: {why}",
+            schema_case(node_terms(term), good, at=f"{node}/nodeSelectorTerms/0{at}"),
+        )
+    yield (
+        "nodeAffinity: no terms",
+        schema_case(node_terms(), good, at=f"{node}/nodeSelectorTerms"),
+    )
+    heavy = [{"weight": 101, "preference": {}}]
+    light = [
+        {"weight": 100, "preference": {"matchExpressions": [{"key": "a", "operator": "Exists"}]}}
+    ]
+    yield (
+        "nodeAffinity: a weight of 101",
+        schema_case(
+            affinity("nodeAffinity", heavy, required=False),
+            affinity("nodeAffinity", light, required=False),
+            at="/worker/affinity/nodeAffinity/preferredDuringSchedulingIgnoredDuringExecution/0/weight",
+        ),
+    )
+    selector = {"matchLabels": {"team": "a"}}
+    near = affinity("podAffinity", [{"topologyKey": "zone", "labelSelector": selector}])
+    for why, term, at in (
+        ("no topologyKey", {"labelSelector": selector}, ""),
+        (
+            "labels that are none",
+            {"topologyKey": "zone", "labelSelector": {"matchLabels": {"a": "b c"}}},
+            "/labelSelector/matchLabels/a",
+        ),
+        ("a typing error", {"topologyKey": "zone", "selector": {}}, "/selector"),
+    ):
+        for kind in ("podAffinity", "podAntiAffinity"):
+            place = f"/worker/affinity/{kind}/requiredDuringSchedulingIgnoredDuringExecution/0{at}"
+            yield (
+                f"{kind}: {why}",
+                schema_case(
+                    affinity(kind, [term]), near, at=place, chart="requiredDuringScheduling"
+                ),
+            )
+
+
+def _security() -> Iterator[tuple[str, Case]]:
+    block = {"cidr": "10.0.0.0/8"}
+    at = "/security/networkPolicy/statusFrom/0"
+    for why, peer, place in (
+        ("a block and a selector", {"ipBlock": block, "podSelector": {}}, ""),
+        ("no range", {"ipBlock": {"cidr": "nonsense"}}, "/ipBlock/cidr"),
+        ("a range too long", {"ipBlock": {"cidr": "10.0.0.0/33"}}, "/ipBlock/cidr"),
+        ("a typing error", {"ipBlock": {"cidrs": "10.0.0.0/8"}}, "/ipBlock"),
+        (
+            "labels that are none",
+            {"podSelector": {"matchLabels": {"a": "b c"}}},
+            "/podSelector/matchLabels/a",
+        ),
+    ):
+        yield f"peer: {why}", schema_case(peers(peer), peers({"ipBlock": block}), at=f"{at}{place}")
+    context = "security.podSecurityContext"
+    for key in ("runAsUser", "runAsGroup", "fsGroup"):
+        large = nested(f"{context}.{key}", 2**53 - 1)
+        yield f"{key} of 2^53", schema_case(large, nested(f"{context}.{key}", 1_000_650_000))
+    profile = {"type": "Localhost"}
+    right = {"type": "Localhost", "localhostProfile": "profiles/a.json"}
+    for key in ("seccompProfile", "appArmorProfile"):
+        yield (
+            f"{key} without its file",
+            schema_case(
+                nested(f"{context}.{key}", profile),
+                nested(f"{context}.{key}", right),
+                at=f"/security/podSecurityContext/{key}",
+            ),
+        )
+    sysctl = {"name": "net.ipv4.tcp_syncookies", "value": "1"}
+    yield (
+        "sysctls",
+        schema_case(
+            nested(f"{context}.sysctls", [{"a": "b"}]),
+            nested(f"{context}.sysctls", [sysctl]),
+            at="/security/podSecurityContext/sysctls/0",
+        ),
+    )
+
+
+def _variables() -> Iterator[tuple[str, Case]]:
+    secret = variable(secretKeyRef={"name": "a", "key": "b"})
+    at = "/worker/extraEnv/0/valueFrom"
+    for why, source, place in (
+        ("a secret without key", {"secretKeyRef": {"name": "a"}}, "/secretKeyRef"),
+        (
+            "a typing error",
+            {"secretKeyRef": {"name": "a", "key": "b", "optinal": True}},
+            "/secretKeyRef",
+        ),
+        ("a field without path", {"fieldRef": {}}, "/fieldRef"),
+        (
+            "a field that is none",
+            {"fieldRef": {"fieldPath": "spec.hostname"}},
+            "/fieldRef/fieldPath",
+        ),
+        (
+            "a resource that is none",
+            {"resourceFieldRef": {"resource": "limits"}},
+            "/resourceFieldRef/resource",
+        ),
+    ):
+        yield f"variable: {why}", schema_case(variable(**source), secret, at=f"{at}{place}")
+    yield (
+        "an argument that names an unknown variable",
+        Case(
+            script("--a=$(FOO)"),
+            "program.args[0] uses $(FOO)",
+            "TFC322 /program/args/0",
+            script("--a=$$(FOO)", "--b=$(PS_HOSTS)"),
+        ),
+    )
+
+
+CASES: dict[str, Case] = dict(
+    case
+    for part in (
+        _names,
+        _resources,
+        _labels,
+        _numbers,
+        _storage,
+        _characters,
+        _sizes,
+        _scheduling,
+        _security,
+        _variables,
+    )
+    for case in part()
+)
