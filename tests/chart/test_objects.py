@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.chart.features import FEATURES
-from tests.chart.helm import Rendered, render, template
+from tests.chart.helm import CHART, Rendered, render, template
 
 ALWAYS = {
     ("ConfigMap", "digits-config-h"),
@@ -149,3 +149,50 @@ def test_names_fit_where_the_name_is_as_long_as_it_may_be() -> None:
         host, service = address.removesuffix(":2222").split(".")
         assert len(host) <= 63
         assert len(service) <= 63
+
+
+@pytest.mark.parametrize("name", ["on", "123", "1e3", "0777", "null", "0x1f"])
+def test_names_stay_text_whatever_they_look_like(name: str) -> None:
+    roles = ("chief", "worker", "ps", "cleanup")
+    rendered = render(
+        {
+            "image": {"pullSecrets": [name]},
+            "storage": {
+                "data": {"existingClaim": name},
+                "log": {"volumeName": name, "storageClassName": name},
+            },
+            **{role: {"priorityClassName": name, "nodeSelector": {name: name}} for role in roles},
+        },
+        namespace=name,
+    )
+    for pod in rendered.pods.values():
+        spec = pod["spec"]
+        assert spec["priorityClassName"] == name
+        assert spec["imagePullSecrets"] == [{"name": name}]
+        assert spec["nodeSelector"] == {name: name}
+    (chief,) = rendered.all("Job", "chief")
+    assert {"persistentVolumeClaim": {"claimName": name}, "name": "data"} in (
+        chief["spec"]["template"]["spec"]["volumes"]
+    )
+    (claim,) = rendered.all("PersistentVolumeClaim")
+    assert [claim["spec"][key] for key in ("volumeName", "storageClassName")] == [name, name]
+    (binding,) = rendered.all("RoleBinding")
+    assert binding["subjects"][0]["namespace"] == name
+
+
+PRINTED = r"^\s*(?:- )?(?!restartPolicy)[\w.-]+: \{\{ (.*?) \}\}"
+# What is printed without quotes: words of the chart's own, and names that start with the fullname.
+OURS = (
+    r"^if\b|quote|toYaml|toJson|nindent|int64|\.(role|component|pullPolicy|graceSeconds)\b|\$name$"
+    r'|"tf-cluster\.(fullname|(attempt|service|ps|evaluator)\.name)"'
+)
+
+
+def test_no_template_prints_a_users_name_without_quotes() -> None:
+    safe = re.compile(OURS)
+    for path in sorted((CHART / "templates").rglob("*.*")):
+        if path.name.startswith(("_guards", "_notes", "NOTES", "_config")):
+            continue
+        for line in path.read_text().splitlines():
+            for printed in re.findall(PRINTED, line):
+                assert safe.search(printed), f"{path.name}: {line}"

@@ -24,12 +24,12 @@ metadata:
   {{- end }}
 spec:
   {{- with .serviceAccount }}
-  serviceAccountName: {{ . }}
+  serviceAccountName: {{ . | quote }}
   {{- end }}
   automountServiceAccountToken: {{ if .serviceAccount }}true{{ else }}false{{ end }}
   enableServiceLinks: false
   {{- with .hostname }}
-  hostname: {{ . }}
+  hostname: {{ . | quote }}
   {{- end }}
   {{- if $isTask }}
   subdomain: {{ include "tf-cluster.service.name" . }}

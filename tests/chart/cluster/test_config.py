@@ -158,3 +158,23 @@ def test_code_comes_from_one_source() -> None:
     url = {"url": "http://example.com/code.zip", "sha256": "ab" * 32}
     program = render({"program": {"source": url}}).config("training.json")["program"]
     assert program["source"] == url
+
+
+ARGO = "argocd.argoproj.io/sync-options"
+
+
+def test_argo_cd_applies_a_large_config_map_server_side() -> None:
+    # kubectl apply, and Argo CD without this, keep the object in an annotation of 256 KiB at most.
+    (config,) = render().all("ConfigMap")
+    assert config["metadata"]["annotations"] == {ARGO: "ServerSideApply=true"}
+    others = [obj for obj in render().objects if ARGO in obj["metadata"].get("annotations", {})]
+    assert others == [config]
+
+
+def test_sync_options_of_the_users_own_stay() -> None:
+    rendered = render({"commonAnnotations": {ARGO: "Prune=false", "team": "a"}})
+    (config,) = rendered.all("ConfigMap")
+    want = {ARGO: "Prune=false,ServerSideApply=true", "team": "a"}
+    assert config["metadata"]["annotations"] == want
+    (job,) = rendered.all("Job", "chief")
+    assert job["metadata"]["annotations"] == {ARGO: "Prune=false", "team": "a"}

@@ -198,7 +198,7 @@ def _resources() -> Iterator[tuple[str, Case]]:
     one = resources("worker", limits={"nvidia.com/gpu": 1})
     for why, kinds, chart, at in (
         ("in requests alone", {"requests": {"nvidia.com/gpu": 1}}, "has to stand in", "requests"),
-        ("a part", {"limits": {"nvidia.com/gpu": 1.5}}, "is 1.5: only whole", "limits"),
+        ("a part", {"limits": {"rdma/hca": 1.5}}, "is 1.5: only whole", "limits"),
         ("a part as text", {"limits": {"nvidia.com/gpu": "500m"}}, "is 500m: only whole", "limits"),
         (
             "request under limit",
