@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 from tests.chart.features import FEATURES
 from tests.chart.helm import CHART, LEAST, Object, merged, render
 from tests.cluster.kubernetes import CommandError, Namespace, Release
+from tests.cluster.machine_tools import tool_path
 
 pytestmark = pytest.mark.cluster
 
@@ -87,6 +90,53 @@ def test_a_release_through_its_life(namespace: Namespace, tmp_path: Path) -> Non
     assert again.keys() == first.keys(), "the same values again: the same names, on the kept claims"
     assert {name: again[name] for name in kept} == {name: first[name] for name in kept}
     release.uninstall()
+
+
+def test_a_release_of_helm_3_is_upgraded_by_helm_4_and_nothing_is_touched(
+    namespace: Namespace, tmp_path: Path
+) -> None:
+    path = tmp_path / "values.json"
+    path.write_text(json.dumps(merged(LEAST, UNSCHEDULED)))
+    by_helm_3 = Release(replace(namespace, helm_path=tool_path("helm3")), "moving", CHART)
+    by_helm_3.install(path)
+    first = _objects(by_helm_3)
+    by_helm_3.upgrade(path)
+    assert _objects(by_helm_3) == first, "the same values touch nothing"
+
+    by_helm_4 = Release(namespace, "moving", CHART)
+    by_helm_4.upgrade(path)
+    assert _objects(by_helm_4) == first, "nor does the other Helm"
+    by_helm_4.uninstall()
+
+
+def test_reusing_values_of_an_older_chart_says_how_to_upgrade(
+    namespace: Namespace, tmp_path: Path
+) -> None:
+    old = tmp_path / "tf-cluster"
+    shutil.copytree(CHART, old)
+    for name, part in (("values.yaml", "  # -- Seconds a parameter server serves on"),):
+        lines = (old / name).read_text().splitlines()
+        at = next(i for i, line in enumerate(lines) if line.startswith(part))
+        (old / name).write_text("\n".join(lines[:at] + lines[at + 2 :]))
+    _edit(old / "templates" / "_guards.tpl", '"ps.preStopSeconds" ', "")
+    path = tmp_path / "values.json"
+    path.write_text(json.dumps(merged(LEAST, UNSCHEDULED)))
+    release = Release(namespace, "reused", old)
+    release.install(path)
+
+    command = ("upgrade", "reused", str(CHART))
+    with pytest.raises(
+        CommandError, match=r"(?s)preStopSeconds is null.*--reset-then-reuse-values"
+    ):
+        namespace.helm(*command, "--reuse-values")
+    namespace.helm(*command, "--reset-then-reuse-values")
+    release.uninstall()
+
+
+def _edit(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
 
 
 KINDS = (
