@@ -165,8 +165,9 @@ def test_a_five_line_file_is_enough() -> None:
         ),
         (
             "extraValues: {ps: {resources: {limits: {memory: '1e99999999'}}}}",
-            '4:49: TFC311: ps.resources.limits.memory is "1e99999999", not a Kubernetes quantity, '
-            "as in 500m, 2, 512Mi or 4Gi [/extraValues/ps/resources/limits/memory]",
+            '4:49: TFC311: extraValues.ps.resources.limits.memory is "1e99999999", not a '
+            "Kubernetes quantity, as in 500m, 2, 512Mi or 4Gi "
+            "[/extraValues/ps/resources/limits/memory]",
         ),
         (
             "flags: {a: {b: 1}}",

@@ -60,9 +60,14 @@ def _refused() -> list[tuple[str, str, str]]:
         (f"{GOOD}flags: {{b: 1, a: {'<' * 500_000}}}", "TFC331", "/flags/a"),
         (f'{GOOD}flags: {{a: "{LINES}", b: "{"&" * 50_000}"}}', "TFC331", "/flags/a"),
         (SCRIPT % f"args: [a, '{'>' * 200_000}']", "TFC331", "/program/args"),
-        (f"{GOOD}log: {{volume: pv1}}\ndata: {{volume: pv1}}", "TFC332", "/log/volume"),
         (
-            f"{GOOD}data: {{volume: pv1}}\nextraValues: {{storage: {{log: {{volumeName: pv1}}}}}}",
+            f"{GOOD}log: {{volume: pv1, class: ''}}\ndata: {{volume: pv1, class: ''}}",
+            "TFC332",
+            "/log/volume",
+        ),
+        (
+            f"{GOOD}data: {{volume: pv1, class: ''}}\n"
+            "extraValues: {storage: {log: {volumeName: pv1, storageClassName: ''}}}",
             "TFC332",
             "/extraValues/storage/log/volumeName",
         ),
@@ -116,10 +121,10 @@ ACCEPTED = [
     SCRIPT % 'args: ["a\\nb\\x01"]',
     f"{GOOD}flags: {{a: {'<' * 160_000}}}",
     f"{GOOD}data: {{claim: one}}\nlog: {{claim: one}}",
-    f"{GOOD}data: {{volume: one}}\nlog: {{volume: two}}",
+    f"{GOOD}data: {{volume: one, class: ''}}\nlog: {{volume: two, class: ''}}",
     f"{GOOD}flags: {{_: 1, _x: 2, a__b: 3, _1: 4}}",
-    f"{GOOD}flags: {{a: 9007199254740992, b: 1e25}}",
-    f"{GOOD}flags: {{a: {'x' * 5_000}, b: 1e-7, c: [1.5, 1e21, 'ä\\x01\"']}}",
+    f"{GOOD}flags: {{a: 9007199254740991, b: 1e15}}",
+    f"{GOOD}flags: {{a: {'x' * 5_000}, b: 1e-7, c: [1.5, 1e15, 'ä\\x01\"']}}",
     *(
         url(address, form)
         for address in ("http://[::1]:80/y", "https://my_host.example:8443/a@b?c=d", "http://h./x")
