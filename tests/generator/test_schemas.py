@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft7Validator
 from tf_cluster import __version__, codes
+from tf_cluster.check import check
 from tf_cluster.expand import in_chart_order
 from tf_cluster.phrases import form_of
 from tf_cluster.pointer import Pointer, dotted
@@ -164,3 +165,31 @@ def test_every_key_is_in_the_docs() -> None:
 
     for key in _keys(params_schema(), params_schema()):
         assert key.rpartition(".")[2] in words, key
+
+
+def _numbers(node: dict[str, Any], path: Pointer = ()) -> Iterator[tuple[Pointer, Any]]:
+    """Where the schema of params takes numbers, with the largest that it takes."""
+    if "$ref" in node:
+        node = params_schema()["definitions"][node["$ref"].rpartition("/")[2]]
+    if node.get("type") in ("integer", "number"):
+        yield path, node.get("maximum", 1e300)
+    for key, inner in node.get("properties", {}).items():
+        yield from _numbers(inner, (*path, key))
+
+
+@pytest.mark.parametrize(
+    ("path", "largest"), list(_numbers(params_schema())), ids=lambda part: str(part)
+)
+def test_the_largest_number_that_params_take_is_taken_by_the_chart(
+    path: Pointer, largest: float
+) -> None:
+    """Else `check` raises BugError. Numbers beyond are told."""
+    number: Any = largest
+    for key in reversed(path):
+        number = {key: number}
+    params = {"name": "a", "image": "i", "program": {"module": "p:C"}}
+
+    check("p.yaml", json.dumps({**params, **number}).encode())
+    too_large = json.dumps({**params, **number}).replace(json.dumps(largest), "1e299")
+    told = check("p.yaml", too_large.encode()).findings
+    assert largest > 2**53 or [f for f in told if f.pointer == path]
