@@ -63,7 +63,7 @@ def found(text: str) -> list[str]:
         ),
         (
             f"{GOOD}train: {{batchSize: 99999999999999999999}}",
-            "4:20: TFC205: train.batchSize is 99999999999999999999; at most 9007199254740992 is "
+            "4:20: TFC205: train.batchSize is 99999999999999999999; at most 2147483647 is "
             "needed [/train/batchSize]",
         ),
         (
