@@ -62,7 +62,8 @@ def export(
     """Write the next version, rename it into place when whole; its path.
 
     `model` is plain (made outside any strategy) and holds the weights of this step. `check_owner`
-    raises when the run is another attempt's.
+    raises when the run is another attempt's; it is asked before the first and the last touch, and
+    nothing is left then. Raises OSError when the disk does not take it.
     """
     check_owner()
     directory.mkdir(parents=True, exist_ok=True)
@@ -71,18 +72,25 @@ def export(
     temporary = directory / f"{_TEMPORARY}{uuid.uuid4().hex[:8]}"
     served = Served(model, features, step)
     try:
-        tf.saved_model.save(served, str(temporary), signatures={SIGNATURE: served.predict})
+        _save(served, temporary)
+        for path in (*temporary.rglob("*"), temporary):
+            flush(path)  # what is said to be exported must not be empty after a power cut
+        final = directory / str(1 + max(versions(directory), default=0))
+        check_owner()
+        temporary.rename(final)
+        flush(directory)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+    return final
+
+
+def _save(served: Served, directory: Path) -> None:
+    try:
+        tf.saved_model.save(served, str(directory), signatures={SIGNATURE: served.predict})
     except tf.errors.OpError as error:
         # A full disk is no error of the program's: the next start makes up for the export.
-        shutil.rmtree(temporary, ignore_errors=True)
-        raise OSError(f"{temporary}: {error.message}") from error
-    for path in (*temporary.rglob("*"), temporary):
-        flush(path)  # what is said to be exported must not be empty after a power cut
-    final = directory / str(1 + max(versions(directory), default=0))
-    check_owner()
-    temporary.rename(final)
-    flush(directory)
-    return final
+        raise OSError(f"{directory}: {error.message}") from error
 
 
 def versions(directory: Path) -> list[int]:
