@@ -17,11 +17,16 @@ PLAN = Plan("chief", ("worker",), ("ps-0", "ps-1"), 60, 30, None)
 
 @dataclass
 class Script:
-    """An attempt whose client goes through the given states, one at each look, then stays."""
+    """An attempt whose client goes through the given states, one at each look, then stays.
+
+    Its worker has the client's state, or `worker`. The errors are raised by the calls they name.
+    """
 
     states: Iterator[JobState | Exception]
     gone: frozenset[str] = frozenset()
     scale_errors: list[Exception] = field(default_factory=list)
+    end_errors: list[Exception] = field(default_factory=list)
+    worker: JobState | None = None
     now: float = 0.0
     last: JobState = RUNNING
     scaled: list[str] = field(default_factory=list)
@@ -34,9 +39,13 @@ class Script:
             if isinstance(state, Exception):
                 raise state
             self.last = state
+        elif self.worker:
+            return self.worker
         return self.last
 
     def end_job(self, name: str) -> bool:
+        if self.end_errors:
+            raise self.end_errors.pop()
         self.ended.append(name)
         return name not in self.gone
 
@@ -97,6 +106,13 @@ def test_errors_with_good_answers_between_them_never_add_up() -> None:
 def test_a_scale_that_fails_is_done_again() -> None:
     script = Script(iter([COMPLETE]), scale_errors=[error("conflict")])
     assert script.run()
+    assert script.scaled == ["ps-0", "ps-1"]
+
+
+def test_a_job_that_could_not_be_ended_is_ended_at_the_next_look() -> None:
+    script = Script(iter([COMPLETE]), worker=RUNNING, end_errors=[error("internal error")])
+    assert script.run()
+    assert script.ended == ["worker"]
     assert script.scaled == ["ps-0", "ps-1"]
 
 
