@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.ports import ports_of_runs
+from tests.tied import tied_to_us
 
 HERE = Path(__file__).parent
 
@@ -56,7 +57,7 @@ class LocalRunInTest:
             options = (*options, "--ports", ports_of_runs())
         with self._out.open("wb") as out, self._err.open("wb") as err:
             self.process = subprocess.Popen(
-                (sys.executable, "-m", "tf_cluster", "run", "params.yaml", *options),
+                tied_to_us(sys.executable, "-m", "tf_cluster", "run", "params.yaml", *options),
                 cwd=folder,
                 stdout=out,
                 stderr=err,

@@ -20,6 +20,7 @@ from tf_cluster.local.plan import seconds_to_save
 
 from tests.generator.conftest import ROOT, Command, RunParams
 from tests.generator.local_run import LocalRunInTest, eventually, fake_trainer, has_ended
+from tests.tied import tied_to_us
 
 Start = Callable[..., LocalRunInTest]
 
@@ -668,7 +669,7 @@ def test_a_terminal_gets_a_live_block_and_the_result_stays(start: Start, tmp_pat
         "COLUMNS": "120",
     }
     process = subprocess.Popen(
-        (sys.executable, "-m", "tf_cluster", "run", "params.yaml"),
+        tied_to_us(sys.executable, "-m", "tf_cluster", "run", "params.yaml"),
         cwd=tmp_path,
         stdout=subprocess.PIPE,
         stderr=follower,

@@ -21,6 +21,8 @@ from tests.suites.suite import BUILD, ROOT, Counts, Outcome, pytest_suite, run
 
 # Their trainings wait for processes, pods and deadlines for a good part of their time.
 TWO_FILES_AT_ONCE = ("--numprocesses=2", "--dist=loadfile")
+# The cases of what the tests are run with.
+OF_TOOLS = ("tests/cluster/machine", "tests/bench", "tests/suites")
 NAMES = ("lint", "generator", "chart", "trainer", "machine", "cluster")
 
 
@@ -89,7 +91,7 @@ def _outcome(name: str, full: bool, environment: Mapping[str, str]) -> Outcome:
             print(f"--- {error}", flush=True)
             return Outcome(name, False, 0.0, Counts(failed=1), "helm can't be built here")
     # Cases that need the cluster live beside what they test; the cluster suite runs them.
-    folders = ("tests/cluster/machine", "tests/bench") if name == "machine" else (f"tests/{name}",)
+    folders = OF_TOOLS if name == "machine" else (f"tests/{name}",)
     beside = TWO_FILES_AT_ONCE if name in ("generator", "trainer") else ()
     return run(pytest_suite(name, *folders, *beside, full=full), environment)
 

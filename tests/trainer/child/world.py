@@ -20,6 +20,7 @@ from tf_cluster_trainer import protocol
 from tf_cluster_trainer.protocol import Channel, Finish, Go, Message
 
 from tests.ports import free_port
+from tests.tied import tied_to_us
 
 PROGRAMS = Path(__file__).with_name("programs")
 DIGITS = "tf_cluster_trainer.examples.digits:Digits"
@@ -43,7 +44,7 @@ class Child:
         self.log = log
         with log.open("ab") as output:
             self.process = subprocess.Popen(
-                [*within, sys.executable, "-m", "tf_cluster_trainer.child"],
+                tied_to_us(*within, sys.executable, "-m", "tf_cluster_trainer.child"),
                 env={**environment, protocol.CONTROL_VARIABLE: f"{to_child},{from_child}"},
                 pass_fds=(to_child, from_child),
                 stdin=subprocess.DEVNULL,

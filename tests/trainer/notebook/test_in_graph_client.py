@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.ports import free_port
+from tests.tied import tied_to_us
 
 NOTEBOOK = Path(__file__).parents[3] / "trainer/notebook/in-graph-client.ipynb"
 # A task of a cluster as a pod has it: it serves until it is ended.
@@ -66,7 +67,7 @@ def _serving(
     served = json.dumps({kind: hosts[kind] for kind in ("ps", "worker")})
     command = (*within, sys.executable, "-c", _SERVER, served)
     servers = [
-        subprocess.Popen([*command, kind, str(index)], stderr=subprocess.DEVNULL)
+        subprocess.Popen(tied_to_us(*command, kind, str(index)), stderr=subprocess.DEVNULL)
         for kind in ("ps", "worker")
         for index in range(len(hosts[kind]))
     ]
