@@ -263,7 +263,8 @@ class World:
 
     def start_all(self, **environment: str) -> tuple[Task, Task, Task]:
         """Chief, worker-0, ps-0."""
-        chief, worker, ps = (self.start(kind, **environment) for kind in ("chief", "worker", "ps"))
+        kinds = ("chief", "worker", "ps")
+        chief, worker, ps = (self.start(kind, 0, **environment) for kind in kinds)
         return chief, worker, ps
 
     def close(self) -> None:
