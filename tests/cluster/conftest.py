@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.cluster.kubernetes import Namespace, Release
+from tests.cluster.kubernetes import WAIT_SECONDS, Namespace, Release
 from tests.cluster.machine_tools import tool_path
 from tests.cluster.waiting import eventually
 
@@ -54,7 +54,7 @@ def namespace(
     namespace = Namespace(name, kube_config, kubectl_path, helm_path)
     yield namespace
     # The factory would give it two minutes; its pods may take as long.
-    namespace.kubectl("delete", "namespace", name, "--timeout=6m")
+    namespace.kubectl("delete", "namespace", name, "--timeout=6m", seconds=WAIT_SECONDS)
 
 
 @pytest.fixture(scope="module")

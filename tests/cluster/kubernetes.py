@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,41 @@ from tests.cluster.waiting import eventually
 Object = dict[str, Any]
 
 INDEX = "batch.kubernetes.io/job-completion-index"
+COMMAND_SECONDS = 300.0  # a pod that is deleted has its grace period
+WAIT_SECONDS = 660.0  # of commands that say how long they wait: the notes' --timeout is 10 minutes
 
 
 class CommandError(AssertionError):
-    """A command exited with another code than 0; the message holds all it printed."""
+    """A command exited with another code than 0 or hung; the message holds all it printed."""
+
+
+def command(
+    *words: str,
+    environment: Mapping[str, str] | None = None,
+    stdin: str = "",
+    folder: Path | None = None,
+    seconds: float = COMMAND_SECONDS,
+) -> str:
+    """What a command printed. Raises CommandError, also when it takes longer than `seconds`."""
+    said = f"{Path(words[0]).name} {' '.join(words[1:])}"
+    try:
+        done = subprocess.run(
+            words,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=seconds,
+            cwd=folder,
+            env=environment,
+        )
+    except subprocess.TimeoutExpired as error:
+        printed = (error.stdout or b"") + (error.stderr or b"")  # bytes, text=True or not
+        words_so_far = printed.decode(errors="replace")
+        raise CommandError(f"{said}: no end after {seconds:g} s\n{words_so_far}") from None
+    if done.returncode != 0:
+        raise CommandError(f"{said}: exit {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
 
 
 @dataclass(frozen=True)
@@ -29,45 +61,29 @@ class Namespace:
     kubectl_path: str
     helm_path: str
 
-    def kubectl(self, *arguments: str, stdin: str = "") -> str:
+    def kubectl(self, *arguments: str, stdin: str = "", seconds: float = COMMAND_SECONDS) -> str:
         """What kubectl printed. Raises CommandError."""
-        return self._run(self.kubectl_path, *arguments, stdin=stdin)
+        return self._run(self.kubectl_path, *arguments, stdin=stdin, seconds=seconds)
 
     def helm(self, *arguments: str) -> str:
         """What helm printed. Raises CommandError."""
         return self._run(self.helm_path, *arguments)
 
-    def shell(self, command: str, folder: Path) -> str:
+    def shell(self, line: str, folder: Path) -> str:
         """What a command printed that a user would type in `folder`. Raises CommandError."""
         programs = {str(Path(path).parent) for path in (self.kubectl_path, self.helm_path)}
         path = ":".join((*programs, os.environ["PATH"]))
-        done = subprocess.run(
-            ("bash", "-c", command),
-            cwd=folder,
-            env={**os.environ, "KUBECONFIG": self.kubeconfig, "PATH": path},
-            capture_output=True,
-            text=True,
-            check=False,
+        environment = {**os.environ, "KUBECONFIG": self.kubeconfig, "PATH": path}
+        return command(
+            "bash", "-c", line, environment=environment, folder=folder, seconds=WAIT_SECONDS
         )
-        if done.returncode != 0:
-            raise CommandError(f"{command}: exit {done.returncode}\n{done.stdout}{done.stderr}")
-        return done.stdout
 
-    def _run(self, program: str, *arguments: str, stdin: str = "") -> str:
-        done = subprocess.run(
-            (program, f"--namespace={self.name}", *arguments),
-            input=stdin,
-            env={**os.environ, "KUBECONFIG": self.kubeconfig},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode != 0:
-            raise CommandError(
-                f"{Path(program).name} {' '.join(arguments)}: exit {done.returncode}\n"
-                f"{done.stdout}{done.stderr}"
-            )
-        return done.stdout
+    def _run(
+        self, program: str, *arguments: str, stdin: str = "", seconds: float = COMMAND_SECONDS
+    ) -> str:
+        environment = {**os.environ, "KUBECONFIG": self.kubeconfig}
+        words = (program, f"--namespace={self.name}", *arguments)
+        return command(*words, environment=environment, stdin=stdin, seconds=seconds)
 
     def objects(self, kinds: str, **labels: str) -> list[Object]:
         """Objects of some kinds ("job,deployment") that carry these labels (a_b stands for a-b)."""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cluster.kubernetes import CommandError, command
 from tests.suites.suite import ROOT
 
 WAITS = "def test_hangs(): threading.Event().wait()"
@@ -74,6 +75,11 @@ def test_beside_others_only_the_worker_of_such_a_case_is_ended(tmp_path: Path) -
 
     assert "crashed while running" in ran.stdout
     assert "1 failed, 1 passed" in ran.stdout
+
+
+def test_a_command_that_hangs_is_ended_and_what_it_printed_is_told() -> None:
+    with pytest.raises(CommandError, match=r"no end after 0\.5 s\nthe server is"):
+        command("bash", "-c", "echo the server is; exec sleep 60", seconds=0.5)
 
 
 def test_a_case_of_the_cluster_has_a_limit_of_its_own_unless_it_says_another(
