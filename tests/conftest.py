@@ -1,4 +1,4 @@
-"""What holds for every case: a limit of time, after which it fails and says where it was.
+"""What holds for every case: it is told whose turn it is, and it has a limit of time.
 
 At its limit pytest-timeout fails a case: its stacks are shown and its fixtures clean up. That needs
 the interpreter. A case that hangs in C, or as it cleans up, is ended by faulthandler after half as
@@ -18,6 +18,8 @@ from typing import Any
 
 import pytest
 
+from tests.slices import chosen
+
 # In a real cluster a case waits for pods several times, and for a namespace to end.
 CLUSTER_SECONDS = 1200.0
 _END = pytest.StashKey[float]()
@@ -32,8 +34,14 @@ def pytest_unconfigure() -> None:
     os.close(_stderr.pop())
 
 
+def pytest_report_header() -> str:
+    return chosen()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
+        if item.get_closest_marker("chosen"):
+            item.user_properties.append(("slice", "chosen"))  # for the suite's summary
         if item.get_closest_marker("cluster") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(CLUSTER_SECONDS))
 
