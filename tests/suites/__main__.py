@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -15,15 +16,36 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
+from tf_cluster_trainer.supervisor.tied import tie
+
 from tests.cluster.machine_tools import tool_path
+from tests.slices import chosen
 from tests.suites import cluster, lint
-from tests.suites.suite import BUILD, ROOT, Counts, Outcome, pytest_suite, run
+from tests.suites.commands import end, leave
+from tests.suites.suite import BUILD, ROOT, Counts, Outcome, in_ci, pytest_suite, run
 
 # Their trainings wait for processes, pods and deadlines for a good part of their time.
 TWO_FILES_AT_ONCE = ("--numprocesses=2", "--dist=loadfile")
-# The cases of what the tests are run with.
-OF_TOOLS = ("tests/cluster/machine", "tests/bench", "tests/suites")
-NAMES = ("lint", "generator", "chart", "trainer", "machine", "cluster")
+# The cases without the mark `cluster`; those with it live beside what they test.
+FOLDERS = {
+    "generator": ("tests/generator",),
+    "chart": ("tests/chart",),
+    "trainer": ("tests/trainer",),
+    "machine": ("tests/cluster/machine", "tests/bench", "tests/suites"),
+}
+CLUSTER_FOLDERS = ("tests/cluster", "tests/chart")
+# Seconds, each some three times what two busy cores take: a suite that hangs is told, with all that
+# it printed, before the 90 minutes of CI are over. The cluster's hold its tools and its image, too.
+LIMITS = {
+    "lint": 600,
+    "generator": 900,
+    "chart": 480,
+    "trainer": 2400,
+    "machine": 480,
+    "cluster": 4800,
+}
+FULL = 4  # times as long with the long cases
+NAMES = tuple(LIMITS)
 
 
 def main() -> int:
@@ -33,6 +55,7 @@ def main() -> int:
     parser.add_argument("--full", action="store_true", help="with the long cases")
     parser.add_argument("--outcome", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, leave)
     unknown = set(options.names) - set(NAMES)
     if unknown:
         parser.error(f"no suite {', '.join(sorted(unknown))}: choose from {', '.join(NAMES)}")
@@ -41,25 +64,39 @@ def main() -> int:
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     names = [name for name in NAMES if name in (options.names or NAMES)]
     if options.outcome:
+        tie(signal.SIGTERM, os.getppid())
         outcome = _outcome(names[0], options.full, environment)
         options.outcome.write_text(json.dumps(asdict(outcome)))
         return 0 if outcome.ok else 1
+    print(chosen(), flush=True)
     # The cluster suite waits most of its time, so it runs beside the others.
     aside = _Aside("cluster", options.full, environment) if names[-1:] == ["cluster"] else None
-    outcomes = [_outcome(name, options.full, environment) for name in names if name != "cluster"]
-    if aside:
-        outcomes.append(aside.outcome())
+    outcomes = []
+    try:
+        for name in names:
+            if name != "cluster":
+                outcomes.append(_outcome(name, options.full, environment))
+                if aside:
+                    aside.show()
+        if aside:
+            outcomes.append(aside.outcome())
+    finally:
+        if aside:
+            aside.end()
     return _summarize(outcomes, time.monotonic() - started)
 
 
 class _Aside:
-    """A suite in a process of its own; what it prints is shown when it is waited for."""
+    """A suite in a process of its own; what it prints is shown when the others say nothing."""
 
     def __init__(self, name: str, full: bool, environment: Mapping[str, str]) -> None:
         self._name = name
         self._log = BUILD / f"{name}.log"
+        self._shown = 0
         self._file = BUILD / f"{name}.json"
         self._file.unlink(missing_ok=True)
+        self._seconds = _limit(name, full)
+        self._started = time.monotonic()
         command = [sys.executable, "-m", "tests.suites", name, f"--outcome={self._file}"]
         print(f"=== {name} runs beside the others; its words are in {self._log}", flush=True)
         with self._log.open("w") as log:
@@ -69,40 +106,65 @@ class _Aside:
                 env=dict(environment),
                 stdout=log,
                 stderr=subprocess.STDOUT,
+                start_new_session=True,
             )
 
+    def show(self) -> None:
+        """Print what it has printed since the last time."""
+        with self._log.open(errors="replace") as log:
+            log.seek(self._shown)
+            words = log.read()
+            self._shown = log.tell()
+        if words:
+            print(f"\n=== {self._name}, beside\n{words}", flush=True)
+
     def outcome(self) -> Outcome:
-        """Wait for it, print what it printed."""
-        code = self._process.wait()
-        print(self._log.read_text(errors="replace"), flush=True)
+        """Wait for it to its limit, print what it printed."""
+        note = ""
+        try:
+            code = self._process.wait(max(self._started + self._seconds - time.monotonic(), 0))
+            note = f"ended with {code}"
+        except subprocess.TimeoutExpired:
+            note = f"ended after its {self._seconds:.0f} s"
+        self.end()
+        self.show()
         if not self._file.exists():
-            return Outcome(self._name, False, 0.0, Counts(failed=1), f"ended with {code}")
+            return Outcome(self._name, False, 0.0, Counts(failed=1), note)
         document = json.loads(self._file.read_text())
         return Outcome(**{**document, "counts": Counts(**document["counts"])})
 
+    def end(self) -> None:
+        """End it, if it still runs: it ends its pytest, and the cluster that it brought up."""
+        if self._process.poll() is None:
+            end(self._process, signal.SIGTERM, seconds=300)
+
+
+def _limit(name: str, full: bool) -> float:
+    return LIMITS[name] * (FULL if full else 1)
+
 
 def _outcome(name: str, full: bool, environment: Mapping[str, str]) -> Outcome:
+    seconds = _limit(name, full)
     if name == "cluster":
-        return _cluster(full, environment)
+        return _cluster(full, environment, seconds)
     if name == "lint":
         try:
-            return run(lint.suite(tool_path("helm")), environment)
+            return run(lint.suite(tool_path("helm"), seconds), environment)
         except subprocess.CalledProcessError as error:
             print(f"--- {error}", flush=True)
             return Outcome(name, False, 0.0, Counts(failed=1), "helm can't be built here")
-    # Cases that need the cluster live beside what they test; the cluster suite runs them.
-    folders = OF_TOOLS if name == "machine" else (f"tests/{name}",)
     beside = TWO_FILES_AT_ONCE if name in ("generator", "trainer") else ()
-    return run(pytest_suite(name, *folders, *beside, full=full), environment)
+    suite = pytest_suite(name, *FOLDERS[name], *beside, seconds=seconds, full=full)
+    return run(suite, environment)
 
 
-def _cluster(full: bool, environment: Mapping[str, str]) -> Outcome:
+def _cluster(full: bool, environment: Mapping[str, str], seconds: float) -> Outcome:
     started = time.monotonic()
     place = cluster.place(environment)
     if place.reason:
-        in_ci = environment.get("CI") == "true"
-        print(f"\n=== cluster\n{'FAILED' if in_ci else 'skipped'}: {place.reason}", flush=True)
-        return Outcome("cluster", not in_ci, 0.0, Counts(failed=int(in_ci)), place.reason)
+        bad = in_ci(environment)
+        print(f"\n=== cluster\n{'FAILED' if bad else 'skipped'}: {place.reason}", flush=True)
+        return Outcome("cluster", not bad, 0.0, Counts(failed=int(bad)), place.reason)
     was_up = place.own and cluster.is_up()
     try:
         kubeconfig = cluster.up() if place.own else place.kubeconfig
@@ -111,10 +173,10 @@ def _cluster(full: bool, environment: Mapping[str, str]) -> Outcome:
         prepared = time.monotonic() - started
         suite = pytest_suite(
             "cluster",
-            "tests/cluster",
-            "tests/chart",
+            *CLUSTER_FOLDERS,
             *TWO_FILES_AT_ONCE,
             f"--kubeconfig={kubeconfig}",
+            seconds=seconds - prepared,
             full=full,
             cluster=True,
             environment={"KUBECONFIG": kubeconfig},
@@ -126,6 +188,7 @@ def _cluster(full: bool, environment: Mapping[str, str]) -> Outcome:
     finally:
         if place.own and not was_up:
             cluster.down()
+    note = "; ".join(filter(None, (ran.note, note)))
     note = f"{note}; {prepared:.0f} s to bring it up and load the image"
     return Outcome("cluster", ran.ok, time.monotonic() - started, ran.counts, note)
 

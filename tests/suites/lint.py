@@ -15,7 +15,7 @@ PYTHON_SOURCES = (
 )
 
 
-def suite(helm: str) -> Suite:
+def suite(helm: str, seconds: float) -> Suite:
     """Style, types, shell, charts and the values of the chart."""
     shell = (".ci/*", "requirements/*.sh", "trainer/*/*.sh")
     scripts = tuple(str(path) for one in shell for path in sorted(ROOT.glob(one)))
@@ -31,6 +31,7 @@ def suite(helm: str) -> Suite:
             (helm, "lint", "--strict", "--quiet", ".", *(_umbrella(named))),
             (sys.executable, "-m", "tests.chart.value_lint"),
         ),
+        seconds,
     )
 
 

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-import subprocess
+import os
 import sys
 import time
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.suites.commands import TIMED_OUT, run_command
+
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "suites"
+# Why a case may be skipped in CI, too: the rights of whoever runs it, and a cluster that was given.
+LISTED_SKIPS = (
+    *(("needs root", "only root can") if os.geteuid() != 0 else ()),
+    "this machine lets nobody mount a volume",
+    "KUBECONFIG names another cluster",
+)
 
 
 @dataclass(frozen=True)
@@ -30,10 +38,14 @@ class Counts:
 
 @dataclass(frozen=True)
 class Suite:
-    """A name and the commands that make it; `junit` are the pytest reports they write."""
+    """A name and the commands that make it; `junit` are the pytest reports they write.
+
+    `seconds` is what all of them may take.
+    """
 
     name: str
     commands: tuple[tuple[str, ...], ...]
+    seconds: float
     environment: Mapping[str, str] = field(default_factory=dict)
     junit: tuple[Path, ...] = ()
 
@@ -52,6 +64,7 @@ class Outcome:
 def pytest_suite(
     name: str,
     *arguments: str,
+    seconds: float,
     full: bool,
     cluster: bool = False,
     environment: Mapping[str, str] | None = None,
@@ -72,7 +85,7 @@ def pytest_suite(
         f"--junitxml={report}",
         "--durations=5",
     )
-    return Suite(name, (command,), environment or {}, (report,))
+    return Suite(name, (command,), seconds, environment or {}, (report,))
 
 
 def run(suite: Suite, environment: Mapping[str, str]) -> Outcome:
@@ -81,16 +94,52 @@ def run(suite: Suite, environment: Mapping[str, str]) -> Outcome:
     for report in suite.junit:
         report.unlink(missing_ok=True)
     started = time.monotonic()
-    ok = True
+    ok, note = True, ""
     for command in suite.commands:
-        code = subprocess.run(
-            command, cwd=ROOT, env={**environment, **suite.environment}, check=False
-        ).returncode
+        left = started + suite.seconds - time.monotonic()
+        code = run_command(command, ROOT, {**environment, **suite.environment}, left)
         if code != 0:
             ok = False
             print(f"--- exit {code}: {' '.join(command)}", flush=True)
+        if code == TIMED_OUT:
+            note = f"ended after its {suite.seconds:.0f} s"
+            print(f"--- {note}", flush=True)
+            break
+    if long_cases := _chosen(suite.junit):
+        print(f"--- of the slice ({len(long_cases)}): {' '.join(long_cases)}", flush=True)
+    unexpected = [] if not in_ci(environment) else _unlisted(suite.junit)
+    for reason in unexpected:
+        ok = False
+        print(f"--- skipped, which CI does not let pass: {reason}", flush=True)
     counts = sum((_counts(report) for report in suite.junit), Counts())
-    return Outcome(suite.name, ok, time.monotonic() - started, counts)
+    return Outcome(suite.name, ok, time.monotonic() - started, counts, note)
+
+
+def in_ci(environment: Mapping[str, str]) -> bool:
+    """Whether CI says that it is there, in any of the ways in which it is said."""
+    return environment.get("CI", "").lower() not in ("", "0", "false", "no", "off")
+
+
+def _unlisted(reports: Sequence[Path]) -> list[str]:
+    """Why cases were skipped, less the reasons that a machine may have."""
+    reasons = {
+        element.get("message", "")
+        for report in reports
+        if report.exists()
+        for element in ElementTree.parse(report).getroot().iter("skipped")
+    }
+    return sorted(reason for reason in reasons if not any(map(reason.startswith, LISTED_SKIPS)))
+
+
+def _chosen(reports: Sequence[Path]) -> list[str]:
+    """The long cases whose turn it was."""
+    return [
+        case.get("name", "")
+        for report in reports
+        if report.exists()
+        for case in ElementTree.parse(report).getroot().iter("testcase")
+        if case.find("./properties/property[@name='slice']") is not None
+    ]
 
 
 def _counts(report: Path) -> Counts:
