@@ -6,6 +6,7 @@ Nothing is configured but the five lines of params: the volumes are the cluster'
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -13,15 +14,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tf_cluster_cleanup.loop import POLL_SECONDS
 
 from tests.cluster.conftest import MakeValues
 from tests.cluster.kubernetes import Object, Release, condition
-from tests.cluster.waiting import PATIENCE, eventually
+from tests.cluster.waiting import eventually
+from tests.generator.combinations import RETRIED, last_steps
 
 pytestmark = pytest.mark.cluster
 
 STEPS = 1500
 MORE_STEPS = 2500
+PER_CALL = 8  # no divisor of the total: the last call has to be a shorter one
+TRAIN = {"stepsPerCall": PER_CALL, "checkpoint": {"seconds": 3}}
 
 
 @dataclass
@@ -34,6 +39,13 @@ class Story:
     read: Callable[[str, str], str]
     notes: str = ""
     uids: dict[str, str] = field(default_factory=dict)
+
+    def last_steps(self, total: int) -> range:
+        """The steps at which the chief may have ended."""
+        chief = self.release.one("job", "chief")["metadata"]["name"]
+        log = self.release.namespace.kubectl("logs", f"job/{chief}")
+        retried = log.count(RETRIED)
+        return last_steps("in-graph-async", total, per_call=PER_CALL, retried=retried)
 
     def progress(self) -> Object:
         """progress.json as it lies on the claim."""
@@ -54,12 +66,8 @@ def story(
     make_values: MakeValues,
     read_log_volume: Callable[[str, str], str],
 ) -> Story:
-    values = make_values(
-        "digits", small=False, train={"steps": STEPS, "checkpoint": {"seconds": 3}}
-    )
-    more = make_values(
-        "digits", small=False, train={"steps": MORE_STEPS, "checkpoint": {"seconds": 3}}
-    )
+    values = make_values("digits", small=False, train={**TRAIN, "steps": STEPS})
+    more = make_values("digits", small=False, train={**TRAIN, "steps": MORE_STEPS})
     release = make_release("digits")
     story = Story(release, values, more, read_log_volume)
     story.notes = release.install(values)
@@ -91,7 +99,7 @@ def test_the_model_and_the_progress_are_on_the_claim(story: Story) -> None:
     progress = story.progress()
     assert progress["status"] == "done"
     assert progress["final"] is True
-    assert STEPS <= progress["step"] < STEPS + 50
+    assert progress["step"] in story.last_steps(STEPS)
     assert progress["metrics"]["accuracy"] >= 0.95
     listing = story.read("digits-log", "ls /log/digits/1/export/1 /log/digits/1/checkpoints")
     assert "saved_model.pb" in listing
@@ -118,12 +126,25 @@ def test_every_worker_made_steps(story: Story) -> None:
 
 
 def test_the_parameter_servers_are_gone_thirty_seconds_later(story: Story) -> None:
-    finished = story.release.one("job", "chief")["status"]["completionTime"]
+    """By cleanup's own clock; how long this machine takes for an answer is measured beside."""
     eventually("ps at 0", lambda: not story.release.objects("pod", "ps"), 75)
-    story.release.await_job("cleanup", "Complete", 30)
-    cleaned = story.release.one("job", "cleanup")["status"]["completionTime"]
-    waited = _seconds(cleaned) - _seconds(finished)
-    assert 29 <= waited <= PATIENCE * 110, f"cleanup ended {waited} s after the chief"
+    job = story.release.await_job("cleanup", "Complete", 30)["metadata"]["name"]
+    began = time.monotonic()
+    log = story.release.namespace.kubectl("logs", f"job/{job}")
+    an_answer = time.monotonic() - began
+    ended = max(
+        _seconds(story.release.one("job", role)["status"]["completionTime"])
+        for role in ("chief", "worker")
+    )
+    noticed, scaled = (
+        _seconds(line.split()[0])
+        for words in ("parameter servers go to 0 after 30 s", "scaled to 0")
+        for line in log.splitlines()
+        if words in line
+    )
+    a_look = POLL_SECONDS + 10 * an_answer + 1  # the log has whole seconds
+    assert -1 <= noticed - ended <= 2 * a_look, log
+    assert 29 <= scaled - noticed <= 30 + a_look, log
     assert story.release.one("deployment", "ps")["spec"]["replicas"] == 0
 
 
@@ -142,7 +163,7 @@ def test_changed_values_make_a_new_attempt_that_resumes(story: Story) -> None:
     new = {job["metadata"]["name"] for job in story.release.objects("job")}
     assert not old & new
     progress = story.progress()
-    assert MORE_STEPS <= progress["step"] < MORE_STEPS + 50
+    assert progress["step"] in story.last_steps(MORE_STEPS)
     assert f"step {done_before}" in story.release.namespace.kubectl(
         "logs", f"job/{story.release.one('job', 'chief')['metadata']['name']}"
     )

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tests.generator.combinations import RETRIED
 from tests.generator.local_run import LocalRunInTest
 
 
@@ -16,6 +17,12 @@ def progress(run: LocalRunInTest, name: str = "digits") -> dict[str, Any]:
     except (OSError, ValueError):
         return {}
     return document if isinstance(document, dict) else {}
+
+
+def calls_retried(run: LocalRunInTest, name: str = "digits") -> int:
+    """How many calls of lost workers a chief gave to others, over all its starts."""
+    logs = run.folder.glob(f"runs/{name}/logs/chief-0.log")
+    return sum(log.read_text().count(RETRIED) for log in logs)
 
 
 def supervisor_of(run: LocalRunInTest, task: str, name: str = "digits") -> int:

@@ -98,6 +98,6 @@ def test_training_goes_on_while_its_volume_is_full_and_saves_when_there_is_room_
     assert run.wait(MINUTES) == 0, run.stderr
     document = progress(run, "full")
     assert (document["status"], document["restarts"]) == ("done", 0)
-    assert STEPS <= document["step"] == document["checkpointStep"] < STEPS + 600
+    assert document["step"] == document["checkpointStep"] == STEPS
     assert (volume / "checkpoints" / f"ckpt-{document['step']}").is_dir()
     assert last_point(volume / "events") == document["step"]

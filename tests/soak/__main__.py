@@ -18,16 +18,16 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.generator.combinations import COMBINATIONS, Combination, params
+from tests.generator.combinations import COMBINATIONS, Combination, last_steps, params
 from tests.generator.local_run import LocalRunInTest
-from tests.generator.real_run import child_of, progress, supervisor_of
+from tests.generator.real_run import calls_retried, child_of, progress, supervisor_of
 
 STEPS = 4000
 HANG_SECONDS = 240.0
 LOSSES = 6
 ASKED = "task asked to end"
 STOPPED = "stopped"
-CALLS_RETRIED = 600  # steps that calls made again may add, a loss
+CALLS = (3, 30, 90)  # steps a call, where calls can be made again: they say how far a run may go
 
 
 def main() -> int:
@@ -51,7 +51,9 @@ def main() -> int:
 
 def _train(folder: Path, name: str, combination: Combination, chance: random.Random) -> str:
     """Run one training through its losses; "ok" or what is wrong with its end."""
-    (folder / "params.yaml").write_text(params(combination, "soak", STEPS))
+    per_call = chance.choice(CALLS)
+    calls = per_call if "async" in name else None
+    (folder / "params.yaml").write_text(params(combination, "soak", STEPS, per_call=calls))
     started = time.monotonic()
     run = LocalRunInTest(folder, trainer=None)
     lost: list[str] = []
@@ -59,7 +61,7 @@ def _train(folder: Path, name: str, combination: Combination, chance: random.Ran
     try:
         while True:
             losses = _lose_tasks(run, combination, chance, losses, lost)
-            verdict = _verdict(run, name, len(lost), started)
+            verdict = _verdict(run, name, per_call, started)
             if verdict != STOPPED or not lost or lost[-1] != f"{combination.client} ({ASKED})":
                 break
             run = LocalRunInTest(folder, trainer=None)
@@ -117,7 +119,7 @@ def _wait_for_checkpoint(run: LocalRunInTest, beyond: int) -> int:
     return beyond
 
 
-def _verdict(run: LocalRunInTest, name: str, losses: int, started: float) -> str:
+def _verdict(run: LocalRunInTest, name: str, per_call: int, started: float) -> str:
     try:
         code = run.wait(HANG_SECONDS)
     except AssertionError:
@@ -126,11 +128,12 @@ def _verdict(run: LocalRunInTest, name: str, losses: int, started: float) -> str
         return STOPPED
     document = progress(run, "soak")
     step = document.get("step", 0)
-    most = STEPS if "async" not in name else STEPS + CALLS_RETRIED * (1 + losses)
+    retried = calls_retried(run, "soak")
+    allowed = last_steps(name, STEPS, per_call=per_call, retried=retried)
     if code != 0 or document.get("status") != "done":
         return f"exit code {code}, status {document.get('status')}"
-    if not STEPS <= step <= most:
-        return f"ended at step {step} of {STEPS}"
+    if step not in allowed:
+        return f"ended at step {step} of {STEPS}, {retried} calls of {per_call} were made again"
     if document["metrics"]["accuracy"] < 0.95:
         return f"accuracy {document['metrics']['accuracy']}"
     return f"left processes {run.processes()}" if run.processes() else "ok"
