@@ -100,8 +100,8 @@ class InGraphAsync:
             # The index travels with the data: as an argument it would be sent with every call.
             return tf.data.Dataset.zip((tf.data.Dataset.from_tensors(index).repeat(), batches))
 
-        # No AutoGraph: it would rewrite every library that the program reads its data with.
-        return iter(self._coordinator.create_per_worker_dataset(tf.function(make, autograph=False)))
+        for_workers = parameter_servers.for_workers(make)
+        return iter(self._coordinator.create_per_worker_dataset(for_workers))
 
     def _make_steps(self, batches: Any, steps: Any) -> None:
         index = tf.constant(0, tf.int64)

@@ -84,8 +84,7 @@ class InGraphSync:
             return parameter_servers.batches(self._making, index, self._making.origin.step)
 
         with tf.device(f"{_worker(index)}/device:CPU:0"):
-            # No AutoGraph: it would rewrite every library that the program reads its data with.
-            return iter(tf.function(make, autograph=False)())
+            return iter(parameter_servers.for_workers(make)())
 
     def _make_steps(self, steps: Any) -> None:
         for _ in tf.range(steps):

@@ -9,11 +9,13 @@ from typing import Any
 import tensorflow as tf
 
 from tf_cluster_trainer import server
+from tf_cluster_trainer.child.errors import ProgramError
+from tf_cluster_trainer.child.say import say
 from tf_cluster_trainer.config import Cluster
 from tf_cluster_trainer.context import Context, DataShard
 from tf_cluster_trainer.program import Program
 from tf_cluster_trainer.strategies import input as worker_input
-from tf_cluster_trainer.strategies import precision
+from tf_cluster_trainer.strategies import precision, tables
 from tf_cluster_trainer.strategies.rehearsal import Rehearsal
 from tf_cluster_trainer.strategies.tally import Origin
 
@@ -75,6 +77,37 @@ def batches(making: Making, index: Any, start: Any) -> Any:
     return worker_input.of_worker(
         making.program, making.ctx, shard, start, tf.distribute.InputContext()
     )
+
+
+def for_workers(make: Callable[[], Any]) -> Any:
+    """A tf.function of `make`, which gives a data set: the worker that runs it has its tables.
+
+    Raises ProgramError when traced, where the data set uses what no worker can reach.
+    """
+
+    def making() -> Any:
+        with tables.of_the_graph():
+            dataset = make()
+        _check_reach(tf.compat.v1.get_default_graph())
+        return dataset
+
+    # No AutoGraph: it would rewrite every library that the program reads its data with.
+    return tf.function(making, autograph=False)
+
+
+def _check_reach(graph: Any) -> None:
+    """Of what a data set uses without having made it in its graph."""
+    used = {outer.device for outer, _ in graph.captures if outer.dtype == tf.resource}
+    if any(device.startswith("/job:localhost") for device in used):
+        raise ProgramError(
+            "dataset uses a table that was made before the cluster was connected; "
+            "make it in dataset, anew each time that is called"
+        )
+    if CHIEF in used:
+        say(
+            "dataset makes a table inside a function (map, ...): every worker asks the chief for "
+            "every example; make the table in dataset itself and use it there"
+        )
 
 
 def devices(model: Any) -> dict[str, str]:
