@@ -323,7 +323,7 @@ def _connect(told: Config) -> Any:
     """Waits for all workers."""
     addresses = told.cluster.cluster["worker"]
     try:
-        return tf.distribute.MultiWorkerMirroredStrategy(
+        strategy = tf.distribute.MultiWorkerMirroredStrategy(
             tf.distribute.cluster_resolver.SimpleClusterResolver(
                 tf.train.ClusterSpec({"worker": list(addresses)}),
                 task_type="worker",
@@ -336,6 +336,10 @@ def _connect(told: Config) -> Any:
         if server.CANT_LISTEN not in error.message:
             raise
         raise server.port_taken(told.task.name, addresses[told.task.index]) from None
+    # What "CPU:0" meant in the rehearsal is no device any more. TensorFlow forgets it when it
+    # connects to parameter servers, and not here.
+    context._device_parsing_cache.clear()
+    return strategy
 
 
 def _of_each_replica(variable: Any) -> bool:
