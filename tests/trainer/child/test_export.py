@@ -95,6 +95,22 @@ class OfTwo(tf_keras.Model):  # type: ignore[misc]
         return self.dense(tf.concat([numbers, tf.cast(words, tf.float32)], axis=1))
 
 
+class LooksUp(Fixed):
+    """Lookup tables in the model, of a list and of a file."""
+
+    def build_model(self, ctx: Context) -> Any:
+        file = ctx.data_dir / "vocabulary.txt"
+        file.write_text("0\n2\n1\n")
+        numbers = tf_keras.Input((4,), name="numbers")
+        words = tf_keras.Input((3,), dtype=tf.int64, name="words")
+        of_list = tf_keras.layers.IntegerLookup(vocabulary=[2, 1, 0])(words)
+        of_file = tf_keras.layers.IntegerLookup(vocabulary=str(file))(words)
+        rows = tf_keras.layers.Concatenate()([of_list, of_file])
+        embedded = tf_keras.layers.Flatten()(tf_keras.layers.Embedding(4, 2)(rows))
+        joined = tf_keras.layers.Concatenate()([numbers, embedded])
+        return tf_keras.Model([numbers, words], tf_keras.layers.Dense(1)(joined))
+
+
 @pytest.mark.parametrize(
     ("program", "inputs", "outputs"),
     [
@@ -121,6 +137,12 @@ class OfTwo(tf_keras.Model):  # type: ignore[misc]
             {"features": NUMBERS, "features_1": WORDS},
             {"outputs": "float32"},
             id="unnamed",
+        ),
+        pytest.param(
+            LooksUp(),
+            {"numbers": NUMBERS, "words": WORDS},
+            {"outputs": "float32"},
+            id="tables",
         ),
     ],
 )

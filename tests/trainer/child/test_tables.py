@@ -18,7 +18,7 @@ from tf_cluster_trainer.strategies import parameter_servers
 from tests.slices import sliced
 from tests.trainer.child.programs import text
 from tests.trainer.child.programs.filled_tables import FILLED_BY
-from tests.trainer.child.programs.text import TABLES, Lookup, Text, TextFlags
+from tests.trainer.child.programs.text import Lookup, Text, TextFlags
 from tests.trainer.child.test_sync import HERE, context
 from tests.trainer.child.ways import COMBINATIONS, two_workers
 from tests.trainer.child.world import Child, World, let_go
@@ -27,8 +27,13 @@ PROGRAMS = "tests.trainer.child.programs"
 SAYS = f"{PROGRAMS}.filled_tables:SaysWhoFilledItsTable"
 TEXT = f"{PROGRAMS}.text:Text"
 STEPS, BATCH = 200, 128
-# One of each kind: of tensors, of a file, and two layers.
-TRAINED = ("vocabulary", "file", "strings", "vectorization")
+# In `dataset` one table of each kind, of tensors, of a file, and two layers; in the model a layer.
+TRAINED = [
+    (combination, lookup)
+    for combination in COMBINATIONS
+    for lookup in ("vocabulary", "file", "strings", "vectorization", "model")
+    if lookup != "model" or not combination.startswith("parameter-server-between-graph")
+]
 WORDS_OF_A_LARGE_TABLE = 200_000
 
 
@@ -94,8 +99,10 @@ def test_of_a_table_that_is_made_inside_a_function_it_is_said_where_to_make_it(
     chief.end()
 
 
-@pytest.mark.parametrize("lookup", sliced(TRAINED, 1))
-@pytest.mark.parametrize("combination", sliced(list(COMBINATIONS), 1))
+@pytest.mark.parametrize(
+    ("combination", "lookup"),
+    sliced([pytest.param(*one, id="-".join(one)) for one in TRAINED], 2),
+)
 def test_sentences_are_told_apart_by_words_that_are_looked_up(
     tmp_path: Path, combination: str, lookup: str
 ) -> None:
@@ -116,7 +123,10 @@ def looked_up(tmp_path: Path, lookup: Lookup) -> Any:
     ).get_concrete_function()
 
 
-@pytest.mark.parametrize("lookup", TABLES)
+@pytest.mark.parametrize(
+    "lookup",
+    ["hash", "vocabulary", "file", "strings", "strings-file", "integers", "vectorization"],
+)
 def test_a_worker_is_sent_no_table_and_finds_in_its_own_what_the_records_say(
     tmp_path: Path, lookup: Lookup
 ) -> None:

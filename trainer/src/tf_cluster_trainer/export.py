@@ -18,12 +18,17 @@ _TEMPORARY = ".tmp-"
 
 
 class Served(tf.Module):  # type: ignore[misc]
-    """A plain model's forward pass and its variables; nothing of Keras or of ours is saved."""
+    """A plain model's forward pass, variables and tables; nothing of Keras or of ours is saved."""
 
     def __init__(self, model: Any, features: Any, step: int) -> None:
         super().__init__()
         self.step = tf.Variable(step, trainable=False, dtype=tf.int64, name="step")
         self._variables = model.variables
+        self._tables = [
+            held
+            for held in tf.train.TrackableView(model).descendants()
+            if isinstance(held, tf.saved_model.experimental.TrackableResource)
+        ]
         inputs = named_inputs(model, features)
 
         def predict(**tensors: Any) -> dict[str, Any]:

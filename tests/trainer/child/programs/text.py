@@ -25,17 +25,25 @@ FIRST_NUMBER = 7_000_000
 MORE_ROWS = 2
 
 Lookup = Literal[
-    "none", "hash", "vocabulary", "file", "strings", "strings-file", "integers", "vectorization"
+    "none",
+    "hash",
+    "vocabulary",
+    "file",
+    "strings",
+    "strings-file",
+    "integers",
+    "vectorization",
+    "model",
 ]
-# Every way but the one without a table.
-TABLES: tuple[Lookup, ...] = (
-    *("hash", "vocabulary", "file", "strings", "strings-file", "integers", "vectorization"),
-)
 
 
 @dataclass(frozen=True)
 class TextFlags:
-    """`lookup`: what makes rows of words; "none" reads the rows from the records."""
+    """`lookup`: what makes rows of words.
+
+    "none" reads the rows from the records, "model" leaves the words to a layer of the model. All
+    others are tables in `dataset`.
+    """
 
     lookup: Lookup = "vocabulary"
 
@@ -46,9 +54,16 @@ class Text(Program):
     flags = TextFlags
 
     def build_model(self, ctx: Context) -> Any:
+        if ctx.flags.lookup == "model":
+            inputs = [
+                tf_keras.layers.Input((LENGTH,), dtype=tf.string, name="words"),
+                tf_keras.layers.StringLookup(vocabulary=_lines(ctx, VOCABULARY)),
+            ]
+        else:
+            inputs = [tf_keras.layers.Input((LENGTH,), dtype=tf.int64, name="rows")]
         return tf_keras.Sequential(
             [
-                tf_keras.layers.Input((LENGTH,), dtype=tf.int64, name="rows"),
+                *inputs,
                 tf_keras.layers.Embedding(WORDS + MORE_ROWS, 16),
                 tf_keras.layers.GRU(UNITS),
                 tf_keras.layers.Dense(2, name="logits"),
@@ -133,6 +148,8 @@ def _lookup(ctx: Context) -> tuple[str, Any, Any]:
     layers = tf_keras.layers
     if lookup == "none":
         return "rows", tf.int64, lambda rows: rows
+    if lookup == "model":
+        return "words", tf.string, lambda words: words
     if lookup == "hash":
         table = tf.lookup.StaticHashTable(_of_tensors(ctx), default_value=WORDS)
         return "words", tf.string, table.lookup
