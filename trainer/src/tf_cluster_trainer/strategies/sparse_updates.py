@@ -22,11 +22,13 @@ class LazyAdam(tf_keras.optimizers.legacy.Adam):  # type: ignore[misc]
     Dense gradients are Adam's as ever. The correction of the bias counts all updates, not a row's:
     as in TensorFlow Addons' LazyAdam.
 
-    Several workers may update a row at once. Every change is an addition that none of them can
-    undo, and a row's second moment (v) is never without a gradient that its first (m) has: v is
-    added to before m, and m is read before v. So |m| / sqrt(v) stays below 7.3, whatever the
-    gradients: by Cauchy and Schwarz' inequality for the two sums over a row's gradients its square
-    is at most (1 - beta_1)^2 / ((1 - beta_2) (1 - beta_1^2 / beta_2)).
+    Several workers may update a row at once. Each moment is changed by one operation that holds its
+    lock, so its decays multiply as if the workers came in turn, and no gradient is lost. A row's
+    second moment (v) is never without a gradient that its first (m) has: v is changed before m,
+    and m is read before v. So |m| / sqrt(v) stays below 7.3, whatever the gradients: by Cauchy and
+    Schwarz' inequality for the two sums over a row's gradients its square is at most
+    (1 - beta_1)^2 / ((1 - beta_2) (1 - beta_1^2 / beta_2)). Of n workers some gradients may stand
+    up to n places earlier in v than in m: that adds a factor of beta_2^(-n / 2).
     """
 
     def _resource_apply_sparse(
@@ -37,18 +39,17 @@ class LazyAdam(tf_keras.optimizers.legacy.Adam):  # type: ignore[misc]
         told = (apply_state or {}).get(of_dtype) or self._fallback_apply_state(*of_dtype)
         m, v = self.get_slot(var, "m"), self.get_slot(var, "v")
         with _at(var):
-            m_rows = _rows(m, indices)
+            v_new = tf.square(grad) * told["one_minus_beta_2_t"]
+            v_changed = decay_rows(v, indices, told["beta_2_t"], v_new)
+            m_new = grad * told["one_minus_beta_1_t"]
+            with tf.control_dependencies([v_changed]):
+                m_changed = decay_rows(m, indices, told["beta_1_t"], m_new)
+            with tf.control_dependencies([m_changed]):
+                m_rows = _rows(m, indices)
             with tf.control_dependencies([m_rows]):
                 v_rows = _rows(v, indices)
-            m_change = (grad - m_rows) * told["one_minus_beta_1_t"]
-            v_change = (tf.square(grad) - v_rows) * told["one_minus_beta_2_t"]
-            moved = m_rows + m_change
-            scale = tf.sqrt(v_rows + v_change) + told["epsilon"]
-            change = -told["lr"] * moved / scale
-            with tf.control_dependencies([change]):
-                v_added = add_rows(v, indices, v_change)
-            with tf.control_dependencies([v_added]):
-                return tf.group(add_rows(m, indices, m_change), add_rows(var, indices, change))
+            change = -told["lr"] * m_rows / (tf.sqrt(v_rows) + told["epsilon"])
+            return add_rows(var, indices, change)
 
 
 class PlainSGD(tf_keras.optimizers.legacy.SGD):  # type: ignore[misc]
@@ -65,6 +66,27 @@ class PlainSGD(tf_keras.optimizers.legacy.SGD):  # type: ignore[misc]
         told = (apply_state or {}).get(of_dtype) or self._fallback_apply_state(*of_dtype)
         with _at(var):
             return add_rows(var, indices, -grad * told["lr_t"])
+
+
+def decay_rows(slot: Any, indices: Any, kept: Any, values: Any) -> Any:
+    """Rows of `slot` become `kept` times themselves plus `values`; an operation.
+
+    The kernel is momentum's, with a rate of 0: it holds the lock from the reading of a row to its
+    writing. Were the decay read first and added later, workers at once would all take theirs from
+    the same value, and from about ten on a row would grow instead.
+    """
+    if tf.DeviceSpec.from_string(slot.device).device_type == "GPU":
+        # It has no such kernel there, and nobody else updates there: the ps are on CPUs.
+        return add_rows(slot, indices, values - (1 - kept) * _rows(slot, indices))
+    return tf.raw_ops.ResourceSparseApplyMomentum(
+        var=slot.handle,  # less 0 times itself
+        accum=slot.handle,
+        lr=tf.zeros([], slot.dtype.base_dtype),
+        grad=values,
+        indices=indices,
+        momentum=kept,
+        use_locking=True,
+    )
 
 
 def add_rows(variable: Any, indices: Any, values: Any) -> Any:
