@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import pytest
 from tf_cluster_trainer.supervisor.signs_of_life import SignsOfLife
 
@@ -27,9 +29,23 @@ def test_what_stays_in_a_file_is_no_sign_of_life() -> None:
         ({"attempt": "a1", "status": "waiting"}, False, 0),
         ({"attempt": "a1", "status": "waiting"}, False, 0),
     ):
-        now += 5
+        for _ in range(5):
+            now += 1
+            life.silent_for()
         life.note(document, from_file=from_file)
         assert life.silent_for() == silent, document
+
+
+def test_the_time_in_which_a_task_was_stopped_is_no_silence() -> None:
+    now = 0.0
+    life = SignsOfLife("a1", clock=lambda: now)
+    life.begin()
+    now += 1
+    assert life.silent_for() == 1
+    now += 3600
+    assert life.silent_for() < 4
+    now += 1
+    assert 2 <= life.silent_for() < 5
 
 
 def shows_for(task_seconds: float, world: World, index: int = 0) -> None:
@@ -89,6 +105,21 @@ def test_a_worker_0_that_lives_keeps_the_others_however_long_it_takes(
     goes(other)
     shows_for(15.0, world)
     assert other.process.poll() is None
+
+
+def test_a_worker_that_was_stopped_for_longer_than_the_deadline_goes_on(
+    make_world: MakeWorld,
+) -> None:
+    """As by Ctrl-Z, or in a container that was paused: the chief was there all the time."""
+    world = make_world(words=ASYNC, workers=2, deadline=5.0)
+    client, (other,), _ = start(world)
+    goes(other)
+    began = client.progress()["now"]
+    other.process.send_signal(signal.SIGSTOP)
+    eventually(lambda: client.progress()["now"] - began > 6, "longer than the deadline")
+    other.process.send_signal(signal.SIGCONT)
+    client.do("finish")
+    assert (client.ends(), other.ends()) == (0, 0), other.said()
 
 
 @pytest.mark.parametrize("words", [ASYNC, ALL_REDUCE], ids="/".join)
