@@ -23,7 +23,11 @@ from ..config import Config
 from .events import Inbox, PeersChanged
 
 NEWS = "/healthz?news=1"
-TIMEOUT_SECONDS = 2.0
+TIMEOUT_SECONDS = 2.0  # without a byte
+# A status has a few KiB and comes at once. Who is asked may be another program by now, at an
+# address that was a pod's before, and may send for ever.
+LARGEST_BYTES = 1 << 20
+LONGEST_TIMEOUTS = 5
 QUICK_SECONDS, QUICK_PERIOD, SLOW_PERIOD = 60.0, 0.2, 1.0
 # A peer that may not be able to reach us is asked unannounced so long after we are ready: by then a
 # peer that was only late has come.
@@ -41,13 +45,16 @@ class NoNameError(NoAnswerError):
 
 
 def ask(address: str, path: str, timeout: float = TIMEOUT_SECONDS) -> dict[str, Any]:
-    """The JSON object at http://<address><path>. Proxies are not for us and are not used."""
+    """The JSON object at http://<address><path>. Proxies are not for us and are not used.
+
+    `timeout` is the longest time without a byte, in seconds; all of it may take five times that.
+    """
     host, port = address.rsplit(":", 1)
     connection = http.client.HTTPConnection(host, int(port), timeout=timeout)
     try:
         connection.request("GET", path)
         response = connection.getresponse()
-        body = response.read()
+        body = _read(response, time.monotonic() + LONGEST_TIMEOUTS * timeout)
         if response.status != 200:
             raise NoAnswerError(f"something else answers at {address} (HTTP {response.status})")
         document = json.loads(body)
@@ -61,7 +68,7 @@ def ask(address: str, path: str, timeout: float = TIMEOUT_SECONDS) -> dict[str, 
         raise NoAnswerError("hung up without an answer (just starting, or ending)") from None
     except OSError as error:
         raise NoAnswerError(getattr(error, "strerror", None) or repr(error)) from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise NoAnswerError(f"something else answers at {address} (not JSON)") from None
     finally:
         connection.close()
@@ -70,11 +77,23 @@ def ask(address: str, path: str, timeout: float = TIMEOUT_SECONDS) -> dict[str, 
     return document
 
 
+def _read(response: http.client.HTTPResponse, until: float) -> bytes:
+    """The body. Raises TimeoutError at `until` (monotonic), ValueError when it is no status."""
+    body = b""
+    while part := response.read1(LARGEST_BYTES):
+        body += part
+        if len(body) > LARGEST_BYTES:
+            raise ValueError("too large for a status")
+        if time.monotonic() > until:
+            raise TimeoutError
+    return body
+
+
 def answers_as(address: str, pod_uid: str) -> bool:
-    """Whether the task of this pod answers at a status port ("": it has named none)."""
+    """Whether the task of this pod answers at a status port; not where that is no host:port."""
     try:
-        return bool(address) and ask(address, "/healthz").get("pod") == pod_uid
-    except NoAnswerError:
+        return ask(address, "/healthz").get("pod") == pod_uid
+    except (NoAnswerError, ValueError, http.client.InvalidURL):
         return False
 
 
