@@ -113,6 +113,34 @@ def test_a_lookup_in_a_variable_that_replicas_have_copies_of_reads_its_rows_alon
     np.testing.assert_array_equal(tf.nn.embedding_lookup(layer.embeddings, [3]), whole[[3]])
 
 
+class TwiceTheRow(tf_keras.layers.Layer):  # type: ignore[misc]
+    """A layer with a look-up of its own; what it finds is multiplied as the policy has it."""
+
+    def build(self, _: Any) -> None:
+        self.table = self.add_weight("table", [ROWS, WIDTH])
+
+    def call(self, ids: Any) -> Any:
+        return tf.nn.embedding_lookup(self.table, ids) * tf.constant(2, self.compute_dtype)
+
+
+@pytest.mark.parametrize("policy", ["float32", "mixed_bfloat16"])
+def test_a_lookup_in_such_a_variable_has_the_type_that_the_layer_computes_in(policy: str) -> None:
+    replica_lookups.install()
+    strategy = tf.distribute.MirroredStrategy(["CPU:0"])
+    with strategy.scope():
+        layer = TwiceTheRow(dtype=policy)
+        layer.build(None)
+
+    def of_replica() -> Any:
+        with tf.GradientTape() as tape:
+            found = layer(tf.constant([3]))
+        return found, tape.gradient(found, layer.table)
+
+    found, gradient = tf.function(lambda: strategy.run(of_replica))()
+    assert found.dtype == layer.compute_dtype
+    assert (gradient.dtype, gradient.indices.numpy().tolist()) == (tf.float32, [3])
+
+
 def before(operation: Any) -> set[Any]:
     """All operations that are over when this one begins."""
     found, rest = set(), [operation]

@@ -37,4 +37,6 @@ def _embedding_lookup(
     replica = tf.distribute.get_replica_context()
     # In a graph the number is a constant; a worker's replicas come one after another.
     number = 0 if replica is None else int(tf.get_static_value(replica.replica_id_in_sync_group))
-    return tf.nn.embedding_lookup(copies[number % len(copies)], ids, max_norm=max_norm, name=name)
+    found = tf.nn.embedding_lookup(copies[number % len(copies)], ids, max_norm=max_norm, name=name)
+    # Under mixed precision reading a layer's variable casts, and reading its copy does not.
+    return tf.cast(found, params.dtype)
