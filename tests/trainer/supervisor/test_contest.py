@@ -196,6 +196,21 @@ def test_an_answer_is_no_renewal_for_ever(table: Table) -> None:
     assert isinstance(old.step(), Superseded)
 
 
+def test_an_owner_that_was_stopped_together_with_its_successor_has_time_to_renew(
+    table: Table,
+) -> None:
+    """As on a machine that was paused for longer than an answer counts."""
+    old, new = table.chief("a"), table.chief("b")
+    old.step()
+    new.step()
+    table.answering = {"a"}
+    table.now += 2 * PATIENCE
+    assert isinstance(new.step(), Candidate)
+    assert old.step() == Owning(successor="attempt-of-b")
+    table.now += PERIOD
+    assert isinstance(new.step(), Candidate)
+
+
 def test_one_answer_that_does_not_come_in_time_is_not_the_end_of_an_owner(table: Table) -> None:
     old, new = table.chief("a"), table.chief("b")
     old.step()

@@ -76,6 +76,7 @@ class Contest:
         self._patience = patience
         self._answers = answers
         self._answered = -math.inf
+        self._asked_after: object = None  # the renewal that the owner was last asked after
         self._clock = clock
         self._say = say
         self._owning = False
@@ -248,9 +249,13 @@ class Contest:
         A save can keep its disk from renewals, and it lives all the same.
         """
         self._watch((owner.job_uid, owner.pod_uid, owner.counter))
-        asked = ASKED_PERIODS * self._period <= self._late() < self._patience
-        if asked and self._answers(owner):
-            self._answered = self._clock()
+        renewal, _ = self._watched
+        # Asked once at least: who was stopped together with the owner sees no renewal at first.
+        ask = self._late() < self._patience or renewal != self._asked_after
+        if ask and self._late() >= ASKED_PERIODS * self._period:
+            self._asked_after = renewal
+            if self._answers(owner):
+                self._answered = self._clock()
         since = max(self._watched[1], self._answered)
         return self._clock() - since >= STILL_PERIODS * self._period
 
