@@ -71,7 +71,7 @@ def test_the_merged_values_are_what_helms_templates_see(
     ("extra", "finding"),
     [
         ("nope: null", "unknown key 'nope'"),
-        ("chief: {nope: null}", "unknown key 'nope' in chief"),
+        ("chief: {nope: null}", "unknown key 'nope' in extraValues.chief"),
         ("nope: {deeper: null}", "unknown key 'nope'"),
     ],
 )
