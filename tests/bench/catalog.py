@@ -17,6 +17,7 @@ from tests.bench import (
     reporting,
     servers,
     starts,
+    tables,
 )
 from tests.bench.measure import Measure
 
@@ -25,6 +26,7 @@ MEASURES: dict[str, Measure] = {
     **install.MEASURES,
     **rates.MEASURES,
     **embedding_size.MEASURES,
+    **tables.MEASURES,
     **starts.MEASURES,
     **servers.MEASURES,
     **reporting.MEASURES,

@@ -33,6 +33,7 @@ class Ours(Training):
         document: Mapping[str, Any],
         *,
         trainer: Path | None = None,
+        data: Path | None = None,
     ) -> None:
         super().__init__()
         (self.folder / "params.yaml").write_text(json.dumps(document))
@@ -41,7 +42,10 @@ class Ours(Training):
         self._said = self.folder / "words"
         with self._said.open("wb") as words:
             self._process = subprocess.Popen(
-                (sys.executable, "-m", "tf_cluster", "run", "params.yaml"),
+                (
+                    *(sys.executable, "-m", "tf_cluster", "run", "params.yaml"),
+                    *(("--data", str(data)) if data else ()),
+                ),
                 cwd=self.folder,
                 env={
                     **quiet_environment(),

@@ -141,13 +141,16 @@ def test_a_worker_is_sent_no_table_and_finds_in_its_own_what_the_records_say(
         assert 0 <= shift <= text.MORE_ROWS
 
 
-def test_a_table_serves_the_functions_inside_the_data_set() -> None:
+@pytest.mark.parametrize(
+    "kind", [tf.lookup.StaticHashTable, tf.compat.v1.lookup.StaticHashTable], ids=["v2", "v1"]
+)
+def test_a_table_serves_the_functions_inside_the_data_set(kind: Any) -> None:
     """A map inside a map, and the branches of a condition."""
 
     def make() -> Any:
         keys = tf.constant(["a", "b"])
         filled = tf.lookup.KeyValueTensorInitializer(keys, tf.constant([10, 20]))
-        table = tf.lookup.StaticHashTable(filled, default_value=-1)
+        table = kind(filled, default_value=-1)
 
         def inside(at: Any) -> Any:
             words = tf.data.Dataset.from_tensors(tf.gather(["a", "b", "c"], at))
@@ -158,6 +161,7 @@ def test_a_table_serves_the_functions_inside_the_data_set() -> None:
         return tf.data.Dataset.range(3).flat_map(inside)
 
     function = parameter_servers.for_workers(make).get_concrete_function()
+    assert [sent for sent in function.captured_inputs if sent.dtype == tf.resource] == []
     assert [int(found) for found in function()] == [11, 20, -1]
 
 
