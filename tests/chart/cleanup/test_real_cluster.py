@@ -188,9 +188,9 @@ def test_objects_that_go_meanwhile_are_the_end(make_attempt: MakeAttempt) -> Non
     assert process.stdout is not None
     assert "has not ended" in process.stdout.readline()
     for kind, name in (
+        ("deployment", f"end-ps-0-{attempt.name}"),  # first: it scales that when the Jobs are gone
         ("job", attempt.job("chief")),
         ("job", attempt.job("worker")),
-        ("deployment", f"end-ps-0-{attempt.name}"),
     ):
         attempt.namespace.kubectl("delete", kind, name)
     output, _ = process.communicate(timeout=PATIENCE * 60)
