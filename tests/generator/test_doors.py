@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import shlex
 import subprocess
@@ -270,6 +271,19 @@ def test_a_line_of_a_source_file_is_no_command_in_the_values(tmp_path: Path) -> 
     assert not [line for line in text.splitlines() if line.lstrip().startswith("::")]
     kept = yaml.safe_load(text)["program"]["source"]["files"]["train.py"]
     assert kept == (tmp_path / "train.py").read_text()
+
+
+def test_an_older_command_is_none_in_the_values_and_means_the_same(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("# \\##vso[task.setvariable variable=PATH]/evil\nprint()\n")
+    key = "####[error]k" + "k" * 200
+    text = f'{SOURCE % "train.py"}extraValues: {{commonAnnotations: {{? "{key}" : "##[error]v"}}}}'
+
+    checked = check("p.yaml", text.encode(), folder=tmp_path)
+    text = values_text(checked.values, "p.yaml", "small")
+
+    assert not re.search(r"##[a-z]*\[", text)
+    assert yaml.safe_load(text) == checked.values.data
+    assert checked.values.data["commonAnnotations"] == {key: "##[error]v"}
 
 
 @pytest.mark.parametrize("character", UNSAFE)

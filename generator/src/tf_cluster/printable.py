@@ -8,13 +8,14 @@ _UNSAFE = ("Cc", "Cf", "Cs", "Zl", "Zp")
 _JOINERS = "\u200c\u200d"  # parts of emoji and of some scripts
 # GitHub's runner obeys lines that begin with `::`, and `##[` anywhere; Azure's obeys `##vso[`.
 _COMMAND = "::"
-_OLD_COMMAND = re.compile(r"##(?=[A-Za-z]*\[)")
+OLD_COMMAND = re.compile(r"##(?=[A-Za-z]*\[)")
+"""Obeyed wherever it stands in a line."""
 
 
 def printable(text: str, keep: str = "") -> str:
     r"""One line for people: what is unsafe stands there as Python escapes it (`\x1b`, `\u2028`)."""
     line = "".join(c if c in keep or not _is_unsafe(c) else _escaped(c) for c in text)
-    line = _OLD_COMMAND.sub(r"#\\x23", line)
+    line = OLD_COMMAND.sub(r"#\\x23", line)
     if line.lstrip().startswith(_COMMAND):
         line = line.replace(_COMMAND, r"\x3a:", 1)
     return line
@@ -28,7 +29,7 @@ def printable_lines(text: str) -> str:
 def escaped_json(text: str) -> str:
     r"""JSON text that means the same, with what is unsafe in its strings as `\u…`."""
     safe = "".join(c if c == "\n" or not _is_unsafe(c) else _escaped_in_json(c) for c in text)
-    return _OLD_COMMAND.sub(r"#\\u0023", safe)
+    return OLD_COMMAND.sub(r"#\\u0023", safe)
 
 
 def _is_unsafe(character: str) -> bool:

@@ -5,12 +5,15 @@ from typing import Any
 
 import yaml
 
+from tf_cluster.printable import OLD_COMMAND
+
 _PLAIN = re.compile(r"[A-Za-z_/][A-Za-z0-9_./-]*")
 _WORDS = {
     *("y", "n", "yes", "no", "on", "off", "true", "false", "t", "f"),
     *("null", "nan", "inf", "infinity"),
 }
-# Not a line that begins with `::`: it would be a command to a CI runner that prints the values.
+# Not a line that begins with `::`: it would be a command to a CI runner that prints the values,
+# and so would `##[` anywhere, which is escaped in double quotes.
 _BLOCK_LINE = re.compile(r"(?! *::)[ -~]*[!-~]|")
 
 
@@ -42,6 +45,7 @@ def _fits_a_block(text: str) -> bool:
         bool(lines[0].strip())
         and bool(lines[-1])
         and not lines[0].startswith(" ")
+        and not OLD_COMMAND.search(text)
         and all(_BLOCK_LINE.fullmatch(line) for line in lines)
     )
 
@@ -51,13 +55,12 @@ _Writer.add_representer(str, _text)
 
 def yaml_text(data: Any) -> str:
     """Mappings in their own order, two spaces, `\\n` line ends; deterministic."""
-    return str(
-        yaml.dump(
-            data,
-            Dumper=_Writer,
-            default_flow_style=False,
-            sort_keys=False,
-            allow_unicode=True,
-            width=10_000_000,
-        )
+    text = yaml.dump(
+        data,
+        Dumper=_Writer,
+        default_flow_style=False,
+        sort_keys=False,
+        allow_unicode=True,
+        width=10_000_000,
     )
+    return OLD_COMMAND.sub(r"#\\x23", text)
