@@ -17,6 +17,7 @@ import pytest
 import yaml
 from tf_cluster import codes
 from tf_cluster.check import check
+from tf_cluster.difference import difference
 from tf_cluster.printable import printable
 from tf_cluster.report.formats import MOST_SHOWN, Format, report
 from tf_cluster.values_file import is_foreign, values_text
@@ -409,6 +410,89 @@ def test_the_time_grows_as_the_findings_do(kind: str) -> None:
 
     assert many >= 10 * some - 10 >= 2_000
     assert most < 20 * few + 0.5, f"{few:.2f} s for {some} findings, {most:.2f} s for {many}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"a: b: c\nx: {'{' * 400_000}\n",
+        f"a: b: c\nx: {'{{ ' * 200_000}\n",
+        f"a: b: c\n{'- ' * 400_000}\n",
+        f"name: a\nimage: r/i:1\nprogram: {{script: /a.py, args: ['{'$(' * 400_000}']}}\n",
+        f"flags:\n  ? {'a' * 400_000}\n  : [{'[],' * 60_000}]\n",
+        f"flags:\n  ? {'a' * 400_000}\n  : {{{'k: 1, ' * 60_000}}}\n",
+        f"? {'a' * 900_000}\n: 1\n",
+    ],
+    ids=["{", "{{", "-", "$(", "below a key", "twice below a key", "a key"],
+)
+def test_a_long_line_or_key_costs_no_time(text: str, tmp_path: Path) -> None:
+    (tmp_path / "p.yaml").write_text(text)
+
+    ran = _in_little_memory(f"{COMMAND} validate p.yaml --format json", tmp_path)
+
+    assert ran.returncode in (0, 1), ran.stderr
+    assert len(ran.stdout) < 10_000
+
+
+def test_a_finding_below_many_long_keys_is_short() -> None:
+    keys = "".join(f"{' ' * i}? {'k' * 1_000}\n{' ' * i}:\n" for i in range(1, 30))
+    text = f"{GOOD}extraValues:\n{keys}{' ' * 31}[{'yes, ' * 60_000}]\n"
+
+    findings = check("p.yaml", text.encode()).findings
+
+    assert len(findings) > 60_000
+    assert all(len(finding.message) < 500 for finding in findings)
+
+
+def test_a_diff_of_many_lines_costs_no_time(tf_cluster: Command, checkout: Path) -> None:
+    (checkout / "train.py").write_text("".join(f"{i % 120}\n" for i in range(100_000)))
+    (checkout / "p.yaml").write_text(SOURCE % "train.py")
+    tf_cluster("generate", "checkout/p.yaml", "-o", "checkout/v.yaml")
+    (checkout / "train.py").write_text("".join(f"{i * 7 % 120}\n" for i in range(100_000)))
+
+    ran = tf_cluster(
+        *("generate", "checkout/p.yaml", "-o", "checkout/v.yaml", "--diff"), timeout=SECONDS
+    )
+
+    assert ran.returncode == 1
+    assert ran.stdout == (
+        "checkout/v.yaml: 99999 lines from line 15 on become 99999: too many to compare\n"
+    )
+
+
+@pytest.mark.parametrize("line", [0, 2, 5_000, 19_998, 19_999])
+def test_one_line_of_many_is_a_diff_that_names_it(line: int, tmp_path: Path) -> None:
+    before = [f"{i % 120}\n" for i in range(20_000)]
+    after = [*before[:line], "new\n", *before[line + 1 :]]
+    (tmp_path / "v.yaml").write_text("".join(before))
+
+    told = difference(tmp_path / "v.yaml", "".join(after)).splitlines(keepends=True)
+
+    lines = range(max(0, line - 3), min(20_000, line + 4))
+    at = f"{lines[0] + 1},{len(lines)}"
+    assert told[2:] == [
+        f"@@ -{at} +{at} @@\n",
+        *(f" {before[i]}" for i in lines if i < line),
+        *(f"-{before[line]}", "+new\n"),
+        *(f" {before[i]}" for i in lines if i > line),
+    ]
+
+
+@pytest.mark.parametrize("options", ["", "--diff", "--check"])
+def test_a_huge_output_is_refused_and_no_half_copy_is_left(tmp_path: Path, options: str) -> None:
+    (tmp_path / "p.yaml").write_text(GOOD)
+    (tmp_path / "v.yaml").touch()
+    os.truncate(tmp_path / "v.yaml", 1 << 30)
+    limit = "ulimit -f 1000; " if not options else ""  # KiB: what is left on a disk
+
+    ran = _in_little_memory(f"{limit}{COMMAND} generate p.yaml -o v.yaml {options}", tmp_path)
+
+    assert (ran.returncode, ran.stdout) == (2, "")
+    why = "v.yaml: more than 16 MiB: not a values file"
+    kept = "v.yaml: can't be kept as v.yaml.orig: File too large"
+    assert ran.stderr == f"tf-cluster: {why if options else kept}\n"
+    assert {path.name for path in tmp_path.iterdir()} == {"p.yaml", "v.yaml"}
+    assert (tmp_path / "v.yaml").stat().st_size == 1 << 30
 
 
 @pytest.fixture(scope="module")

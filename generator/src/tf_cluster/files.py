@@ -3,6 +3,7 @@
 import errno
 import os
 import re
+import shutil
 import stat
 import sys
 import tempfile
@@ -130,8 +131,12 @@ def keep_copy(path: Path) -> Path:
     while True:
         kept = path.with_name(f"{path.name}.orig" + (f".{number}" if number > 1 else ""))
         try:
-            with kept.open("xb") as copy:
-                copy.write(path.read_bytes())
+            with path.open("rb") as file, kept.open("xb") as copy:
+                try:
+                    shutil.copyfileobj(file, copy)
+                except BaseException:
+                    kept.unlink()
+                    raise
         except FileExistsError:
             number += 1
             continue

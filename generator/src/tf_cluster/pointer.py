@@ -3,7 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
+from tf_cluster.printable import cut
+
 Pointer = tuple[str | int, ...]
+_LONGEST_DOTTED = 300
 
 
 def json_pointer(path: Pointer) -> str:
@@ -12,11 +15,11 @@ def json_pointer(path: Pointer) -> str:
 
 
 def dotted(path: Pointer) -> str:
-    """The way people say it: `train.steps`, `data.accessModes[0]`."""
+    """The way people say it: `train.steps`, `data.accessModes[0]`; a long one is cut."""
     text = ""
     for part in path:
         text += f"[{part}]" if isinstance(part, int) else f".{part}"
-    return text.removeprefix(".")
+    return cut(text.removeprefix("."), _LONGEST_DOTTED)
 
 
 def value_at(data: Any, path: Pointer) -> Any:

@@ -73,7 +73,8 @@ def _references(
     document: Document, values: Values, effective: Mapping[str, Any]
 ) -> Iterator[Finding]:
     for index, arg in enumerate(value_at(effective, _ARGS) or []):
-        for match in _REFERENCE.finditer(arg):
+        end = arg.rfind(")") + 1  # behind it a search would go to the end from each $(
+        for match in _REFERENCE.finditer(arg, 0, end):
             name = match[1]
             if name is None or name in VARIABLES:
                 continue

@@ -7,6 +7,7 @@ readers disagree on, or what Helm drops without a word, is a finding.
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -20,6 +21,8 @@ from tf_cluster.printable import cut
 MAX_CHARACTERS = 1_000_000
 MAX_BYTES = 4 * MAX_CHARACTERS
 """A longer file has more characters; it need not be read to its end."""
+LONGEST_KEY = 1_000
+"""Kubernetes' longest have 317. Each finding has the keys around it."""
 MAX_DEPTH = 40
 MAX_VALUES = 100_000
 LARGEST_EXACT = 2**53
@@ -239,6 +242,10 @@ class _Reader:
             fix = _TEMPLATE_FIX if _is_template(node) else ""
             self._report(path, node, codes.UNSUPPORTED_YAML, "a key has to be a text", fix=fix)
             return None
+        if len(node.value) > LONGEST_KEY:
+            message = f"a key of {len(node.value)} characters: it has at most {LONGEST_KEY}"
+            self._report(path, node, codes.UNSUPPORTED_YAML, message)
+            return None
         if node.tag == "plain":
             if node.value == "<<":
                 message = "merge keys (<<) are not supported"
@@ -374,11 +381,9 @@ def _syntax_finding(file: str, text: str, error: yaml.MarkedYAMLError) -> Findin
     fix = ""
     lines = text.split("\n")
     line = lines[place.line - 1] if place.line <= len(lines) else ""
-    template = next((i for i, one in enumerate(lines) if _TEMPLATE.search(one)), None)
-    if template is not None:
-        column = lines[template].index("{{") + 1
-        message, fix = "not YAML, but a template of it", _TEMPLATE_FIX
-        place = Place(template + 1, column)
+    template = next(_templates(lines), None)
+    if template:
+        message, fix, place = "not YAML, but a template of it", _TEMPLATE_FIX, template
     elif "invalid Unicode character escape" in problem:
         fix = "write the character itself: YAML has no surrogate pairs, unlike JSON"
     elif "cannot start any token" in problem and "\t" in line[: place.column]:
@@ -390,8 +395,16 @@ def _syntax_finding(file: str, text: str, error: yaml.MarkedYAMLError) -> Findin
     return Finding(file, place, codes.YAML_SYNTAX, message, fix=fix)
 
 
-_TEMPLATE = re.compile(r"^[^#'\"]*\{\{.*\}\}")
+_TEMPLATE = re.compile(r"(?:[^#'\"]*?[:,\[-] )? *(\{\{)")
+"""`{{` where a key or a value begins: in a text it is a text."""
 _TEMPLATE_FIX = "{{ … }} is a template: render it first"
+
+
+def _templates(lines: list[str]) -> Iterator[Place]:
+    for number, line in enumerate(lines, 1):
+        match = _TEMPLATE.match(line)
+        if match and "}}" in line[match.end() :]:
+            yield Place(number, match.start(1) + 1)
 
 
 def _is_template(key: yaml.Node) -> bool:
