@@ -95,6 +95,29 @@ def test_a_loop_of_links_is_told(checkout: Path) -> None:
     assert "TFC324: a.py can't be read: Too many levels of symbolic links" in line
 
 
+@pytest.mark.parametrize("options", [("--diff",), ("--check",), (), ("--force",)])
+@pytest.mark.parametrize("target", ["../secret", "/proc/self/environ", "../nothing-there-yet"])
+def test_an_output_that_is_a_link_out_of_its_folder_is_refused(
+    tf_cluster: Command, checkout: Path, tmp_path: Path, target: str, options: tuple[str, ...]
+) -> None:
+    (checkout / "p.yaml").write_text(GOOD)
+    (checkout / "values.yaml").symlink_to(target)
+
+    ran = tf_cluster(
+        "generate", "checkout/p.yaml", "-o", "checkout/values.yaml", *options, TOLD_TO_CI=SECRET
+    )
+
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr == (
+        "tf-cluster: checkout/values.yaml is a link out of its folder: "
+        "name the file that it leads to\n"
+    )
+    assert (tmp_path / "secret").read_text() == SECRET
+    assert sorted(path.name for path in checkout.iterdir()) == [
+        *("lib", "p.yaml", "train.py", "values.yaml"),
+    ]
+
+
 # What hangs or has no end
 
 

@@ -3,6 +3,7 @@
 Data goes to stdout, words to stderr. Exit codes are in exits.py.
 """
 
+import os
 import shlex
 import sys
 from pathlib import Path
@@ -152,7 +153,7 @@ def generate(
     """Write the chart's values that a params file asks for."""
     from tf_cluster.check import check
     from tf_cluster.expand import preset_name
-    from tf_cluster.files import is_one_file, keep_copy, read_input, shown_name
+    from tf_cluster.files import is_one_file, keep_copy, read_input, refuse_link_out, shown_name
     from tf_cluster.report.formats import report
     from tf_cluster.values_file import is_foreign, values_text
 
@@ -160,6 +161,7 @@ def generate(
         raise RefusedError("--check and --diff compare with a file: name it with -o OUT")
     if is_one_file(file, output):
         raise RefusedError(f"{output} is the params file itself: name another file for the values")
+    refuse_link_out(Path(output))
     checked = check(shown_name(file), read_input(file))
     sys.stderr.write(report(checked.findings, Format.TEXT))
     if not checked.good:
@@ -234,7 +236,7 @@ def _write(text: str, output: str, *, force: bool) -> None:
         sys.stdout.flush()
         return
     path = Path(output)
-    if path.exists() and not force:
+    if os.path.lexists(path) and not force:
         raise RefusedError(f"{output} exists: --force overwrites it")
     write_whole(path, text)
     _tell(printable(f"wrote {output}"))

@@ -82,6 +82,25 @@ def is_one_file(one: str, other: str) -> bool:
         return False
 
 
+def refuse_link_out(path: Path) -> None:
+    """Raise RefusedError for a link that leaves its folder.
+
+    A pull request may bring one: what it leads to would be in a diff or a copy, or be replaced.
+    """
+    try:
+        is_special = path.exists() and not path.is_file()  # told when it is used
+        leads_out = path.is_symlink() and not is_inside(path, path.parent)
+    except OSError as error:  # a name too long for a file, before Python 3.14
+        raise RefusedError(f"{path}: can't be used: {error.strerror}") from error
+    if leads_out and not is_special:
+        raise RefusedError(f"{path} is a link out of its folder: name the file that it leads to")
+
+
+def is_inside(path: Path, folder: Path) -> bool:
+    """Whether a path leads to somewhere in a folder, both with their links followed."""
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
+
+
 def write_whole(path: Path, text: str) -> None:
     """Replace `path` by a temporary file beside it: readers see the old text or the new.
 

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from tf_cluster import codes
 from tf_cluster.config_rules import json_bytes
 from tf_cluster.expand import Values
-from tf_cluster.files import read_regular
+from tf_cluster.files import is_inside, read_regular
 from tf_cluster.finding import Finding
 from tf_cluster.phrases import excerpt
 from tf_cluster.placing import finding_at, written
@@ -74,7 +74,7 @@ def _read(folder: Path, name: str, room: int) -> str:
         raise _UnusableError("is not beside or below the params file")
     try:
         path = Path(os.path.realpath(folder / name, strict=True))
-        if not path.is_relative_to(os.path.realpath(folder)):
+        if not is_inside(path, folder):
             fix = "put the file itself beside or below the params file"
             raise _UnusableError("is a link out of the folder of the params file", fix)
         size = path.stat().st_size
