@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -73,6 +74,35 @@ def test_a_path_with_a_control_character_is_refused(key: str, character: str) ->
 
     assert f"TFC206: program.{key} is" in line
     assert f"[/program/{key}]" in line
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["generate good.yaml -o {}", "generate good.yaml -o {} --diff", "init {}", "validate {}"],
+)
+def test_a_name_that_is_too_long_for_a_file_is_told(shell: Command, line: str) -> None:
+    name = "n" * 300
+
+    ran = shell("tf-cluster " + line.format(name))
+
+    assert (ran.returncode, ran.stdout) == (2, "")
+    told = rf"tf-cluster: {name}: can't be (read|written|used): File name too long\n"
+    assert re.fullmatch(told, ran.stderr), ran.stderr
+
+
+def test_a_character_in_a_file_that_extra_values_add_is_told_there(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("print()\n")
+    text = (
+        "name: a\nimage: r/i:1\nprogram: {script: a.py, source: {files: [a.py]}}\n"
+        'extraValues: {program: {source: {files: {b.py: "\\x7f"}}}}\n'
+    )
+
+    (finding,) = check("p.yaml", text.encode(), folder=tmp_path).findings
+
+    assert (finding.code, finding.pointer) == (
+        "TFC330",
+        ("extraValues", "program", "source", "files", "b.py"),
+    )
 
 
 def test_an_output_in_a_loop_of_links_is_told(shell: Command, tmp_path: Path) -> None:

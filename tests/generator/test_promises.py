@@ -203,6 +203,18 @@ def test_a_source_and_a_flag_that_fit_alone_do_not_fit_together(tmp_path: Path) 
     assert [f.code for f in findings.findings] == ["TFC331"]
 
 
+def test_many_flags_that_are_too_large_together_are_told_together() -> None:
+    flags = ", ".join(f"k{i}: '{'<' * 10}'" for i in range(15_000))
+
+    (finding,) = check("p.yaml", f"{GOOD}flags: {{{flags}}}".encode()).findings
+
+    assert (finding.code, finding.pointer) == ("TFC331", ("flags",))
+    assert finding.message == (
+        "what the tasks are told has 1286 KiB, and a ConfigMap holds 1024 KiB; "
+        "1278 KiB of them are flags"
+    )
+
+
 def test_a_source_is_measured_as_go_prints_it(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text("\u2028" * 150_000)
     text = GOOD.replace("a:B", "'train:B', source: {files: [train.py]}")

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
@@ -55,13 +56,21 @@ def size_rules(document: Document, values: Values) -> Iterator[Finding]:
     total = sum(parts.values()) + _FIXED_BYTES
     if total <= MOST_BYTES:
         return
-    largest = max(parts, key=lambda path: parts[path])
+    sums: Counter[str | int] = Counter()
+    for path, size in parts.items():
+        sums[path[0]] += size
+    (top, size), *_ = sums.most_common()
+    largest = max((path for path in parts if path[0] == top), key=lambda path: parts[path])
     where = _place(document, values, largest)
+    if parts[largest] > size / 2:
+        size = parts[largest]
+    else:
+        where = where[:-1]
     message = (
         f"what the tasks are told has {total >> 10} KiB, and a ConfigMap holds {MOST_BYTES >> 10} "
-        f"KiB; {parts[largest] >> 10} KiB of them are {dotted(where)}"
+        f"KiB; {size >> 10} KiB of them are {dotted(where)}"
     )
-    fix = _FIXES.get(str(largest[0]), "put it in a file on the data volume")
+    fix = _FIXES.get(str(top), "put it in a file on the data volume")
     yield finding_at(document, where, codes.CONFIG_TOO_LARGE, message, fix=fix)
 
 
@@ -120,11 +129,11 @@ def _texts(data: Any, path: Pointer) -> Iterator[tuple[Pointer, str]]:
 
 def _place(document: Document, values: Values, path: Pointer) -> Pointer:
     """Where the file says a value; of a file of program.source, where it names it."""
-    if path[:3] == _FILES and isinstance(value_at(document.data, _FILES), list):
-        names = [str(PurePosixPath(name)) for name in value_at(document.data, _FILES)]
-        return (*_FILES, names.index(str(path[3])))
     for end in range(len(path), 0, -1):
         origin = values.origins.get(path[:end])
+        if origin and origin[:3] == _FILES:
+            names = [str(PurePosixPath(name)) for name in value_at(document.data, _FILES)]
+            return (*_FILES, names.index(str(path[3])))
         if origin and origin != ("preset",):
             return (*origin, *path[end:])
     return values.origin(path)
