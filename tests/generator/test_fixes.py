@@ -128,6 +128,35 @@ def found(text: str) -> list[str]:
             "2:1: TFC102: not YAML, but a template of it ({{ … }} is a template: render it first)",
         ),
         (
+            "a: b: c\nd: echo {{ x }}\n",
+            "1:5: TFC102: not YAML: mapping values are not allowed in this context (a text that "
+            "contains ': ' needs quotes; keys of one mapping need one indentation)",
+        ),
+        (
+            f"{GOOD}train: {{steps: '017'}}",
+            '4:16: TFC203: train.steps is "017", a text; a whole number is needed (write 15) '
+            "[/train/steps]",
+        ),
+        (
+            f"{GOOD}train: {{xla: 'on'}}",
+            '4:14: TFC203: train.xla is "on", a text; true or false is needed (write true) '
+            "[/train/xla]",
+        ),
+        (
+            f"{GOOD}resources: {{worker: {{requests: {{cpu: yes}}}}}}",
+            '4:38: TFC206: resources.worker.requests.cpu is "yes", not a Kubernetes quantity, as '
+            "in 500m, 2, 512Mi or 4Gi [/resources/worker/requests/cpu]",
+        ),
+        (
+            f"{GOOD}gpus: 1",
+            "4:1: TFC201: unknown key 'gpus' [/gpus]",
+        ),
+        (
+            f"{GOOD}extraValues: {{podLabels: {{a: b}}}}",
+            "4:15: TFC311: unknown key 'podLabels' (did you mean chief.podLabels, "
+            "worker.podLabels or ps.podLabels?) [/extraValues/podLabels]",
+        ),
+        (
             GOOD.replace("name: a", "name: {{ name }}"),
             "1:8: TFC108: a key has to be a text ({{ … }} is a template: render it first) [/name]",
         ),

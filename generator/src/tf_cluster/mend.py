@@ -138,20 +138,21 @@ class _Mender:
             self.texts.add(path)
             return plain
         if isinstance(value, str) and value and plain is None and "string" not in types:
-            typed = scalar(value).value
-            if any(is_of_type(typed, kind) for kind in types):
+            typed = scalar(value)
+            if _fits(typed.value, types):
                 wanted = needed(node["type"])
                 message = f"{dotted(path)} is {excerpt(value)}, a text; {wanted} is needed"
-                fix = "write it without quotes"
+                fix = typed.meant or "write it without quotes"
                 self.misfits.append(Misfit(code, path, message, fix, value))
-                return typed
+                return typed.value
         return value
 
     def _told_value(
         self, value: Any, plain: str, types: set[str], path: Pointer, index: int
     ) -> Any:
         """A value that the reader has a finding on: the fix is for the type that is needed."""
-        if types == {"string"}:
+        needs_text = types == {"string"} or (value is not None and not _fits(value, types))
+        if "string" in types and needs_text:
             self.told[index] = replace(self.told[index], fix=f"write it in quotes: {quoted(plain)}")
             self.texts.add(path)
             return plain
@@ -169,6 +170,10 @@ def _resolved(node: Node, schema: Node) -> Node:
     while "$ref" in node:
         node = schema["definitions"][node["$ref"].rpartition("/")[2]]
     return node
+
+
+def _fits(value: Any, types: set[str]) -> bool:
+    return any(is_of_type(value, kind) for kind in types)
 
 
 def _types(node: Node) -> set[str]:

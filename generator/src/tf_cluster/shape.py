@@ -12,7 +12,7 @@ from tf_cluster.names import DNS_LABEL_LIMIT, longest_derived_name
 from tf_cluster.phrases import either, excerpt, form_of, kind_of, module_fix, needed, type_fix
 from tf_cluster.pointer import Pointer, dotted
 from tf_cluster.printable import cut
-from tf_cluster.spelling import close_to
+from tf_cluster.spelling import close_to, meant
 
 
 @dataclass(frozen=True)
@@ -185,12 +185,12 @@ def did_you_mean(word: str) -> str:
 def _suggestion(key: str, rules: dict[str, Any], schema: dict[str, Any]) -> str:
     """What to do about an unknown key; empty where nothing is near."""
     known = list(rules.get("properties", {}))
-    close = close_to(key, known)
-    if close:
-        return did_you_mean(close)
     elsewhere = [p for p in _key_paths(schema) if p[-1] == key]
     if elsewhere:
         return f"did you mean {either(dotted(p) for p in elsewhere[:3])}?"
+    near = meant(key, known)
+    if near:
+        return did_you_mean(near)
     return f"known here: {', '.join(known)}" if len(known) <= 8 else ""
 
 
