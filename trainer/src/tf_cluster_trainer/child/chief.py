@@ -20,8 +20,8 @@ def train(start: Start) -> int:
     restored = newest_of_ours(told, prepared)
     connecting.check_peers(cluster)
     start.servers.meet()
-    say(f"connecting to {cluster.size('worker')} workers and {cluster.size('ps')} ps")
     with connecting.killable():
+        say(f"connecting to {cluster.size('worker')} workers and {cluster.size('ps')} ps")
         strategy = parameter_servers.connect(cluster, settings.precision)
     making = Making(
         strategy=strategy,
