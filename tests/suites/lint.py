@@ -30,6 +30,7 @@ def suite(helm: str, seconds: float) -> Suite:
             (helm, "lint", "--strict", "--quiet", "charts/tf-cluster", *named),
             (helm, "lint", "--strict", "--quiet", ".", *(_umbrella(named))),
             (sys.executable, "-m", "tests.chart.value_lint"),
+            (sys.executable, "-m", "tests.suites.combination_lint"),
         ),
         seconds,
     )

@@ -87,8 +87,9 @@ its settings from flags.
 program.script is {{ $program.script }}: where is it? Give its whole path in the container, as in
 /data/code/{{ $program.script }}, or the directory it is in as program.path.
 {{- end }}
-{{- if and $program.script (eq (toString $program.ps) "script") (eq (toString .Values.strategy) "all-reduce") }}
-program.ps is script, but strategy all-reduce has no parameter servers.
+{{- $combination := include "tf-cluster.combination" . | fromJson -}}
+{{- if and $program.script (eq (toString $program.ps) "script") $combination.strategy (not $combination.hasPs) }}
+program.ps is script, but strategy {{ $combination.strategy }} has no parameter servers.
 {{- end }}
 {{- if and $program.script (.Values.evaluator | default dict).enabled }}
 evaluator.enabled is true, but a script has no `evaluate` to measure its checkpoints with.
@@ -136,12 +137,10 @@ release have room for. Put the code at an address (program.source.url), in Git, 
 
 {{- define "tf-cluster.guards.combination" -}}
 {{- $wanted := printf "strategy=%v replication=%v update=%v" .Values.strategy .Values.replication .Values.update -}}
-{{- $valid := list
-  "strategy=parameter-server replication=in-graph update=async"
-  "strategy=parameter-server replication=in-graph update=sync"
-  "strategy=parameter-server replication=between-graph update=async"
-  "strategy=parameter-server replication=between-graph update=sync"
-  "strategy=all-reduce replication=between-graph update=sync" -}}
+{{- $valid := list -}}
+{{- range include "tf-cluster.combinations" . | fromYamlArray -}}
+{{- $valid = append $valid (printf "strategy=%v replication=%v update=%v" .strategy .replication .update) -}}
+{{- end -}}
 {{- if contains "<nil>" $wanted }}{{/* said by the first guard */}}
 {{- else if not (has $wanted $valid) }}
 {{ $wanted }} is no combination that TensorFlow has. These are:
@@ -190,7 +189,7 @@ so it has to be smaller.
 {{- /* Asked for, and paid for, but never used: chief and ps are shown none, others take the first alone. */ -}}
 {{- define "tf-cluster.guards.gpus" -}}
 {{- $most := dict "chief" 0 "ps" 0 "evaluator" 1 }}
-{{- if and (eq (toString .Values.strategy) "parameter-server") (.Values.program | default dict).module }}
+{{- if and (include "tf-cluster.combination" . | fromJson).hasPs (.Values.program | default dict).module }}
 {{- $_ := set $most "worker" 1 }}
 {{- end }}
 {{- range $role, $used := $most }}

@@ -37,12 +37,12 @@ includes them first.
 
 {{- /* The type of the task that drives the run: chief, or worker (0) where every worker trains by itself. */ -}}
 {{- define "tf-cluster.client" -}}
-{{- if eq .Values.replication "in-graph" }}chief{{ else }}worker{{ end -}}
+{{- if (include "tf-cluster.combination" . | fromJson).hasChief }}chief{{ else }}worker{{ end -}}
 {{- end -}}
 
 {{- /* The number of parameter servers: all-reduce has none. */ -}}
 {{- define "tf-cluster.ps.count" -}}
-{{- if eq .Values.strategy "all-reduce" }}0{{ else }}{{ int .Values.ps.replicas }}{{ end -}}
+{{- if (include "tf-cluster.combination" . | fromJson).hasPs }}{{ int .Values.ps.replicas }}{{ else }}0{{ end -}}
 {{- end -}}
 
 {{- /* "true" when the parameter servers run the user's script, not TensorFlow's server alone. */ -}}

@@ -12,6 +12,7 @@ from tf_cluster.expand import Values
 from tf_cluster.finding import Finding
 from tf_cluster.placing import finding_at
 from tf_cluster.pointer import Pointer, dotted, value_at
+from tf_cluster.roles import has_ps
 from tf_cluster.yaml_in import Document
 
 MOST_BYTES = 1 << 20
@@ -107,7 +108,7 @@ def _addresses(effective: Mapping[str, Any]) -> dict[Pointer, int]:
     sizes: dict[Pointer, int] = {}
     for role in ("worker", "ps"):
         count = value_at(effective, (role, "replicas")) or 0
-        if role == "ps" and effective.get("strategy") == "all-reduce":
+        if role == "ps" and not has_ps(effective):
             count = 0
         pod = name + len(f"-{role}-") + _HASH + 1
         digits = sum(max(0, count - start) for start in (0, 10, 100, 1_000))

@@ -10,7 +10,7 @@ from tf_cluster.image import DEFAULT_TAG, parse_image
 from tf_cluster.merge import merged
 from tf_cluster.pointer import Pointer, value_at
 from tf_cluster.preset import DEFAULT_PRESET, PRESETS
-from tf_cluster.roles import ALL_REDUCE, absent_roles
+from tf_cluster.roles import absent_roles, only_choice
 from tf_cluster.schema_files import chart_values
 
 _ROLES = ("chief", "worker", "ps", "evaluator")
@@ -133,10 +133,8 @@ def _complete_image(data: dict[str, Any], origins: dict[Pointer, Pointer]) -> No
 
 
 def _complete_method(data: dict[str, Any], origins: dict[Pointer, Pointer]) -> None:
-    """All-reduce says the rest of the method, too, where the file does not."""
-    if data.get("strategy") != "all-reduce":
-        return
-    for key, only in ALL_REDUCE.items():
+    """A strategy that leaves no choice says the rest of the method, where the file does not."""
+    for key, only in only_choice(data.get("strategy")).items():
         if key not in data:
             data[key] = only
             origins[key,] = origins["strategy",]

@@ -14,6 +14,7 @@ from tf_cluster.finding import Finding
 from tf_cluster.placing import finding_at, written
 from tf_cluster.pointer import Pointer, dotted, value_at
 from tf_cluster.quantity import quantity
+from tf_cluster.roles import has_ps
 from tf_cluster.script import VARIABLES as SCRIPT_VARIABLES
 from tf_cluster.yaml_in import Document
 
@@ -96,8 +97,7 @@ def _wait(document: Document, values: Values, effective: Mapping[str, Any]) -> I
 
 def _gpus(document: Document, values: Values, effective: Mapping[str, Any]) -> Iterator[Finding]:
     used = {"chief": 0, "ps": 0, "evaluator": 1}
-    strategy = value_at(effective, ("strategy",))
-    if strategy == "parameter-server" and value_at(effective, ("program", "module")):
+    if has_ps(effective) and value_at(effective, ("program", "module")):
         used["worker"] = 1
     for role, most in used.items():
         idle = re.compile(DEVICES if most else ACCELERATORS)

@@ -1,29 +1,54 @@
 """Which roles a training has: by its method, and whether it is evaluated; as the chart has it."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-COMBINATIONS = (
-    ("parameter-server", "in-graph", "async"),
-    ("parameter-server", "in-graph", "sync"),
-    ("parameter-server", "between-graph", "async"),
-    ("parameter-server", "between-graph", "sync"),
-    ("all-reduce", "between-graph", "sync"),
-)
-"""Strategy, replication and update that go together."""
 
-ALL_REDUCE = {"replication": "between-graph", "update": "sync"}
-"""What the strategy all-reduce leaves no choice in."""
+@dataclass(frozen=True)
+class Combination:
+    """One way to train; the chart and the trainer have the same rows."""
+
+    strategy: str
+    replication: str
+    update: str
+    has_chief: bool
+    has_ps: bool
+
+
+COMBINATIONS = (
+    Combination("parameter-server", "in-graph", "async", has_chief=True, has_ps=True),
+    Combination("parameter-server", "in-graph", "sync", has_chief=True, has_ps=True),
+    Combination("parameter-server", "between-graph", "async", has_chief=False, has_ps=True),
+    Combination("parameter-server", "between-graph", "sync", has_chief=False, has_ps=True),
+    Combination("all-reduce", "between-graph", "sync", has_chief=False, has_ps=False),
+)
+
+
+def is_combination(strategy: Any, replication: Any, update: Any) -> bool:
+    """Whether the three go together."""
+    wanted = (strategy, replication, update)
+    return any((row.strategy, row.replication, row.update) == wanted for row in COMBINATIONS)
+
+
+def only_choice(strategy: Any) -> dict[str, str]:
+    """The rest of the method where a strategy leaves no choice in it, else nothing."""
+    rows = [row for row in COMBINATIONS if row.strategy == strategy]
+    if len(rows) != 1:
+        return {}
+    return {"replication": rows[0].replication, "update": rows[0].update}
 
 
 def has_chief(values: Mapping[str, Any]) -> bool:
     """Whether one task drives the workers; else every worker trains, and worker 0 keeps the run."""
-    return bool(values["replication"] == "in-graph")
+    rows = [row for row in COMBINATIONS if row.replication == values.get("replication")]
+    return any(row.has_chief for row in rows) or not rows
 
 
 def has_ps(values: Mapping[str, Any]) -> bool:
     """Whether variables live on parameter servers."""
-    return bool(values["strategy"] != "all-reduce")
+    rows = [row for row in COMBINATIONS if row.strategy == values.get("strategy")]
+    return any(row.has_ps for row in rows) or not rows
 
 
 def has_evaluator(values: Mapping[str, Any]) -> bool:
@@ -35,9 +60,11 @@ def absent_roles(values: Mapping[str, Any]) -> dict[str, str]:
     """The roles that these (effective) values have no task of, each with the reason in words."""
     absent = {}
     if not has_chief(values):
-        absent["chief"] = "replication between-graph has no chief: worker 0 does its work"
+        absent["chief"] = (
+            f"replication {values['replication']} has no chief: worker 0 does its work"
+        )
     if not has_ps(values):
-        absent["ps"] = "strategy all-reduce has no parameter servers"
+        absent["ps"] = f"strategy {values['strategy']} has no parameter servers"
     if not has_evaluator(values):
         absent["evaluator"] = "there is no evaluator unless it is asked for"
     return absent

@@ -13,7 +13,7 @@ from tf_cluster.phrases import excerpt
 from tf_cluster.placing import finding_at, written
 from tf_cluster.pointer import Pointer, dotted, value_at
 from tf_cluster.quantity import quantity
-from tf_cluster.roles import ALL_REDUCE, COMBINATIONS, absent_roles
+from tf_cluster.roles import absent_roles, is_combination, only_choice
 from tf_cluster.schema_files import chart_values
 from tf_cluster.script import script_rules
 from tf_cluster.source import has_source, source_rules
@@ -101,14 +101,15 @@ def _one_volume(document: Document, values: Values) -> Iterator[Finding]:
 
 
 def _method(document: Document, values: Values, effective: Mapping[str, Any]) -> Iterator[Finding]:
-    chosen = tuple(effective.get(key) for key in _METHOD)
-    if chosen in COMBINATIONS or None in chosen:  # null is told by another rule
+    chosen = [effective.get(key) for key in _METHOD]
+    if is_combination(*chosen) or None in chosen:  # null is told by another rule
         return
-    # Only all-reduce leaves no choice.
-    odd = [key for key, only in ALL_REDUCE.items() if effective.get(key) != only]
+    only = only_choice(chosen[0])
+    odd = [key for key in only if effective.get(key) != only[key]]
     places = [written(values, (key,)) for key in odd]
     message = f"{' / '.join(map(str, chosen))} do not go together"
-    fix = f"leave out {' and '.join(map(dotted, places))}: all-reduce is between-graph and sync"
+    words = " and ".join(only.values())
+    fix = f"leave out {' and '.join(map(dotted, places))}: {chosen[0]} is {words}"
     yield finding_at(document, places[0], codes.NO_COMBINATION, message, effective[odd[0]], fix)
 
 

@@ -14,11 +14,16 @@ from tf_cluster_trainer.child import failures
 from tf_cluster_trainer.child.errors import HookError, PeerLostError
 from tf_cluster_trainer.child.failures import explain, is_peer_lost
 from tf_cluster_trainer.child.servers import Servers
-from tf_cluster_trainer.config import Cluster
+from tf_cluster_trainer.config import COMBINATIONS, Cluster
 
 from tests.ports import free_port
 from tests.trainer.child.programs.broken import RaisesWhileTraining as Broken
 
+# By the words in which people speak of them.
+WAYS = {
+    row.strategy if not row.has_ps else f"{row.replication}-{row.update}": row
+    for row in COMBINATIONS
+}
 CARRIED = (
     "\nAdditional GRPC error information from remote target /job:worker/replica:0/task:0 "
     "while calling /tensorflow.eager.EagerService/Enqueue:\n:UNKNOWN:Error received from peer"
@@ -95,27 +100,29 @@ def test_only_those_that_are_named_are_lost_where_some_are() -> None:
     """Others may have left by agreement: nobody answers at these addresses."""
     free = tuple(f"127.0.0.1:{free_port()}" for _ in range(3))
     servers = Servers(
-        Cluster("test", {"worker": free}, {"worker": free}, ""), "worker-0", sync=True
+        Cluster("test", {"worker": free}, {"worker": free}, ""), WAYS["all-reduce"], "worker-0"
     )
     known = explain(PeerLostError("worker-1 was stopped", ["worker-1"]), servers)
     assert known.lost == ("worker-1",)
     assert explain(PeerLostError("lost"), servers).lost == ("worker-1", "worker-2")
 
 
-def nobody(*kinds: str, sync: bool = True) -> Servers:
+def nobody(way: str) -> Servers:
     """Those of a cluster with one other task of each kind, none of which serves."""
-    here = (f"127.0.0.1:{free_port()}",)
-    return Servers(Cluster("test", dict.fromkeys(kinds, here), {}, ""), "", sync=sync)
+    row, here = WAYS[way], (f"127.0.0.1:{free_port()}",)
+    there = {"chief": row.has_chief, "worker": True, "ps": row.has_ps}
+    hosts = dict.fromkeys((kind for kind, some in there.items() if some), here)
+    return Servers(Cluster("test", hosts, {}, ""), row, "")
 
 
 @pytest.mark.parametrize(
     ("servers", "lost"),
     [
-        pytest.param(nobody("chief", "worker", "ps"), ("ps-0", "worker-0"), id="in-graph sync"),
+        pytest.param(nobody("in-graph-sync"), ("ps-0", "worker-0"), id="in-graph sync"),
         # A worker that is away ends no step; one may be away for hours.
-        pytest.param(nobody("chief", "worker", "ps", sync=False), ("ps-0",), id="in-graph async"),
+        pytest.param(nobody("in-graph-async"), ("ps-0",), id="in-graph async"),
         # Other workers end by the same error of the program as this one.
-        pytest.param(nobody("worker", "ps"), ("ps-0",), id="between-graph"),
+        pytest.param(nobody("between-graph-sync"), ("ps-0",), id="between-graph"),
     ],
 )
 def test_an_error_of_a_step_is_no_programs_where_a_server_is_gone(
@@ -135,7 +142,7 @@ def test_an_error_of_a_step_is_no_programs_where_a_server_is_gone(
 
 def test_in_all_reduce_an_error_of_a_step_is_the_programs_unless_its_words_are_of_a_loss() -> None:
     """All workers end by the same error of the program, each with its server."""
-    servers = nobody("worker")
+    servers = nobody("all-reduce")
     assert explain(error(tf.errors.OutOfRangeError, "End"), servers).code == exit_codes.CONFIG
     lost = explain(error(tf.errors.UnavailableError, "Socket closed"), servers)
     assert (lost.code, lost.lost) == (exit_codes.PEER_LOST, ("worker-0",))
@@ -144,8 +151,8 @@ def test_in_all_reduce_an_error_of_a_step_is_the_programs_unless_its_words_are_o
 @pytest.mark.parametrize(
     ("servers", "code"),
     [
-        (nobody("chief", "worker", "ps"), exit_codes.PEER_LOST),
-        (nobody("worker"), exit_codes.PEER_LOST),
+        (nobody("in-graph-sync"), exit_codes.PEER_LOST),
+        (nobody("all-reduce"), exit_codes.PEER_LOST),
         (None, exit_codes.FAILED),  # in the rehearsal nobody has to be there yet
     ],
 )

@@ -12,6 +12,8 @@ import pytest
 import tensorflow as tf
 from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.child import device_flags
+from tf_cluster_trainer.config import COMBINATIONS as ROWS
+from tf_cluster_trainer.config import Combination
 from tf_cluster_trainer.protocol import Failure, Ready, Result
 
 from tests.slices import sliced
@@ -23,6 +25,7 @@ from tests.trainer.child.world import DIGITS, Child, World
 PRECISE = "tests.trainer.child.programs.precise:Precise"
 # What XLA says in a process that compiled something.
 COMPILED = "Compiled cluster using XLA"
+IN_GRAPH_ASYNC, ALL_REDUCE = ROWS[0], ROWS[-1]
 SYNCHRONOUS = [name for name, words in COMBINATIONS.items() if words[2] == "sync"]
 
 
@@ -113,19 +116,19 @@ def test_a_nan_loss_still_stops_with_the_step(combination: tuple[World, Any]) ->
 
 
 @pytest.mark.parametrize(
-    ("task_type", "strategy", "gpus"),
+    ("task_type", "combination", "gpus"),
     [
-        ("worker", "all-reduce", None),
-        ("worker", "parameter-server", "0"),
-        ("ps", "parameter-server", ""),
-        ("chief", "parameter-server", ""),
+        ("worker", ALL_REDUCE, None),
+        ("worker", IN_GRAPH_ASYNC, "0"),
+        ("ps", IN_GRAPH_ASYNC, ""),
+        ("chief", IN_GRAPH_ASYNC, ""),
     ],
 )
 def test_a_worker_has_the_gpus_that_its_strategy_can_use_and_others_have_none(
-    task_type: str, strategy: str, gpus: str | None
+    task_type: str, combination: Combination, gpus: str | None
 ) -> None:
     environment: dict[str, str] = {}
-    device_flags.give(environment, task_type, strategy, xla=False)
+    device_flags.give(environment, task_type, combination, xla=False)
     assert environment.get("CUDA_VISIBLE_DEVICES") == gpus
     assert environment["TF_FORCE_GPU_ALLOW_GROWTH"] == "true"
     assert "TF_XLA_FLAGS" not in environment
@@ -138,7 +141,7 @@ def test_what_the_environment_says_of_devices_wins() -> None:
         "TF_XLA_FLAGS": "--tf_xla_auto_jit=1",
     }
     found = dict(told)
-    device_flags.give(found, "worker", "parameter-server", xla=True)
+    device_flags.give(found, "worker", IN_GRAPH_ASYNC, xla=True)
     assert found["TF_XLA_FLAGS"].endswith(" --tf_xla_auto_jit=1")
     assert found["TF_XLA_FLAGS"] != told["TF_XLA_FLAGS"]
     assert {**found, "TF_XLA_FLAGS": ""} == {**told, "TF_XLA_FLAGS": ""}

@@ -8,17 +8,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tf_cluster_trainer import config
+
 from tests.trainer.child.world import World
 
 COMBINATIONS = {
-    f"{strategy}-{replication}-{update}": (strategy, replication, update)
-    for strategy, replication, update in (
-        ("parameter-server", "in-graph", "async"),
-        ("parameter-server", "in-graph", "sync"),
-        ("parameter-server", "between-graph", "async"),
-        ("parameter-server", "between-graph", "sync"),
-        ("all-reduce", "between-graph", "sync"),
-    )
+    "-".join(words): words
+    for words in ((row.strategy, row.replication, row.update) for row in config.COMBINATIONS)
 }
 
 

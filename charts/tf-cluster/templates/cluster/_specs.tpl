@@ -23,7 +23,8 @@ client has to save.
 {{- end -}}
 {{- /* A chief that is told to end at the same time needs all workers for the step under way. */ -}}
 {{- $wait := 0 -}}
-{{- if and (eq .root.Values.replication "in-graph") (eq .root.Values.update "sync") -}}
+{{- $combination := include "tf-cluster.combination" .root | fromJson -}}
+{{- if and $combination.hasChief $combination.lockstep -}}
 {{- $wait = int64 .root.Values.ps.preStopSeconds -}}
 {{- $grace = add $grace $wait -}}
 {{- end -}}

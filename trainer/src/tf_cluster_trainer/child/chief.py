@@ -7,9 +7,7 @@ from tf_cluster_trainer.child import connecting, restore
 from tf_cluster_trainer.child.leading import Hears, Led, Start, lead, newest_of_ours
 from tf_cluster_trainer.child.say import say
 from tf_cluster_trainer.protocol import Lost
-from tf_cluster_trainer.strategies import parameter_servers
-from tf_cluster_trainer.strategies.in_graph_async import InGraphAsync
-from tf_cluster_trainer.strategies.in_graph_sync import InGraphSync
+from tf_cluster_trainer.strategies import parameter_servers, registry
 from tf_cluster_trainer.strategies.parameter_servers import CHIEF, Making
 
 
@@ -32,8 +30,7 @@ def train(start: Start) -> int:
         origin=restore.origin_of(restored, settings.optimizer.name),
         lost=lambda task: start.channel.send(Lost(task)),
     )
-    sync = settings.update == "sync"
-    training = InGraphSync(making) if sync else InGraphAsync(making)
+    training = registry.make(settings.combination, making)
     model = checkpoint_variables.of_model(rehearsal.variables, training.model)
     slots = checkpoint_variables.of_optimizer(training.optimizer, model, training.model)
     if restored:
@@ -49,6 +46,6 @@ def train(start: Start) -> int:
         copy=checkpoint_variables.Copy((*model, *slots), CHIEF),
         still=training.still,
         run=run,
-        callees=1 if sync else cluster.size("worker"),
+        callees=1 if settings.combination.lockstep else cluster.size("worker"),
     )
     return lead(start, making.origin, led)

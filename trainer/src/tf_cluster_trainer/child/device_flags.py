@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import MutableMapping
 
+from tf_cluster_trainer.config import Combination
+
 # Clusters of operations are compiled where they are placed, on CPUs too; the rest runs as it is.
 _COMPILE = "--tf_xla_auto_jit=2 --tf_xla_cpu_global_jit"
 
 
-def give(environment: MutableMapping[str, str], task_type: str, strategy: str, xla: bool) -> None:
+def give(
+    environment: MutableMapping[str, str], task_type: str, combination: Combination, xla: bool
+) -> None:
     """Say which GPUs this task uses, that it takes their memory as needed, and whether to compile.
 
     Otherwise the first of several processes would take all memory of a GPU that they share. What
@@ -17,7 +21,7 @@ def give(environment: MutableMapping[str, str], task_type: str, strategy: str, x
     environment.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
     if task_type not in ("worker", "evaluator"):
         environment.setdefault("CUDA_VISIBLE_DEVICES", "")
-    elif task_type == "evaluator" or strategy == "parameter-server":
+    elif task_type == "evaluator" or combination.has_ps:
         # With more, ParameterServerStrategy makes the same step on each of them.
         environment.setdefault("CUDA_VISIBLE_DEVICES", "0")
     if xla:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from tf_cluster_trainer.config import Cluster
+from tf_cluster_trainer.config import Cluster, Combination
 from tf_cluster_trainer.strategies.answering import listens, status
 
 # Of tasks that serve, in the order in which they are named.
@@ -18,16 +18,14 @@ ASKED_AT_ONCE = 32
 
 
 class Servers:
-    """Who serves in one attempt beside `task`, and which of them are gone.
+    """Who serves in one attempt beside `task`, and which of them are gone."""
 
-    `sync`: all workers make each step together.
-    """
-
-    def __init__(self, cluster: Cluster, task: str, *, sync: bool) -> None:
+    def __init__(self, cluster: Cluster, combination: Combination, task: str) -> None:
         self._cluster = cluster
+        self._combination = combination
         self._task = task
         self._kinds: Sequence[str] = KINDS
-        self._needed = _needed(cluster, sync)
+        self._needed: Sequence[str] = combination.needed
         self._met: dict[str, bytes | None] = {}
 
     @property
@@ -36,7 +34,7 @@ class Servers:
 
         In all-reduce all workers end by the same one, each with its server.
         """
-        return bool(self._cluster.size("ps"))
+        return self._combination.has_ps
 
     def meet(self) -> None:
         """Note who serves now: of these, one that is replaced will be gone, however soon it serves.
@@ -85,14 +83,3 @@ class Servers:
 def are_lost(tasks: Sequence[str]) -> str:
     """That these are lost, as a person is told."""
     return f"{' and '.join(tasks)} {'are' if len(tasks) > 1 else 'is'} lost"
-
-
-def _needed(cluster: Cluster, sync: bool) -> Sequence[str]:
-    """The kinds of tasks of which one that is lost ends a step of this process.
-
-    Without a chief a worker sees the loss of another in all-reduce only; async, with a chief, the
-    calls of a lost worker go to the others.
-    """
-    if not cluster.size("ps"):
-        return ("worker",)
-    return KINDS if sync and cluster.client == "chief" else ("ps",)

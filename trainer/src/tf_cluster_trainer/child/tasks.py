@@ -22,7 +22,7 @@ def run(environment: MutableMapping[str, str], stop: Stop) -> int:
         _prepare(environment)
         told = config.load(environment)
         settings = told.settings
-        device_flags.give(environment, told.task.type, settings.strategy, settings.xla)
+        device_flags.give(environment, told.task.type, settings.combination, settings.xla)
         if not (told.is_client or told.trains or told.evaluates):
             return _serve(told, channel, environment)
     except config.ConfigError as error:
@@ -32,20 +32,20 @@ def run(environment: MutableMapping[str, str], stop: Stop) -> int:
     from tf_cluster_trainer.child import chief, evaluator, failures, preparing, trainee
     from tf_cluster_trainer.child.leading import Start
     from tf_cluster_trainer.child.servers import Servers
-    from tf_cluster_trainer.strategies import joins
+    from tf_cluster_trainer.strategies import registry
 
     servers = None  # nobody is needed yet
     with ExitStack() as at_end:
         try:
             if told.trains:
-                joins.announce(told)
+                registry.announce(told)
             prepared = preparing.prepare(told)
-            join = joins.prepare(told, prepared) if told.trains else None
+            join = registry.prepare(told, prepared) if told.trains else None
             channel.send(Ready())
             if told.evaluates:
                 return evaluator.evaluate(told, prepared, channel, orders)
             orders.go.wait()
-            servers = Servers(told.cluster, told.task.name, sync=settings.update == "sync")
+            servers = Servers(told.cluster, settings.combination, told.task.name)
             start = Start(told, prepared, channel, stop, servers, at_end)
             if join:
                 return trainee.train(start, join)

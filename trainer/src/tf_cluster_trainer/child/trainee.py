@@ -26,9 +26,8 @@ from tf_cluster_trainer.child.stop import Stop
 from tf_cluster_trainer.config import Config
 from tf_cluster_trainer.loop import Plan
 from tf_cluster_trainer.protocol import Lost
-from tf_cluster_trainer.strategies.joins import Join
 from tf_cluster_trainer.strategies.tally import Origin
-from tf_cluster_trainer.strategies.trainee import Joining, Trainee
+from tf_cluster_trainer.strategies.trainee import Join, Joining, Trainee
 
 
 def train(start: Start, join: Join) -> int:
@@ -100,7 +99,7 @@ def _until_all_are_through(trainee: Trainee) -> Iterator[None]:
 
 
 def _sharers(told: Config) -> int:
-    return told.cluster.size("worker") if told.settings.update == "async" else 1
+    return 1 if told.settings.combination.lockstep else told.cluster.size("worker")
 
 
 def _ended_by(trainee: Trainee) -> str:

@@ -25,6 +25,7 @@ from tf_cluster_trainer import checkpoint_variables, server
 from tf_cluster_trainer.checkpoint import Checkpoint
 from tf_cluster_trainer.checkpoint_variables import Stored
 from tf_cluster_trainer.child import connecting, restore
+from tf_cluster_trainer.child.preparing import Prepared
 from tf_cluster_trainer.child.say import say
 from tf_cluster_trainer.config import Config, ConfigError
 from tf_cluster_trainer.context import DataShard
@@ -33,7 +34,7 @@ from tf_cluster_trainer.strategies import optimizers, replica_lookups
 from tf_cluster_trainer.strategies.gradients import Gradients, scaled, when_finite
 from tf_cluster_trainer.strategies.rehearsal import build_model
 from tf_cluster_trainer.strategies.tally import Origin, Tally
-from tf_cluster_trainer.strategies.trainee import Joining
+from tf_cluster_trainer.strategies.trainee import Join, Joining
 
 # After this long without a heartbeat a task is lost; most losses are seen at once, by a connection
 # that breaks.
@@ -65,6 +66,11 @@ def announce(told: Config) -> None:
         heartbeat_timeout_in_ms=HEARTBEAT_SECONDS * 1000,
         coordinated_jobs=[CoordinatedJob(name="worker", num_tasks=told.cluster.size("worker"))],
     )
+
+
+def prepare(told: Config, prepared: Prepared) -> Join:
+    """How to join: nothing of it can be done before the others are there."""
+    return join
 
 
 def join(joining: Joining) -> AllReduce:

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent import futures
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ from tf_cluster_trainer.strategies.parameter_servers import Making
 from tf_cluster_trainer.strategies.rehearsal import build_model
 from tf_cluster_trainer.strategies.tally import Origin, Tally
 from tf_cluster_trainer.strategies.traced import Traced
-from tf_cluster_trainer.strategies.trainee import Joining
+from tf_cluster_trainer.strategies.trainee import Join, Joining
 
 LOOK_SECONDS = 0.2
 PAUSE_SECONDS = 0.1
@@ -58,10 +59,18 @@ DEAD_SECONDS = 30.0
 LOST_SESSIONS = 20
 
 
-def trace(told: Config, prepared: Prepared) -> Traced:
-    """The program's step, which needs no other task. Raises HookError and ProgramError."""
+def announce(told: Config) -> None:
+    """Nothing has to be said to TensorFlow before its first operation."""
+
+
+def prepare(told: Config, prepared: Prepared) -> Join:
+    """How to join with the program's step, which is traced now: that needs no other task.
+
+    Raises HookError and ProgramError.
+    """
     seed = worker_input.seed(prepared.ctx, told.task.index, 0)
-    return traced.trace(prepared.program, prepared.ctx, prepared.rehearsal, seed)
+    step = traced.trace(prepared.program, prepared.ctx, prepared.rehearsal, seed)
+    return partial(join, step=step)
 
 
 def join(joining: Joining, step: Traced) -> BetweenGraph:
@@ -71,7 +80,7 @@ def join(joining: Joining, step: Traced) -> BetweenGraph:
     """
     told = joining.told
     restored = joining.restored()
-    sync = told.settings.update == "sync"
+    lockstep = told.settings.combination.lockstep
     workers = told.cluster.size("worker")
     making = Making(
         strategy=None,
@@ -85,8 +94,10 @@ def join(joining: Joining, step: Traced) -> BetweenGraph:
     index = told.task.index
     graph = tf.Graph()
     with graph.as_default(), graph.container(on_ps.container(told.cluster, told.settings)):
-        own = OwnGraph(making, step, index, told.cluster.size("ps"), rows=1 if sync else workers)
-        calls: Calls = SyncCalls(own) if sync else AsyncCalls(own)
+        own = OwnGraph(
+            making, step, index, told.cluster.size("ps"), rows=1 if lockstep else workers
+        )
+        calls: Calls = SyncCalls(own) if lockstep else AsyncCalls(own)
         filling = Filling(own)
     graph.finalize()
     return BetweenGraph(joining, restored, graph, own, calls, filling, _serve(told))
@@ -143,7 +154,7 @@ class BetweenGraph:
         self._server = served
         self._clock = clock
         self._leads = joining.told.is_client
-        self._sync = joining.told.settings.update == "sync"
+        self._sync = joining.told.settings.combination.lockstep
         self._restored = restored
         self._optimizer = joining.told.settings.optimizer.name
         self._origin = self._began = restore.origin_of(restored, self._optimizer)

@@ -20,6 +20,11 @@ from tf_cluster_trainer.strategies.rehearsal import build_model
 from tf_cluster_trainer.strategies.tally import Tally
 
 
+def make(making: Making) -> InGraphAsync:
+    """The training, with its variables on the ps."""
+    return InGraphAsync(making)
+
+
 class InGraphAsync:
     """A model on the ps and a queue of calls for the workers."""
 

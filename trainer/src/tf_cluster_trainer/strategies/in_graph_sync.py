@@ -19,6 +19,11 @@ from tf_cluster_trainer.strategies.rehearsal import build_model
 from tf_cluster_trainer.strategies.tally import Tally
 
 
+def make(making: Making) -> InGraphSync:
+    """The training, with its variables on the ps."""
+    return InGraphSync(making)
+
+
 class InGraphSync:
     """A model on the ps, and calls that all workers make together, one after the other."""
 

@@ -61,3 +61,6 @@ class Trainee(Protocol):
 
     def ended_by(self) -> Sequence[str]:
         """The tasks whose being asked to end ended the steps of all."""
+
+
+Join = Callable[[Joining], Trainee]

@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 from .. import exit_codes, protocol
 from ..config import Config
 from ..owner import Owner, OwnerUnreadableError, read_owner
-from . import epochs, gate, probe
+from . import gate, probe
 from .budget import Budget
 from .child_process import Child, TalkingChild, how_it_ended, reap_orphans
 from .contest import Candidate, Contest, Lost, Owning, Standing, Superseded
@@ -74,7 +74,7 @@ class Chief:
         self._report = Report(config, log.say, lambda task, why: inbox.put(PeerFailed(task, why)))
         self._budget = Budget(config.settings.restarts)
         self._peers = peers_of(config)
-        self._bound = epochs.bound_to_the_client(config.settings)
+        self._bound = config.settings.epoch_bound or ""
         self._gate_log = GateLog(log.say)
         self._contest: ContestThread | None = None
         self._standing: Standing | None = None
@@ -269,10 +269,10 @@ class Chief:
             self._end_child(outcome, grace=self._timing.grace)
 
     def _on_replaced(self, task: str) -> None:
-        if task.startswith("worker-") and self._settings.update == "async":
-            self._replaced.note(task)
-        else:
+        if task.partition("-")[0] in self._settings.combination.needed:
             self._kill_without(task)
+        else:
+            self._replaced.note(task)
 
     def _kill_without(self, task: str) -> None:
         self._kill_for([task], f"{task} was replaced and has no part in this training process")
@@ -451,7 +451,7 @@ class Chief:
     def _watched(self) -> Sequence[Peer]:
         """Those whose replacement the child may not notice, and does not survive by itself."""
         # Without a chief the child takes care of that, or has heartbeats.
-        return self._peers if self._settings.replication == "in-graph" else ()
+        return self._peers if self._settings.combination.has_chief else ()
 
     def _guard_peers(self, known: Mapping[str, Health]) -> PeerGuard | None:
         peers = self._watched()

@@ -7,7 +7,6 @@ import time
 from urllib.parse import urlencode
 
 from ..config import Config
-from . import epochs
 from .document import RUNNING
 from .events import ChiefSeen, Inbox
 from .peers import NoAnswerError, ask
@@ -37,12 +36,12 @@ class ChiefPoll:
         self._period = timing.quick_poll if waited_for else timing.worker_poll
         # Who begins anew with the chief is waited for and hears of that here; the begin and the end
         # of the training are told to all but evaluators.
-        bound = epochs.bound_to_the_client(config.settings) == task.type
+        bound = config.settings.epoch_bound == task.type
         hears_here = config.trains or bound or config.evaluates
         self._calm = self._period if hears_here else timing.calm_poll
         tasks = sum(config.cluster.size(name) for name in config.cluster.cluster)
         self._least = min(tasks / _ASKED, _SLOWEST)
-        self._address = config.cluster.status[config.cluster.client][0]
+        self._address = config.cluster.status[config.chief_type][0]
         names = {"task": task.name, "job": task.job_uid, "pod": task.pod_uid}
         self._path = f"/progress?{urlencode(names)}"
         self._begun = False

@@ -185,7 +185,7 @@ class Follower(ABC):
         if self._ending is not None or not self._needs_the_chief():
             return None
         cluster, deadline = self._config.cluster, self._deadline()
-        word = f"no word from {cluster.client}-0"
+        word = f"no word from {self._config.chief_type}-0"
         look = f". Look at: {cluster.hint}" if cluster.hint else ""
         if silent < deadline:
             self._silence.say(word, f"{word}, {silent:.0f} s of {deadline:.0f} s{look}")
@@ -210,7 +210,7 @@ class Follower(ABC):
         Each that does is a failure of their Job, which has a few, and may leave its node to the
         task that all wait for.
         """
-        before = 0 if self._config.cluster.client == "worker" else 1
+        before = 1 if self._config.settings.combination.has_chief else 0
         return min(self._task.index + before, _LAST_TURN)
 
     def _end_with(self, chief: Mapping[str, Any], *, from_file: bool) -> Outcome | None:

@@ -31,13 +31,6 @@ from .trainee_task import TraineeTask
 SAFE_PATH = ("-P",) if sys.version_info >= (3, 11) else ()
 CHILD_COMMAND = (sys.executable, *SAFE_PATH, "-m", "tf_cluster_trainer.child")
 REAL_TIMING = Timing()
-COMBINATIONS = (
-    ("parameter-server", "in-graph", "async"),
-    ("parameter-server", "in-graph", "sync"),
-    ("parameter-server", "between-graph", "async"),
-    ("parameter-server", "between-graph", "sync"),
-    ("all-reduce", "between-graph", "sync"),
-)
 DIE_WITH_PARENT = "TF_CLUSTER_DIE_WITH_PARENT"
 
 
@@ -143,24 +136,19 @@ def _checked(config: Config) -> Config:
 
 def _check_shape(cluster: Cluster, settings: Settings) -> None:
     """Which tasks there are has to go with the way of training."""
-    words = (settings.strategy, settings.replication, settings.update)
-    if words not in COMBINATIONS:
-        raise ConfigError(
-            f"training.json: /strategy, /replication, /update: {'/'.join(words)} do not go "
-            f"together; these do: {', '.join('/'.join(valid) for valid in COMBINATIONS)}"
-        )
+    row = settings.combination
     chiefs, workers, ps = (cluster.size(kind) for kind in ("chief", "worker", "ps"))
-    if settings.replication == "in-graph" and chiefs != 1:
+    if row.has_chief and chiefs != 1:
         raise ConfigError(
-            f"cluster.json: /cluster/chief: in-graph needs exactly one chief, not {chiefs}"
+            f"cluster.json: /cluster/chief: {row.replication} needs exactly one chief, not {chiefs}"
         )
-    if settings.replication == "between-graph" and chiefs:
+    if chiefs and not row.has_chief:
         raise ConfigError(
-            "cluster.json: /cluster/chief: between-graph has no chief, worker 0 is the client"
+            f"cluster.json: /cluster/chief: {row.replication} has no chief, worker 0 is the client"
         )
     if not workers:
         raise ConfigError("cluster.json: /cluster/worker: at least one worker is needed")
-    if settings.strategy == "all-reduce" and ps:
-        raise ConfigError("cluster.json: /cluster/ps: all-reduce has no ps")
-    if settings.strategy == "parameter-server" and not ps:
-        raise ConfigError("cluster.json: /cluster/ps: parameter-server needs at least one ps")
+    if ps and not row.has_ps:
+        raise ConfigError(f"cluster.json: /cluster/ps: {row.strategy} has no ps")
+    if row.has_ps and not ps:
+        raise ConfigError(f"cluster.json: /cluster/ps: {row.strategy} needs at least one ps")

@@ -34,7 +34,7 @@ def first_document(config: Config) -> Document:
 
 def _examples_per_step(config: Config) -> int:
     settings = config.settings
-    batches = config.cluster.size("worker") if settings.update == "sync" else 1
+    batches = config.cluster.size("worker") if settings.combination.lockstep else 1
     return settings.examples_a_step * batches
 
 

@@ -32,7 +32,7 @@ class ScriptTask(Follower):
         super()._start_child()
 
     def _launch(self) -> None:
-        self._serves(WAITING, f"ready; waiting for {self._config.cluster.client}-0 to begin")
+        self._serves(WAITING, f"ready; waiting for {self._config.chief_type}-0 to begin")
 
     def _on_message(self, message: protocol.Message) -> None:
         """A script says nothing to a supervisor."""
@@ -56,7 +56,7 @@ class ScriptTask(Follower):
 
     @property
     def _bound(self) -> bool:
-        return epochs.bound_to_the_client(self._config.settings) == self._task.type
+        return self._config.settings.epoch_bound == self._task.type
 
     def _keep_up_with(self, epoch: str, status: Any) -> None:
         """Adopt the client's epoch while there is no process; end one of another epoch."""
@@ -80,7 +80,7 @@ class ScriptTask(Follower):
     def _begin(self, epoch: str) -> None:
         self._runs_in = epoch
         self._serving_since = time.monotonic()  # that it waited says nothing for it
-        self._log.say(f"{self._config.cluster.client}-0 has begun: starting the script")
+        self._log.say(f"{self._config.chief_type}-0 has begun: starting the script")
         self._show(status=RUNNING, message="the script runs")
         self._child = script_process(self._number, self._config, self._environment, self._inbox)
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from .. import protocol
-from . import epochs
 from .document import RUNNING, Outcome
 from .follower import Follower
 
@@ -24,6 +23,6 @@ class ServerTask(Follower):
     def _on_chief(self, chief: Mapping[str, Any], *, from_file: bool) -> Outcome | None:
         if self._task.type == "worker":
             return self._end_with(chief, from_file=from_file)
-        if epochs.bound_to_the_client(self._config.settings) == self._task.type:
+        if self._config.settings.epoch_bound == self._task.type:
             self._keep_epoch(chief)
         return None

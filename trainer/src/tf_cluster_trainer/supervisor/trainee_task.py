@@ -64,7 +64,7 @@ class TraineeTask(Follower):
 
     @property
     def _in_lockstep(self) -> bool:
-        return epochs.bound_to_the_client(self._config.settings) == "worker"
+        return self._config.settings.epoch_bound == self._task.type
 
     def _keep_epoch(self, chief: Mapping[str, Any]) -> None:
         if not self._in_lockstep:

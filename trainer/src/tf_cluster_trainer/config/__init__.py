@@ -1,0 +1,48 @@
+"""What a task is told: cluster.json, training.json and its own place, as frozen data.
+
+Imports neither TensorFlow nor anything that does: the supervisor uses it too.
+"""
+
+from .combination import COMBINATIONS, Combination, TaskType
+from .load import CODE_VARIABLE, DEFAULT_CONFIG_DIR, load
+from .settings import (
+    CheckpointCadence,
+    Cluster,
+    Config,
+    ConfigError,
+    Download,
+    ExportBest,
+    Files,
+    GitCommit,
+    Mode,
+    Optimizer,
+    Schedule,
+    Script,
+    Settings,
+    Source,
+    Task,
+)
+
+__all__ = [
+    "CODE_VARIABLE",
+    "COMBINATIONS",
+    "DEFAULT_CONFIG_DIR",
+    "CheckpointCadence",
+    "Cluster",
+    "Combination",
+    "Config",
+    "ConfigError",
+    "Download",
+    "ExportBest",
+    "Files",
+    "GitCommit",
+    "Mode",
+    "Optimizer",
+    "Schedule",
+    "Script",
+    "Settings",
+    "Source",
+    "Task",
+    "TaskType",
+    "load",
+]

@@ -1,0 +1,126 @@
+"""The five combinations of strategy, replication and update: one row each.
+
+Whoever has to know how a training of one combination works asks its row, and compares no names.
+The chart (templates/_combinations.tpl) and the generator (roles.py) have the columns that they
+need; tests/trainer/config/test_combination.py holds the three together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+TaskType = Literal["chief", "worker", "ps", "evaluator"]
+
+
+@dataclass(frozen=True)
+class Combination:
+    """One way to train, and what follows from it."""
+
+    strategy: str
+    replication: str
+    update: str
+    module: str
+    """The module of tf_cluster_trainer.strategies that trains."""
+    has_chief: bool
+    """A task of its own drives the run; else every worker trains, and worker 0 is the chief."""
+    has_ps: bool
+    lockstep: bool
+    """All workers make each step together."""
+    needed: tuple[TaskType, ...]
+    """The types of other tasks of which one that is lost ends the chief's step."""
+    epoch_bound: TaskType
+    """The type of task whose child serves one child of the chief, and starts again for the next."""
+    ps_rejoins: bool
+    """Workers fill a ps that starts again while they train; it is taken into the epoch."""
+
+    @property
+    def name(self) -> str:
+        """For messages: `parameter-server/in-graph/async`."""
+        return f"{self.strategy}/{self.replication}/{self.update}"
+
+    @property
+    def chief_type(self) -> TaskType:
+        """The type of the task that drives the run; its index is 0."""
+        return "chief" if self.has_chief else "worker"
+
+    @property
+    def epoch_bound_script(self) -> TaskType | None:
+        """As `epoch_bound`, where the tasks run a script of the user's.
+
+        Without a chief nobody is bound to an epoch of the ps: a script finds its variables there
+        by their names, and may have no other copy of them.
+        """
+        return self.epoch_bound if self.has_chief or not self.has_ps else None
+
+
+COMBINATIONS = (
+    Combination(
+        strategy="parameter-server",
+        replication="in-graph",
+        update="async",
+        module="in_graph_async",
+        has_chief=True,
+        has_ps=True,
+        lockstep=False,
+        needed=("ps",),  # the calls of a lost worker go to the others
+        epoch_bound="ps",  # variables of a chief that is gone are never given back
+        ps_rejoins=False,
+    ),
+    Combination(
+        strategy="parameter-server",
+        replication="in-graph",
+        update="sync",
+        module="in_graph_sync",
+        has_chief=True,
+        has_ps=True,
+        lockstep=True,
+        needed=("ps", "worker"),
+        epoch_bound="ps",
+        ps_rejoins=False,
+    ),
+    Combination(
+        strategy="parameter-server",
+        replication="between-graph",
+        update="async",
+        module="between_graph",
+        has_chief=False,
+        has_ps=True,
+        lockstep=False,
+        needed=("ps",),
+        epoch_bound="ps",
+        ps_rejoins=True,
+    ),
+    Combination(
+        strategy="parameter-server",
+        replication="between-graph",
+        update="sync",
+        module="between_graph",
+        has_chief=False,
+        has_ps=True,
+        lockstep=True,
+        needed=("ps",),  # the other workers make the step of one that is lost
+        epoch_bound="ps",
+        ps_rejoins=True,
+    ),
+    Combination(
+        strategy="all-reduce",
+        replication="between-graph",
+        update="sync",
+        module="all_reduce",
+        has_chief=False,
+        has_ps=False,
+        lockstep=True,
+        needed=("worker",),
+        epoch_bound="worker",  # collectives that have lost a member are of no use to the others
+        ps_rejoins=False,
+    ),
+)
+
+
+def combination(strategy: str, replication: str, update: str) -> Combination | None:
+    """The row of these three, None where they do not go together."""
+    for row in COMBINATIONS:
+        if (row.strategy, row.replication, row.update) == (strategy, replication, update):
+            return row
+    return None
