@@ -237,7 +237,6 @@ class World:
                 "TF_CLUSTER_TASK_INDEX": str(index),
                 "TF_CLUSTER_JOB_UID": "job-1",
                 "TF_CLUSTER_POD_UID": pod,
-                "TF_CLUSTER_EPOCH": f"{pod}/1",
                 "TF_CLUSTER_STATUS": "127.0.0.1:1",
                 "TF_CLUSTER_EXPORT_BEST": export_best,
             },

@@ -11,13 +11,8 @@ from pathlib import Path
 import pytest
 from tf_cluster_trainer import owner as files
 from tf_cluster_trainer.owner import Owner, owns
-from tf_cluster_trainer.supervisor.contest import (
-    Candidate,
-    Contest,
-    Lost,
-    Owning,
-    Superseded,
-)
+from tf_cluster_trainer.supervisor.election import RunElection
+from tf_cluster_trainer.supervisor.rules.standing import Candidate, Lost, Owning, Superseded
 
 PERIOD, PATIENCE = 3.0, 600.0
 
@@ -31,9 +26,9 @@ class Table:
     answering: set[str] = field(default_factory=set)  # Jobs whose chief answers at its status port
     said: list[str] = field(default_factory=list)
 
-    def chief(self, job: str, pod: str = "") -> Contest:
+    def chief(self, job: str, pod: str = "") -> RunElection:
         pod = pod or f"{job}-pod"
-        return Contest(
+        return RunElection(
             self.run_dir,
             Owner(job, pod, f"attempt-of-{job}", status=f"{pod}:8080"),
             period=PERIOD,
@@ -251,7 +246,7 @@ def stall(monkeypatch: pytest.MonkeyPatch, meanwhile: Callable[[], object]) -> N
     monkeypatch.setattr(os, "fsync", slow)
 
 
-def take_over(table: Table, new: Contest) -> None:
+def take_over(table: Table, new: RunElection) -> None:
     new.step()
     table.now += 3 * PERIOD + 0.1
     assert isinstance(new.step(), Owning)

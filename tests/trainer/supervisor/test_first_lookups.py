@@ -9,8 +9,9 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 from tf_cluster_trainer.supervisor import peers
-from tf_cluster_trainer.supervisor.events import Inbox
-from tf_cluster_trainer.supervisor.peers import NoAnswerError, NoNameError, Peer, Watch, ask
+from tf_cluster_trainer.supervisor.inbox import Inbox
+from tf_cluster_trainer.supervisor.peers import NoAnswerError, NoNameError, Watch, ask
+from tf_cluster_trainer.supervisor.rules.gate import Peer
 
 from tests.ports import free_port
 
@@ -49,7 +50,7 @@ def listener() -> Iterator[Listener]:
 def test_a_peer_is_asked_when_it_has_announced_itself_and_not_before(listener: Listener) -> None:
     announced = threading.Event()
     peer = Peer("ps-0", f"127.0.0.1:{listener.server_port}")
-    watch = Watch([peer], Inbox(), announced=lambda task: announced.is_set())
+    watch = Watch([peer], Inbox(), child=1, announced=lambda task: announced.is_set())
     assert not announced.wait(0.5), "half a second for a question that must not come"
     assert listener.asked == 0
     announced.set()
@@ -61,7 +62,7 @@ def test_a_peer_that_is_later_than_we_are_is_not_asked_before_it_announces_itsel
     listener: Listener,
 ) -> None:
     peer = Peer("ps-0", f"127.0.0.1:{listener.server_port}")
-    watch = Watch([peer], Inbox(), announced=lambda task: False)
+    watch = Watch([peer], Inbox(), child=1, announced=lambda task: False)
     watch.hurry()
     time.sleep(3)  # a question would make the name servers remember that it is not there
     assert listener.asked == 0
@@ -73,7 +74,7 @@ def test_a_peer_that_does_not_announce_itself_is_asked_at_last(
 ) -> None:
     monkeypatch.setattr(peers, "UNANNOUNCED_SECONDS", 0.1)
     peer = Peer("ps-0", f"127.0.0.1:{listener.server_port}")
-    watch = Watch([peer], Inbox(), announced=lambda task: False)
+    watch = Watch([peer], Inbox(), child=1, announced=lambda task: False)
     watch.hurry()
     eventually(lambda: watch.seen()["ps-0"].serving, "the silent peer is asked")
     watch.stop()

@@ -11,8 +11,6 @@ import jsonschema
 import pytest
 from tf_cluster_trainer.config import Task
 from tf_cluster_trainer.owner import Owner, create_owner
-from tf_cluster_trainer.supervisor import gate
-from tf_cluster_trainer.supervisor.child_process import how_it_ended
 from tf_cluster_trainer.supervisor.counts import NOTHING_COUNTED
 from tf_cluster_trainer.supervisor.document import (
     DONE,
@@ -22,13 +20,15 @@ from tf_cluster_trainer.supervisor.document import (
     Document,
     as_bytes,
 )
-from tf_cluster_trainer.supervisor.final_state import ends
 from tf_cluster_trainer.supervisor.gate_log import GateLog
 from tf_cluster_trainer.supervisor.metrics import text
 from tf_cluster_trainer.supervisor.pace import Pace
-from tf_cluster_trainer.supervisor.peer_guard import Replaced
-from tf_cluster_trainer.supervisor.peers import NOT_ASKED, Health, Peer
 from tf_cluster_trainer.supervisor.progress_file import ProgressFile, read_progress
+from tf_cluster_trainer.supervisor.rules import gate
+from tf_cluster_trainer.supervisor.rules.final_state import ends
+from tf_cluster_trainer.supervisor.rules.gate import NOT_ASKED, Health, Peer
+from tf_cluster_trainer.supervisor.rules.restart import how_it_ended
+from tf_cluster_trainer.supervisor.rules.stall import Replaced
 from tf_cluster_trainer.supervisor.saved_step import saved_step
 from tf_cluster_trainer.supervisor.status_server import Board, Condition
 
@@ -280,28 +280,17 @@ def test_an_end_is_told_in_words() -> None:
 
 
 def test_a_replaced_worker_is_waited_for_as_long_as_steps_have_taken() -> None:
-    now = 0.0
-    replaced = Replaced(60.0, clock=lambda: now)
-    now = 500.0  # it loads, and compiles
-    replaced.hear({})
-    now = 1000.0
-    replaced.hear({"0": 1, "1": 1})
-    now = 1100.0  # a call of that many seconds
-    replaced.hear({"0": 2, "1": 1})
-    replaced.note("worker-1")
-    now = 1299.0
-    assert replaced.overdue() == []
-    now = 1300.0
-    assert replaced.overdue() == ["worker-1"]
+    replaced = Replaced.nobody(60.0, 0.0)
+    replaced = replaced.hear({}, 500.0)  # it loads, and compiles
+    replaced = replaced.hear({"0": 1, "1": 1}, 1000.0)
+    replaced = replaced.hear({"0": 2, "1": 1}, 1100.0)  # a call of that many seconds
+    replaced = replaced.note("worker-1", 1100.0)
+    assert replaced.overdue(1299.0) == []
+    assert replaced.overdue(1300.0) == ["worker-1"]
 
 
 def test_a_worker_that_comes_back_late_has_its_time_from_then_on() -> None:
-    now = 0.0
-    replaced = Replaced(60.0, clock=lambda: now)
-    replaced.hear({"0": 1, "1": 1})
-    now = 300.0  # there was no worker
-    replaced.note("worker-1")
-    now = 359.0
-    assert replaced.overdue() == []
-    now = 360.0
-    assert replaced.overdue() == ["worker-1"]
+    replaced = Replaced.nobody(60.0, 0.0).hear({"0": 1, "1": 1}, 0.0)
+    replaced = replaced.note("worker-1", 300.0)  # there was no worker
+    assert replaced.overdue(359.0) == []
+    assert replaced.overdue(360.0) == ["worker-1"]

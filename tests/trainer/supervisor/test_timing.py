@@ -6,7 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
-from tf_cluster_trainer.supervisor.follower import _delay
+from tf_cluster_trainer.supervisor.rules.restart import delay
 from tf_cluster_trainer.supervisor.timing import Timing
 
 FORMATS = (Path(__file__).parents[3] / "docs/formats.md").read_text()
@@ -37,7 +37,7 @@ def test_a_save_has_the_minutes_that_the_formats_page_says() -> None:
 
 
 def test_restarts_in_a_row_come_as_the_formats_page_says() -> None:
-    first, *then = (_delay(restarts, Timing().backoff) for restarts in range(1, 8))
+    first, *then = (delay(restarts, Timing().backoff) for restarts in range(1, 8))
     assert first == 0
     assert then[-3:] == [then[-1]] * 3
     said = ", ".join(f"{seconds:g}" for seconds in then[:3])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 
 import pytest
-from tf_cluster_trainer.supervisor.signs_of_life import SignsOfLife
+from tf_cluster_trainer.supervisor.rules.silence import Silence
 
 from .conftest import MakeWorld
 from .test_without_a_chief import ALL_REDUCE, ASYNC, every_way, goes, start
@@ -15,11 +15,10 @@ IN_GRAPH = ("parameter-server", "in-graph", "async")
 
 
 def test_what_stays_in_a_file_is_no_sign_of_life() -> None:
-    now = 0.0
-    life = SignsOfLife("a1", clock=lambda: now)
     now = 100.0
-    assert life.silent_for() == 0  # nobody asked yet
-    life.begin()
+    silence = Silence("a1")
+    assert silence.looked_at(now).seconds(now) == 0  # nobody asked yet
+    silence = silence.begun(now)
     for document, from_file, silent in (
         ({"attempt": "a1", "now": 1}, False, 0),
         ({"attempt": "a1", "now": 2}, True, 0),
@@ -31,21 +30,18 @@ def test_what_stays_in_a_file_is_no_sign_of_life() -> None:
     ):
         for _ in range(5):
             now += 1
-            life.silent_for()
-        life.note(document, from_file=from_file)
-        assert life.silent_for() == silent, document
+            silence = silence.looked_at(now)
+        silence = silence.heard(document, now, from_file=from_file)
+        assert silence.looked_at(now).seconds(now) == silent, document
 
 
 def test_the_time_in_which_a_task_was_stopped_is_no_silence() -> None:
-    now = 0.0
-    life = SignsOfLife("a1", clock=lambda: now)
-    life.begin()
-    now += 1
-    assert life.silent_for() == 1
-    now += 3600
-    assert life.silent_for() < 4
-    now += 1
-    assert 2 <= life.silent_for() < 5
+    silence = Silence("a1").begun(0.0).looked_at(1.0)
+    assert silence.seconds(1.0) == 1
+    silence = silence.looked_at(3601.0)
+    assert silence.seconds(3601.0) < 4
+    silence = silence.looked_at(3602.0)
+    assert 2 <= silence.seconds(3602.0) < 5
 
 
 def shows_for(task_seconds: float, world: World, index: int = 0) -> None:

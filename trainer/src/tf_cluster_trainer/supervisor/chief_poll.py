@@ -8,9 +8,10 @@ from urllib.parse import urlencode
 
 from ..config import Config
 from .document import RUNNING
-from .events import ChiefSeen, Inbox
+from .inbox import Inbox
 from .peers import NoAnswerError, ask
 from .progress_file import read_progress
+from .rules.events import ChiefSeen
 from .timing import Timing
 
 # Characters of a reason: it travels in a request line, which may have 64 KiB.

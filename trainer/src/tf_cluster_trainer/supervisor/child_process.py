@@ -15,10 +15,10 @@ from pathlib import Path
 
 from .. import protocol
 from . import tied
-from .events import ChildEnded, ChildSaid, Inbox
+from .inbox import Inbox
 from .log import Log
+from .rules.events import ChildEnded, ChildSaid
 
-EPOCH_VARIABLE = "TF_CLUSTER_EPOCH"
 HEAR_OUT_SECONDS = 5.0
 
 
@@ -95,7 +95,6 @@ class TalkingChild(Child):
         number: int,
         command: Sequence[str],
         environment: Mapping[str, str],
-        epoch: str,
         inbox: Inbox,
         log: Log,
     ) -> None:
@@ -110,7 +109,6 @@ class TalkingChild(Child):
             self._temporary = tempfile.mkdtemp(prefix="tf-trainer-")
             told = {
                 "TMPDIR": self._temporary,
-                EPOCH_VARIABLE: epoch,
                 protocol.CONTROL_VARIABLE: f"{child_reads},{child_writes}",
             }
             super().__init__(number, command, {**environment, **told}, inbox, pass_fds=ends)
@@ -140,18 +138,6 @@ class TalkingChild(Child):
         # is not heard, a result, counts as never said.
         self._reader.join(HEAR_OUT_SECONDS)
         shutil.rmtree(self._temporary, ignore_errors=True)
-
-
-def how_it_ended(returncode: int) -> str:
-    """For people: `was killed by SIGKILL`, `ended with exit code 1`."""
-    if returncode >= 0:
-        return f"ended with exit code {returncode}"
-    try:
-        name = signal.Signals(-returncode).name
-    except ValueError:
-        name = f"signal {-returncode}"
-    memory = " (out of memory?)" if -returncode == signal.SIGKILL else ""
-    return f"was killed by {name}{memory}"
 
 
 def reap_orphans(child: int | None) -> None:

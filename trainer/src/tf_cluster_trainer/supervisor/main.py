@@ -14,17 +14,13 @@ from ..sources.errors import SourceError, StoppedError, UnreachableError
 from ..sources.limits import REAL_LIMITS, Limits
 from .chief import Chief
 from .document import FAILED, STOPPED, Outcome
-from .evaluator_task import EvaluatorTask
-from .events import Inbox, StopAsked
 from .follower import Follower
+from .inbox import Inbox
 from .log import Log
-from .script_client import ScriptClient
-from .script_task import ScriptTask
-from .server_task import ServerTask
+from .rules.events import StopAsked
 from .status_server import PortTakenError
 from .tied import tie
 from .timing import Timing
-from .trainee_task import TraineeTask
 
 # -P keeps the caller's directory off the import path from the first import on; before Python 3.11
 # the child does it itself, after the few imports of its package.
@@ -88,18 +84,8 @@ def _run(
 ) -> int:
     if config.runs_script:
         script_start(config, environment)  # what is wrong with it is told before any wait
-    supervisor = _supervisor_of(config)
+    supervisor = Chief if config.is_client else Follower
     return supervisor(config, command, environment, inbox, log, timing).run()
-
-
-def _supervisor_of(config: Config) -> type[Chief | Follower]:
-    if config.runs_script:
-        return ScriptClient if config.is_client else ScriptTask
-    if config.is_client:
-        return Chief
-    if config.evaluates:
-        return EvaluatorTask
-    return TraineeTask if config.trains else ServerTask
 
 
 def _tied(parent: str) -> bool:

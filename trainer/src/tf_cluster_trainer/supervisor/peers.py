@@ -14,13 +14,13 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
-from ..config import Config
-from .events import Inbox, PeersChanged
+from .inbox import Inbox
+from .rules.events import PeerSeen
+from .rules.gate import NOT_ASKED, Health, Peer, health_of
 
 NEWS = "/healthz?news=1"
 TIMEOUT_SECONDS = 2.0  # without a byte
@@ -97,55 +97,6 @@ def answers_as(address: str, pod_uid: str) -> bool:
         return False
 
 
-@dataclass(frozen=True)
-class Peer:
-    """A task that the chief waits for, and the address of its status port."""
-
-    task: str
-    address: str
-
-    @property
-    def host(self) -> str:
-        """Its host's name."""
-        return self.address.rsplit(":", 1)[0]
-
-
-@dataclass(frozen=True)
-class Health:
-    """What /healthz of a peer said last, or why it said nothing."""
-
-    serving: bool
-    epoch: str | None
-    attempt: str
-    task: str
-    server: str = ""  # another one after each start of the task or of its child
-    reason: str | None = None
-
-
-NOT_ASKED = Health(False, None, "", "", reason="not heard of yet")
-
-
-def health_of(document: Mapping[str, Any]) -> Health:
-    """/healthz as data."""
-    return Health(
-        serving=bool(document.get("serving")),
-        epoch=document.get("epoch"),
-        attempt=str(document.get("attempt", "")),
-        task=str(document.get("task", "")),
-        server=f"{document.get('pod', '')}/{document.get('restarts', 0)}",
-    )
-
-
-def peers_of(config: Config) -> tuple[Peer, ...]:
-    """Everyone the chief waits for: every ps and every worker that is not the chief itself."""
-    everyone = (
-        Peer(f"{kind}-{index}", address)
-        for kind in ("ps", "worker")
-        for index, address in enumerate(config.cluster.status.get(kind, ()))
-    )
-    return tuple(peer for peer in everyone if peer.task != config.task.name)
-
-
 def tell_news(peers: Iterable[Peer]) -> None:
     """Have each look at us at once; who can't be told looks a little later by itself."""
 
@@ -160,7 +111,8 @@ def tell_news(peers: Iterable[Peer]) -> None:
 class Watch:
     """Asks every peer again and again, a thread each, until stopped.
 
-    `path` is what is asked for; `announced` tells whether a task has asked us by now.
+    It asks for the child of this number: `path` is what is asked for; `announced` tells whether a
+    task has asked us by now.
     """
 
     def __init__(
@@ -168,10 +120,12 @@ class Watch:
         peers: Iterable[Peer],
         inbox: Inbox,
         *,
+        child: int,
         path: str = "/healthz",
         announced: Callable[[str], bool],
     ) -> None:
         self._inbox = inbox
+        self._child = child
         self._path = path
         self._announced = announced
         self._seen: dict[str, Health] = {peer.task: NOT_ASKED for peer in peers}
@@ -206,7 +160,7 @@ class Watch:
                     again_at = time.monotonic() + ABSENT_SECONDS
             if health != self._seen[peer.task]:
                 self._seen[peer.task] = health
-                self._inbox.put(PeersChanged())
+                self._inbox.put(PeerSeen(self._child, peer.task, health))
             quick = time.monotonic() < quick_until
             self._stopped.wait(QUICK_PERIOD if quick else SLOW_PERIOD)
             self._wait_for(peer, partial(_has_come, again_at))

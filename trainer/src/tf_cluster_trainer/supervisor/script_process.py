@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from ..config import Config
 from ..script_start import script_start
 from .child_process import Child
-from .events import Inbox
+from .inbox import Inbox
 
 
 def script_process(

@@ -1,0 +1,133 @@
+"""The election for the run's one writer, held on a real run directory."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Generator
+from pathlib import Path
+from typing import Any, TypeVar
+
+from .. import owner as files
+from ..owner import Owner
+from .inbox import Inbox
+from .rules.election import (
+    AskOwner,
+    CreateOwner,
+    Election,
+    Operation,
+    PostSuccessor,
+    ReadOwner,
+    ReadSuccessor,
+    ReplaceOwner,
+)
+from .rules.events import StandingChanged
+from .rules.standing import Owning, Standing
+
+Result = TypeVar("Result")
+
+
+class RunElection:
+    """One chief's part in the election for one run directory: each step is made whole, at once."""
+
+    def __init__(
+        self,
+        run_dir: Path,
+        me: Owner,
+        *,
+        period: float,
+        patience: float,
+        answers: Callable[[Owner], bool],
+        clock: Callable[[], float],
+        say: Callable[[str], None],
+    ) -> None:
+        """`answers` asks an owner's own supervisor whether it lives; the rest as of Election."""
+        self._run_dir = run_dir
+        self._me = me
+        self._answers = answers
+        self._election = Election(
+            me,
+            period=period,
+            patience=patience,
+            place=str(run_dir / files.OWNER_FILE),
+            clock=clock,
+            say=say,
+        )
+
+    def step(self) -> Standing:
+        """Look at the files, do what is due, say where we stand. What lost the run stays so."""
+        return self._held(self._election.step())
+
+    def release(self, *, superseded: bool) -> None:
+        """Let the run go, if it is still ours. Nothing is written when it is not."""
+        self._held(self._election.release(superseded=superseded))
+
+    def _held(self, step: Generator[Operation, Any, Result]) -> Result:
+        try:
+            operation = next(step)
+            while True:
+                try:
+                    done = self._do(operation)
+                except (OSError, files.OwnerUnreadableError) as error:
+                    operation = step.throw(error)
+                else:
+                    operation = step.send(done)
+        except StopIteration as end:
+            result: Result = end.value
+            return result
+
+    def _do(self, operation: Operation) -> Any:
+        if isinstance(operation, ReadOwner):
+            return files.read_owner(self._run_dir)
+        if isinstance(operation, ReadSuccessor):
+            return files.read_successor(self._run_dir)
+        if isinstance(operation, CreateOwner):
+            return files.create_owner(self._run_dir, operation.owner)
+        if isinstance(operation, ReplaceOwner):
+            still = self._still_ours if operation.guarded else None
+            return files.replace_owner(self._run_dir, operation.owner, still=still)
+        if isinstance(operation, PostSuccessor):
+            return files.post_successor(self._run_dir, operation.successor)
+        assert isinstance(operation, AskOwner)
+        return self._answers(operation.owner)
+
+    def _still_ours(self) -> bool:
+        return files.owns(self._run_dir, self._me.job_uid, self._me.pod_uid)
+
+
+class ElectionThread:
+    """Steps an election, once a period as the owner and three times as often as a candidate.
+
+    A thread of its own, so that renewals never wait for anything else.
+    """
+
+    def __init__(self, election: RunElection, period: float, inbox: Inbox) -> None:
+        self._election = election
+        self._period = period
+        self._inbox = inbox
+        self._lock = threading.Lock()
+        self._stopped = threading.Event()
+        self._last: Standing | None = None
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def look(self) -> Standing:
+        """Step now: where do we stand?"""
+        with self._lock:
+            return self._election.step()
+
+    def release(self, *, superseded: bool) -> None:
+        """Stop renewing, and let the run go if it is ours."""
+        self._stopped.set()
+        with self._lock:
+            self._election.release(superseded=superseded)
+
+    def _run(self) -> None:
+        while not self._stopped.is_set():
+            with self._lock:
+                if self._stopped.is_set():
+                    return
+                standing = self._election.step()
+            if standing != self._last:
+                self._last = standing
+                self._inbox.put(StandingChanged(standing))
+            owning = isinstance(standing, Owning)
+            self._stopped.wait(self._period if owning else self._period / 3)

@@ -1,0 +1,28 @@
+"""The one queue that a supervisor's main thread waits on."""
+
+from __future__ import annotations
+
+from queue import Empty, SimpleQueue
+
+from .rules.events import Event
+
+
+class Inbox:
+    """Threads and signals put events into it, in order.
+
+    `SimpleQueue.put` may be called from a signal handler; the locks of `threading.Event` may not.
+    """
+
+    def __init__(self) -> None:
+        self._queue: SimpleQueue[Event] = SimpleQueue()
+
+    def put(self, event: Event) -> None:
+        """Add an event; safe from threads and signal handlers."""
+        self._queue.put(event)
+
+    def next(self, timeout: float) -> Event | None:
+        """The oldest event, or None when none comes in time."""
+        try:
+            return self._queue.get(timeout=max(0.0, timeout))
+        except Empty:
+            return None

@@ -1,0 +1,89 @@
+"""The one loop of every task: an event comes, the rules decide, what they want is done."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+from ..config import Config
+from .child_process import Child, reap_orphans
+from .document import Outcome
+from .gate_log import GateLog
+from .inbox import Inbox
+from .log import Log
+from .rules.actions import Action, End
+from .rules.events import ChildEnded, Event, Tick
+from .status_server import Board, StatusServer
+from .timing import Timing
+
+
+class Supervisor(ABC):
+    """One task, from start to exit code. What it decides and how that is done, a role knows."""
+
+    def __init__(self, config: Config, inbox: Inbox, log: Log, timing: Timing) -> None:
+        self._config = config
+        self._inbox = inbox
+        self._log = log
+        self._timing = timing
+        self._gate_log = GateLog(log.say)
+        self._child: Child | None = None
+
+    @property
+    @abstractmethod
+    def board(self) -> Board:
+        """What its status port shows."""
+
+    def before(self) -> Outcome | None:
+        """What is to be looked at before the status port is there; an outcome ends the task."""
+        return None
+
+    @abstractmethod
+    def first_event(self) -> Event:
+        """What the rules begin with."""
+
+    @abstractmethod
+    def decide(self, event: Event) -> Sequence[Action]:
+        """What follows from an event."""
+
+    @abstractmethod
+    def do(self, action: Action) -> Event | None:
+        """Do it; the answer, where the action is a question."""
+
+    @abstractmethod
+    def finish(self, outcome: Outcome) -> None:
+        """Publish how it ended; returns when nobody needs this task any longer."""
+
+    def run(self) -> int:
+        """Do all of it. Raises PortTakenError before anything is waited for."""
+        outcome = self.before()
+        if outcome is None:
+            server = StatusServer(self._config, self.board)
+            try:
+                outcome = self._until_the_end()
+                self.finish(outcome)
+            finally:
+                server.close()
+        self._log.say(outcome.last_line)
+        return outcome.exit_code
+
+    def _until_the_end(self) -> Outcome:
+        event = self.first_event()
+        while True:
+            outcome = self._take(event)
+            if outcome is not None:
+                return outcome
+            event = self._inbox.next(self._timing.tick) or Tick()
+            if isinstance(event, ChildEnded) and self._child and self._child.number == event.child:
+                self._child = None
+            reap_orphans(self._child.pid if self._child else None)
+
+    def _take(self, event: Event) -> Outcome | None:
+        events = [event]
+        while events:
+            for action in self.decide(events.pop()):
+                if isinstance(action, End):
+                    return action.outcome
+                answer = self.do(action)
+                if answer is not None:
+                    events.append(answer)
+        return None
