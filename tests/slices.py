@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def sliced(cases: Sequence[Any], number: int) -> list[Any]:
     """All the cases as parameters: those whose turn it is are marked `chosen`, others `full`."""
-    first = _slice() % len(cases)
+    first = slice_number() % len(cases)
     turn = {(first + offset) % len(cases) for offset in range(number)}
     return [
         pytest.param(
@@ -37,15 +37,15 @@ def in_turn(number: int, of: int) -> Callable[[Test], Test]:
 
     Where it is not its turn it is marked `full`.
     """
-    return pytest.mark.chosen if _slice() % of == number else pytest.mark.full
+    return pytest.mark.chosen if slice_number() % of == number else pytest.mark.full
 
 
 def chosen() -> str:
     """A line on which slice this is, and how to have it again."""
-    return f"slice {_slice()} of the long cases ({_why()}; SLICE={_slice()} repeats it)"
+    return f"slice {slice_number()} of the long cases ({_why()}; SLICE={slice_number()} repeats it)"
 
 
-def _slice() -> int:
+def slice_number() -> int:
     """The number that chooses: SLICE, else the first digits of the present commit's hash."""
     told = os.environ.get("SLICE")
     return int(told) if told else int(_commit() or "0", 16)

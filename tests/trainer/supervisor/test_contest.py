@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from tf_cluster_trainer import owner as files
-from tf_cluster_trainer.owner import Owner, owns
+from tf_cluster_trainer.owner import Owner, Successor, arrive, arrived, owns
 from tf_cluster_trainer.supervisor.election import RunElection
 from tf_cluster_trainer.supervisor.rules.standing import Candidate, Lost, Owning, Superseded
 
@@ -407,3 +407,62 @@ def test_of_two_that_replace_at_once_only_the_last_goes_on(table: Table) -> None
     candidate.step()
     files.replace_owner(table.run_dir, replace(table.on_disk(), job_uid="c", pod_uid="c-pod"))
     assert isinstance(candidate.step(), Superseded)
+
+
+def test_chiefs_are_noted_once_in_the_order_in_which_they_came(tmp_path: Path) -> None:
+    for job in ("a", "b", "a", "c", "b"):
+        arrive(tmp_path, job)
+    assert arrived(tmp_path) == ("a", "b", "c")
+    (tmp_path / "attempts/2").write_text('{"jobUid"')  # cut off where there are no hard links
+    (tmp_path / "attempts/1").unlink()
+    arrive(tmp_path, "d")
+    assert arrived(tmp_path) == ("", "c", "d")
+
+
+def test_an_earlier_attempt_that_was_late_does_not_take_the_run_from_a_later_one(
+    table: Table,
+) -> None:
+    """As one whose parameter server had no node, and that nobody removed."""
+    for job in ("a", "b"):
+        arrive(table.run_dir, job)
+    late, later = table.chief("a"), table.chief("b")
+    assert later.step() == Owning(successor=None)
+    assert late.step() == Superseded("attempt attempt-of-b, a later one, has the run")
+    assert later.step() == Owning(successor=None)
+    later.release(superseded=False)  # its pod comes back
+    assert isinstance(table.chief("a", "again").step(), Superseded)
+    assert isinstance(table.chief("b", "again").step(), Owning)
+
+
+def test_of_two_that_wait_the_later_attempt_has_the_run(table: Table) -> None:
+    for job in ("a", "b", "c"):
+        arrive(table.run_dir, job)
+    owner, late, later = table.chief("a"), table.chief("b"), table.chief("c")
+    owner.step()
+    assert isinstance(later.step(), Candidate)
+    assert late.step() == Superseded("attempt attempt-of-c, a later one, waits for the run")
+    # Both had read that nobody waits, and the earlier one wrote last.
+    files.post_successor(table.run_dir, Successor("b", "b-pod", "attempt-of-b"))
+    assert isinstance(later.step(), Candidate)
+    owner.release(superseded=True)
+    assert isinstance(later.step(), Owning)
+
+
+def test_an_owner_does_not_end_for_an_earlier_attempt(table: Table) -> None:
+    for job in ("a", "b"):
+        arrive(table.run_dir, job)
+    owner = table.chief("b")
+    owner.step()
+    files.post_successor(table.run_dir, Successor("a", "a-pod", "attempt-of-a"))
+    assert owner.step() == Owning(successor=None)
+
+
+def test_a_rollback_is_a_later_attempt_than_the_one_that_it_takes_back(table: Table) -> None:
+    """Its settings, and so its name, are those of one before; its Job is another one."""
+    for job in ("a", "b", "a-again"):
+        arrive(table.run_dir, job)
+    bad, back = table.chief("b"), table.chief("a-again")
+    bad.step()
+    assert isinstance(back.step(), Candidate)
+    bad.release(superseded=True)
+    assert isinstance(back.step(), Owning)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import time
@@ -320,3 +321,34 @@ def test_a_ps_replaced_while_the_chief_evaluates_is_not_missed(make_world: MakeW
     time.sleep(1.0)  # ten questions
     busy.unlink()
     assert (chief.ends(), worker.ends(), chief.starts()) == (0, 0, 1)
+
+
+def test_a_chief_whose_workers_are_all_gone_gives_up_as_at_the_gate(make_world: MakeWorld) -> None:
+    """Their Job may have failed for good: nobody would ever make another step."""
+    world = make_world(deadline=2.0)
+    chief = world.start("chief", GUARD_SECONDS="0.1")
+    worker, _ = world.start("worker"), world.start("ps")
+    chief.until(status="running")
+    worker.kill()
+    time.sleep(3.0)  # more than the deadline
+    assert chief.process.poll() is None  # steps are made, by whomever
+    chief.do("stall")
+    assert chief.ends() == 43
+    assert "no worker answers for 2 s (peers.deadlineSeconds). Look at:" in chief.said()
+
+
+def test_a_final_state_that_the_disk_refused_is_written_later(make_world: MakeWorld) -> None:
+    """Who could not ask the chief in time finds it in progress.json alone."""
+    world = make_world(final_seconds=60.0)
+    chief, worker, _ = world.start_all()
+    chief.until(status="running")
+    path = world.run_dir / "progress.json"
+    eventually(path.exists, "progress.json is there")
+    path.unlink()
+    path.mkdir()  # a rename onto it fails
+    chief.do("finish")
+    chief.until(status="done", final=True)
+    assert worker.ends() == 0
+    path.rmdir()
+    assert chief.ends() == 0
+    assert json.loads(path.read_text())["final"] is True

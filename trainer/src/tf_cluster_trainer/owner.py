@@ -17,6 +17,7 @@ from typing import Any, TextIO
 
 OWNER_FILE = "owner.json"
 SUCCESSOR_FILE = "successor.json"
+ARRIVALS = "attempts"
 _NO_HARD_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS}
 
 
@@ -45,6 +46,24 @@ class Successor:
     pod_uid: str
     attempt: str
     superseded: tuple[str, ...] = ()
+
+
+def arrive(run_dir: Path, job_uid: str) -> None:
+    """Note that the chief of this Job has come to the run, after all that came before; once a Job.
+
+    A file for each, put where there is none: of two that come at once both are noted. OSError where
+    that can't be done.
+    """
+    directory = run_dir / ARRIVALS
+    directory.mkdir(exist_ok=True)
+    while job_uid not in arrived(run_dir):
+        number = max((int(path.name) for path in _arrivals(run_dir)), default=0) + 1
+        _put_if_absent(directory / str(number), {"jobUid": job_uid})
+
+
+def arrived(run_dir: Path) -> tuple[str, ...]:
+    """The Jobs whose chiefs have come to the run, in their order; OSError as above."""
+    return tuple(_job_in(path) for path in _arrivals(run_dir))
 
 
 def owns(run_dir: Path, job_uid: str, pod_uid: str) -> bool:
@@ -96,22 +115,8 @@ def read_successor(run_dir: Path) -> Successor | None:
 
 
 def create_owner(run_dir: Path, owner: Owner) -> bool:
-    """Write owner.json if there is none; False when there is one.
-
-    A hard link shows it whole and is safe on old NFS. Some volumes have none (CIFS, exFAT, some
-    FUSE): there the file is created exclusively, and a reader may meet it half written once.
-    """
-    path = run_dir / OWNER_FILE
-    with _written(path, _owner_document(owner)) as temporary:
-        try:
-            os.link(temporary, path)
-        except FileExistsError:
-            return False
-        except OSError as error:
-            if error.errno not in _NO_HARD_LINKS:
-                raise
-            return _create(path, _owner_document(owner))
-    return True
+    """Write owner.json if there is none; False when there is one."""
+    return _put_if_absent(run_dir / OWNER_FILE, _owner_document(owner))
 
 
 def replace_owner(run_dir: Path, owner: Owner, *, still: Callable[[], bool] | None = None) -> bool:
@@ -171,6 +176,39 @@ def _read(path: Path) -> dict[str, Any] | None:
     if not isinstance(document, dict):
         raise OwnerUnreadableError(f"{path}: not an object")
     return document
+
+
+def _arrivals(run_dir: Path) -> list[Path]:
+    try:
+        found = [path for path in (run_dir / ARRIVALS).iterdir() if path.name.isdecimal()]
+    except FileNotFoundError:
+        return []
+    return sorted(found, key=lambda path: int(path.name))
+
+
+def _job_in(path: Path) -> str:
+    try:
+        return str((_read(path) or {}).get("jobUid", ""))
+    except OwnerUnreadableError:
+        return ""  # half written where there are no hard links
+
+
+def _put_if_absent(path: Path, document: Mapping[str, Any]) -> bool:
+    """Put a whole document in place where there is none; False when there is one.
+
+    A hard link shows it whole and is safe on old NFS. Some volumes have none (CIFS, exFAT, some
+    FUSE): there the file is created exclusively, and a reader may meet it half written once.
+    """
+    with _written(path, document) as temporary:
+        try:
+            os.link(temporary, path)
+        except FileExistsError:
+            return False
+        except OSError as error:
+            if error.errno not in _NO_HARD_LINKS:
+                raise
+            return _create(path, document)
+    return True
 
 
 def _create(path: Path, document: Mapping[str, Any]) -> bool:

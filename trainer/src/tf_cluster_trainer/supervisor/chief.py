@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from urllib.parse import urlencode
 
 from ..config import Config
-from ..owner import Owner, OwnerUnreadableError, read_owner
+from ..owner import ARRIVALS, Owner, OwnerUnreadableError, arrive, read_owner
 from . import probe
 from .child_process import Child, TalkingChild
 from .document import FAILED, SUPERSEDED, Outcome
@@ -54,6 +54,7 @@ from .status_server import Board
 from .task import Supervisor
 from .timing import Timing
 
+FINAL_AGAIN = 1.0  # seconds until a final state that the disk refused is written again
 EVALUATOR_ASKS = 10.0  # seconds; one that asked longer ago than that is not there any more
 
 
@@ -93,6 +94,7 @@ class Chief(Supervisor):
             if os.path.lexists(checkpoints):
                 probe.writable(checkpoints, "log")
             probe.readable(settings.data_dir, "data")
+            self._arrive()
         except probe.UnusableError as unusable:
             return RunSeen(unusable=Outcome(unusable.exit_code, FAILED, str(unusable)))
         return self._run_seen(taken_by=self._taken_by())
@@ -145,6 +147,14 @@ class Chief(Supervisor):
             self._serve_the_end()
 
     # The run
+
+    def _arrive(self) -> None:
+        """A later attempt is one whose chief came later, whoever passes the gate first."""
+        run_dir = self._config.settings.run_dir
+        try:
+            arrive(run_dir, self._config.task.job_uid)
+        except OSError as error:
+            raise probe.unusable(run_dir / ARRIVALS, "log", "written", error) from None
 
     def _taken_by(self) -> str | None:
         """The attempt that took the run from this Job: then no peer is worth waiting for."""
@@ -254,9 +264,15 @@ class Chief(Supervisor):
         self._tell_news()
         asks = board.has_visited(EVALUATOR, lately=EVALUATOR_ASKS)
         awaited = rules.awaited_at_the_end(self._rules, evaluator_asks=asks)
-        while not board.end_seen_by(awaited):
-            if time.monotonic() >= until:
+        publish_at = time.monotonic() + FINAL_AGAIN
+        while self._report.owed or not board.end_seen_by(awaited):
+            now = time.monotonic()
+            if now >= until:
                 self._log.say("not every task has fetched the final state; ending all the same")
                 return
+            if self._report.owed and now >= publish_at:
+                # Who comes later finds it in progress.json alone.
+                publish_at = now + FINAL_AGAIN
+                self._report.publish()
             if isinstance(self._inbox.next(0.1), StopAsked):
                 return

@@ -16,6 +16,7 @@ from .rules.election import (
     Election,
     Operation,
     PostSuccessor,
+    ReadArrivals,
     ReadOwner,
     ReadSuccessor,
     ReplaceOwner,
@@ -80,6 +81,8 @@ class RunElection:
             return files.read_owner(self._run_dir)
         if isinstance(operation, ReadSuccessor):
             return files.read_successor(self._run_dir)
+        if isinstance(operation, ReadArrivals):
+            return files.arrived(self._run_dir)
         if isinstance(operation, CreateOwner):
             return files.create_owner(self._run_dir, operation.owner)
         if isinstance(operation, ReplaceOwner):

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 
 from .inbox import Inbox
 from .peers import ABSENT_SECONDS, NoAnswerError, NoNameError, ask
-from .rules.events import PeerReplaced
+from .rules.events import PeerReplaced, PeerSeen
 from .rules.gate import Health, Peer, health_of
 
 LOOKS = 2
@@ -22,8 +22,8 @@ class PeerGuard:
     """Asks every peer which server it runs, slowly, a thread each, until stopped.
 
     `known` is what each said when training began. It asks without naming an epoch: that would tell
-    a ps to take it. Silence proves nothing. Two answers in a row of another server are an event,
-    once for each server.
+    a ps to take it. Silence proves nothing by itself; its begin and its end are events. Two answers
+    in a row of another server are an event, once for each server.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class PeerGuard:
         self._stopped.set()
 
     def _ask_on(self, peer: Peer, known: str) -> None:
-        strange, pause = 0, self._period
+        silent, strange, pause = False, 0, self._period
         while not self._stopped.wait(pause):
             pause = self._period
             try:
@@ -59,7 +59,14 @@ class PeerGuard:
                 strange = 0
                 if isinstance(silence, NoNameError):
                     pause = max(pause, ABSENT_SECONDS)
+                if not silent:
+                    silent = True
+                    gone = Health(False, None, "", "", reason=str(silence))
+                    self._inbox.put(PeerSeen(self._child, peer.task, gone))
                 continue
+            if silent:
+                silent = False
+                self._inbox.put(PeerSeen(self._child, peer.task, health))
             ours = (health.task, health.attempt) == (peer.task, self._attempt)
             strange = strange + 1 if ours and health.serving and health.server != known else 0
             if strange >= LOOKS:

@@ -52,11 +52,16 @@ class ProgressFile:
             if owns(self._run_dir, *self._uids):
                 replace_json(self._run_dir / PROGRESS_FILE, document.as_json())
                 self._written = document
-                self._trouble = False
+            self._trouble = False
         except OSError as error:
             if not self._trouble:
                 self._trouble = True
                 self._say(f"can't write {self._run_dir / PROGRESS_FILE}: {error}; training goes on")
+
+    @property
+    def owed(self) -> bool:
+        """Whether what was offered last is not on disk, though the run was ours."""
+        return self._trouble
 
     def _is_due(self, document: Document, seconds: float) -> bool:
         last, waited = self._written, seconds - self._offered

@@ -84,6 +84,11 @@ class Report:
         """Keep the document on disk from now on: before, progress.json is the last writer's."""
         self._on_disk = True
 
+    @property
+    def owed(self) -> bool:
+        """Whether the disk refused the document as last published."""
+        return self._on_disk and self._file.owed
+
     def new_child(self) -> None:
         """Rates and estimates are a child's own."""
         self._pace = Pace(self._document.total)

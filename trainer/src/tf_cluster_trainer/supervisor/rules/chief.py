@@ -119,6 +119,7 @@ class ChildRun:
     alive: bool
     phase: Phase = Phase.LOADING
     absent_since: float | None = None
+    alone_since: float | None = None  # no worker answers
     first_report: int | None = None
     stepped: bool = False
     result: protocol.Result | None = None
@@ -190,6 +191,7 @@ class _Turn:
             return
         self._kill_when_due()
         self._kill_when_stalled()
+        self._end_when_alone()
         if isinstance(event, Tick):
             self._do(Publish())
 
@@ -350,6 +352,28 @@ class _Turn:
         if tasks:
             why = f"no step for {replaced.patience:.0f} s, and {' and '.join(tasks)} was replaced"
             self._kill_for(tasks, why)
+
+    def _end_when_alone(self) -> None:
+        """Give up a training whose workers are all gone and make no step; as a gate's end is.
+
+        Where one that is lost ends the step, the child ends by that; elsewhere it waits for them.
+        """
+        child, settings = self.state.child, self.chief.config.settings
+        workers = [task for task in self.chief.guarded if task.startswith("worker-")]
+        if child is None or child.phase is not Phase.TRAINING or not workers or self.chief.script:
+            return
+        if any(child.seen[task].reason is None for task in workers):
+            self._child(alone_since=None)
+            return
+        since = self.now if child.alone_since is None else child.alone_since
+        self._child(alone_since=since)
+        deadline = settings.peer_deadline_seconds
+        if self.now - max(since, self.state.replaced.moved_at) >= deadline:
+            hint = self.chief.config.cluster.hint
+            look = f". Look at: {hint}" if hint else ""
+            words = f"no worker answers for {deadline:g} s (peers.deadlineSeconds){look}"
+            outcome = Outcome(exit_codes.PEERS_LOST, FAILED, words)
+            self._end_child(outcome, self._timing.save)
 
     def _kill_for(self, lost: Sequence[str], reason: str) -> None:
         """The child waits for these in vain: kill it, to be started again."""

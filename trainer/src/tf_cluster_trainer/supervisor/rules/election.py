@@ -35,6 +35,11 @@ class ReadSuccessor:
 
 
 @dataclass(frozen=True)
+class ReadArrivals:
+    """Gives the UIDs of the Jobs whose chiefs have come to the run, in their order."""
+
+
+@dataclass(frozen=True)
 class CreateOwner:
     """Write owner.json if there is none; gives whether it was written."""
 
@@ -67,7 +72,9 @@ class AskOwner:
     owner: Owner
 
 
-Operation = ReadOwner | ReadSuccessor | CreateOwner | ReplaceOwner | PostSuccessor | AskOwner
+Operation = (
+    ReadOwner | ReadSuccessor | ReadArrivals | CreateOwner | ReplaceOwner | PostSuccessor | AskOwner
+)
 
 
 class Election:
@@ -184,13 +191,15 @@ class Election:
         if owner.job_uid == self._me.job_uid:
             ours = replace(self._me, counter=owner.counter, superseded=owner.superseded)
             return (yield from self._take(ours))
+        if (yield from self._order(owner.job_uid)) > 0:
+            return Superseded(f"attempt {owner.attempt}, a later one, has the run")
         successor = yield from self._successor()
         mine = successor is not None and successor.job_uid == self._me.job_uid
         if not mine:
             if successor is not None and self._me.job_uid in successor.superseded:
                 return Superseded(f"attempt {successor.attempt} waits for the run in this place")
-            if self._posted and successor is not None:
-                return Superseded("another attempt was posted as successor after this one")
+            if successor is not None and (yield from self._is_after_us(successor)):
+                return Superseded(f"attempt {successor.attempt}, a later one, waits for the run")
             successor = yield from self._post(owner, successor)
         self._posted = True
         if owner.released or (yield from self._is_silent(owner)):
@@ -239,7 +248,20 @@ class Election:
         successor = yield from self._successor()
         if successor is None or successor.job_uid in (self._me.job_uid, *owner.superseded):
             return None
-        return successor
+        # An earlier attempt that is still there, and was late, does not end a later one.
+        return None if (yield from self._order(successor.job_uid)) < 0 else successor
+
+    def _is_after_us(self, successor: Successor) -> Generator[Operation, Any, bool]:
+        """Whether this one, not us, is to have the run; unknown: the one that was posted last."""
+        order = yield from self._order(successor.job_uid)
+        return order > 0 or (order == 0 and self._posted)
+
+    def _order(self, job_uid: str) -> Generator[Operation, Any, int]:
+        """When the chief of this Job came to the run: 1 after ours, -1 before it, 0 unknown."""
+        arrivals = yield ReadArrivals()
+        if job_uid not in arrivals or self._me.job_uid not in arrivals:
+            return 0
+        return 1 if arrivals.index(job_uid) > arrivals.index(self._me.job_uid) else -1
 
     def _successor(self) -> Generator[Operation, Any, Successor | None]:
         try:

@@ -1,0 +1,59 @@
+"""The run directory: what lies in it, and how slow or broken it is."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from tf_cluster_trainer.owner import Owner, Successor
+
+from .engine import Engine
+
+
+@dataclass
+class Disk:
+    """One run directory, shared by every attempt. Who writes a checkpoint is kept in order."""
+
+    engine: Engine
+    slow_until: float = -1.0
+    fragile: float = 0.0  # how likely somebody is lost between two operations
+    accident: Callable[[], None] = lambda: None
+    broken_until: float = -1.0
+    owner: Owner | None = None
+    successor: Successor | None = None
+    progress: dict[str, Any] | None = None
+    checkpoint: int | None = None
+    arrivals: list[str] = field(default_factory=list)
+    writers: list[tuple[str, int]] = field(default_factory=list)  # of checkpoints: Job, step
+
+    def check(self) -> None:
+        """Raise what a disk that is broken now raises."""
+        if self.engine.now < self.broken_until:
+            raise OSError(errno.EIO, "the disk is broken")
+
+    def seconds(self) -> float:
+        """How long the next flush takes."""
+        if self.engine.now < self.slow_until:
+            return self.engine.chance.uniform(0.5, 15.0)
+        return self.engine.chance.uniform(0.001, 0.05)
+
+    def write(self, do: Callable[[], None], failed: Callable[[], None]) -> float:
+        """Flush, then `do`, or `failed` where the disk is broken by then; the seconds it takes."""
+        seconds = self.seconds()
+        if self.fragile and self.engine.chance.random() < self.fragile:
+            self.engine.soon(0.0, seconds, self.accident)
+
+        def end() -> None:
+            if self.engine.now < self.broken_until:
+                failed()
+            else:
+                do()
+
+        self.engine.after(seconds, end)
+        return seconds
+
+    def owned_by(self, job: str, pod: str) -> bool:
+        """Whether this pod is the run's writer now."""
+        return self.owner is not None and (self.owner.job_uid, self.owner.pod_uid) == (job, pod)
