@@ -6,7 +6,7 @@ import random
 
 from tf_cluster.check import check
 from tf_cluster.expand import preset_name
-from tf_cluster.report.formats import Format, report
+from tf_cluster.findings.formats import Format, report
 from tf_cluster.values_file import values_text
 
 from tests.generator.conftest import ROOT

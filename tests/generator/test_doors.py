@@ -18,8 +18,8 @@ import yaml
 from tf_cluster import codes
 from tf_cluster.check import check
 from tf_cluster.difference import difference
+from tf_cluster.findings.formats import MOST_SHOWN, Format, report
 from tf_cluster.printable import printable
-from tf_cluster.report.formats import MOST_SHOWN, Format, report
 from tf_cluster.values_file import is_foreign, values_text
 from tf_cluster.yaml_out import yaml_text
 

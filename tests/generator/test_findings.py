@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tf_cluster import codes
 from tf_cluster.check import check
+from tf_cluster.findings.formats import Format, report
 from tf_cluster.pointer import json_pointer
-from tf_cluster.report.formats import Format, report
 
 GOOD = "name: a\nimage: r/i:1\nprogram: {module: 'p.m:C'}\n"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tf_cluster.check import check
-from tf_cluster.report.formats import Format, report
+from tf_cluster.findings.formats import Format, report
 from tf_cluster.spelling import meant
 
 GOOD = "name: a\nimage: r/i:1\nprogram: {module: 'p.m:C'}\n"

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 from tf_cluster.check import check
-from tf_cluster.report.formats import Format, report
+from tf_cluster.findings.formats import Format, report
 
 from tests.generator.conftest import Command
 from tests.generator.local_run import fake_trainer

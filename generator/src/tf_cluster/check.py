@@ -8,7 +8,7 @@ from typing import Any
 
 from tf_cluster import codes
 from tf_cluster.expand import Values, expand
-from tf_cluster.finding import Finding, by_place, errors
+from tf_cluster.findings.finding import Finding, by_place, errors
 from tf_cluster.mend import mended
 from tf_cluster.pointer import Pointer, dotted
 from tf_cluster.rules import cluster_rules, rules

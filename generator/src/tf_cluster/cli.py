@@ -13,8 +13,8 @@ import typer
 
 from tf_cluster import __version__, exits
 from tf_cluster.exits import RefusedError
+from tf_cluster.findings.formats import Format
 from tf_cluster.printable import printable, printable_lines
-from tf_cluster.report.formats import Format
 from tf_cluster.streams import GoneError, use_streams
 
 app = typer.Typer(
@@ -109,8 +109,8 @@ def validate(
     """Check params files and print everything that is wrong with them."""
     from tf_cluster.check import check
     from tf_cluster.files import read_input, shown_name
-    from tf_cluster.finding import Finding, errors
-    from tf_cluster.report.formats import Unread, report
+    from tf_cluster.findings.finding import Finding, errors
+    from tf_cluster.findings.formats import Unread, report
 
     findings: list[Finding] = []
     unread: list[Unread] = []
@@ -154,7 +154,7 @@ def generate(
     from tf_cluster.check import check
     from tf_cluster.expand import preset_name
     from tf_cluster.files import is_one_file, keep_copy, read_input, refuse_link_out, shown_name
-    from tf_cluster.report.formats import report
+    from tf_cluster.findings.formats import report
     from tf_cluster.values_file import is_foreign, values_text
 
     if (check_only or diff) and output == "-":
@@ -212,10 +212,10 @@ def run(
     """Train on this machine: the same roles as in a cluster, as local processes."""
     from tf_cluster.check import check
     from tf_cluster.files import read_input, shown_name
+    from tf_cluster.findings.formats import report
     from tf_cluster.local.overrides import overridden
     from tf_cluster.local.ports import parse_range
     from tf_cluster.local.run import run_locally
-    from tf_cluster.report.formats import report
 
     checked = check(shown_name(file), read_input(file), for_cluster=False)
     sys.stderr.write(report(checked.findings, Format.TEXT))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tf_cluster import codes
-from tf_cluster.finding import Finding
+from tf_cluster.findings.finding import Finding
 from tf_cluster.go_validator import is_of_type
 from tf_cluster.phrases import excerpt, kind_of, needed
 from tf_cluster.pointer import Pointer, dotted

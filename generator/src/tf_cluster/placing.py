@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from tf_cluster import codes
 from tf_cluster.expand import Values
-from tf_cluster.finding import Finding
+from tf_cluster.findings.finding import Finding
 from tf_cluster.pointer import Pointer
 from tf_cluster.yaml_in import Document
 

@@ -7,7 +7,7 @@ from typing import Any
 from tf_cluster import codes
 from tf_cluster.config_rules import character_rules, size_rules
 from tf_cluster.expand import Values, expand, leaves
-from tf_cluster.finding import Finding
+from tf_cluster.findings.finding import Finding
 from tf_cluster.guards import guards, variables
 from tf_cluster.phrases import excerpt
 from tf_cluster.placing import finding_at, written

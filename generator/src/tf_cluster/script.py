@@ -6,7 +6,7 @@ from typing import Any
 
 from tf_cluster import codes
 from tf_cluster.expand import Values
-from tf_cluster.finding import Finding
+from tf_cluster.findings.finding import Finding
 from tf_cluster.phrases import either
 from tf_cluster.placing import finding_at, written
 from tf_cluster.pointer import Pointer, dotted, value_at

@@ -13,7 +13,7 @@ from tf_cluster import codes
 from tf_cluster.config_rules import json_bytes
 from tf_cluster.expand import Values
 from tf_cluster.files import is_inside, read_regular
-from tf_cluster.finding import Finding
+from tf_cluster.findings.finding import Finding
 from tf_cluster.phrases import excerpt
 from tf_cluster.placing import finding_at, written
 from tf_cluster.pointer import Pointer, dotted, value_at

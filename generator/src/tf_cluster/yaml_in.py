@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from tf_cluster import codes
-from tf_cluster.finding import Finding, Place
+from tf_cluster.findings.finding import Finding, Place
 from tf_cluster.pointer import Pointer, dotted
 from tf_cluster.printable import cut
 

@@ -4,10 +4,10 @@ import json
 from typing import Any
 
 from tf_cluster import __version__
+from tf_cluster.findings.formats import Shown
+from tf_cluster.findings.relative import relative_path
 from tf_cluster.pointer import json_pointer
 from tf_cluster.printable import escaped_json
-from tf_cluster.report.formats import Shown
-from tf_cluster.report.relative import relative_path
 
 _LONGEST_VALUE = 1_000
 """Characters of a value as JSON; a longer one is left out (null)."""

@@ -7,11 +7,11 @@ from urllib.parse import quote
 
 from tf_cluster import __version__
 from tf_cluster.codes import TITLES
-from tf_cluster.finding import Finding
+from tf_cluster.findings.finding import Finding
+from tf_cluster.findings.formats import Shown
+from tf_cluster.findings.relative import relative_path
 from tf_cluster.pointer import json_pointer
 from tf_cluster.printable import escaped_json, printable
-from tf_cluster.report.formats import Shown
-from tf_cluster.report.relative import relative_path
 
 
 def sarif_report(shown: Shown) -> str:

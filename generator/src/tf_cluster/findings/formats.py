@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from tf_cluster.finding import Finding
+from tf_cluster.findings.finding import Finding
 from tf_cluster.printable import cut, printable
 
 MOST_SHOWN = 1_000
@@ -60,18 +60,18 @@ def report(findings: Sequence[Finding], form: Format, unread: Sequence[Unread] =
         unread,
     )
     if form is Format.JSON:
-        from tf_cluster.report.json_report import json_report
+        from tf_cluster.findings.json import json_report
 
         return json_report(shown)
     if form is Format.GITHUB:
-        from tf_cluster.report.github import github_report
+        from tf_cluster.findings.github import github_report
 
         return github_report(shown)
     if form is Format.SARIF:
-        from tf_cluster.report.sarif import sarif_report
+        from tf_cluster.findings.sarif import sarif_report
 
         return sarif_report(shown)
-    from tf_cluster.report.text import text_report
+    from tf_cluster.findings.text import text_report
 
     return text_report(shown)
 

@@ -1,9 +1,9 @@
 """Findings for people: `file:line:col: CODE: what is wrong (what to do) [pointer]`."""
 
-from tf_cluster.finding import Finding
+from tf_cluster.findings.finding import Finding
+from tf_cluster.findings.formats import Shown
 from tf_cluster.pointer import json_pointer
 from tf_cluster.printable import cut, printable
-from tf_cluster.report.formats import Shown
 
 _LONGEST_POINTER = 200
 

@@ -1,9 +1,9 @@
 """Findings as GitHub workflow commands, which show beside the lines of a pull request."""
 
-from tf_cluster.finding import Finding
+from tf_cluster.findings.finding import Finding
+from tf_cluster.findings.formats import Shown
+from tf_cluster.findings.relative import relative_path
 from tf_cluster.printable import printable
-from tf_cluster.report.formats import Shown
-from tf_cluster.report.relative import relative_path
 
 
 def github_report(shown: Shown) -> str:

@@ -1,4 +1,4 @@
-"""One thing that is wrong with a params file, and where. Printers are in report/."""
+"""One thing that is wrong with a params file, and where. The printers are beside this file."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
