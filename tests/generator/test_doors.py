@@ -21,7 +21,7 @@ from tf_cluster.difference import difference
 from tf_cluster.findings.formats import MOST_SHOWN, Format, report
 from tf_cluster.printable import printable
 from tf_cluster.values_file import is_foreign, values_text
-from tf_cluster.yaml_out import yaml_text
+from tf_cluster.yaml.writer import yaml_text
 
 from tests.generator.conftest import Command
 

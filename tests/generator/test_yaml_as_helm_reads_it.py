@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 import yaml
 from tf_cluster import codes
-from tf_cluster.yaml_in import read_document, scalar
-from tf_cluster.yaml_out import yaml_text
+from tf_cluster.yaml.helm_scalars import scalar
+from tf_cluster.yaml.reader import read_document
+from tf_cluster.yaml.writer import yaml_text
 
 from tests.generator.helm_reader import HelmReader
 

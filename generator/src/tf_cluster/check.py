@@ -15,7 +15,8 @@ from tf_cluster.rules import cluster_rules, rules
 from tf_cluster.schema_files import params_schema, values_schema
 from tf_cluster.shape import Misfit, misfits
 from tf_cluster.source import with_files
-from tf_cluster.yaml_in import Document, read_document
+from tf_cluster.yaml.document import Document
+from tf_cluster.yaml.reader import read_document
 
 
 class BugError(Exception):

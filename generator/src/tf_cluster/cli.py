@@ -108,7 +108,7 @@ def validate(
 ) -> None:
     """Check params files and print everything that is wrong with them."""
     from tf_cluster.check import check
-    from tf_cluster.files import read_input, shown_name
+    from tf_cluster.files import shown_name
     from tf_cluster.findings.finding import Finding, errors
     from tf_cluster.findings.formats import Unread, report
 
@@ -116,7 +116,7 @@ def validate(
     unread: list[Unread] = []
     for file in files:
         try:
-            raw = read_input(file)
+            raw = _read(file)
         except RefusedError as refused:
             unread.append(Unread(shown_name(file), str(refused)))
             continue
@@ -153,7 +153,7 @@ def generate(
     """Write the chart's values that a params file asks for."""
     from tf_cluster.check import check
     from tf_cluster.expand import preset_name
-    from tf_cluster.files import is_one_file, keep_copy, read_input, refuse_link_out, shown_name
+    from tf_cluster.files import is_one_file, keep_copy, refuse_link_out, shown_name
     from tf_cluster.findings.formats import report
     from tf_cluster.values_file import is_foreign, values_text
 
@@ -162,7 +162,7 @@ def generate(
     if is_one_file(file, output):
         raise RefusedError(f"{output} is the params file itself: name another file for the values")
     refuse_link_out(Path(output))
-    checked = check(shown_name(file), read_input(file))
+    checked = check(shown_name(file), _read(file))
     sys.stderr.write(report(checked.findings, Format.TEXT))
     if not checked.good:
         raise typer.Exit(exits.FINDINGS)
@@ -211,13 +211,13 @@ def run(
 ) -> None:
     """Train on this machine: the same roles as in a cluster, as local processes."""
     from tf_cluster.check import check
-    from tf_cluster.files import read_input, shown_name
+    from tf_cluster.files import shown_name
     from tf_cluster.findings.formats import report
     from tf_cluster.local.overrides import overridden
     from tf_cluster.local.ports import parse_range
     from tf_cluster.local.run import run_locally
 
-    checked = check(shown_name(file), read_input(file), for_cluster=False)
+    checked = check(shown_name(file), _read(file), for_cluster=False)
     sys.stderr.write(report(checked.findings, Format.TEXT))
     if not checked.good:
         raise typer.Exit(exits.FINDINGS)
@@ -226,6 +226,14 @@ def run(
     )
     among = parse_range(ports) if ports else None
     raise typer.Exit(run_locally(values, params_file=file, runs=runs, data=data, ports=among))
+
+
+def _read(file: str) -> bytes:
+    """All of a params file, or of a longer one more than is taken."""
+    from tf_cluster.files import read_input
+    from tf_cluster.yaml.reader import MAX_BYTES
+
+    return read_input(file, MAX_BYTES + 1)
 
 
 def _write(text: str, output: str, *, force: bool) -> None:

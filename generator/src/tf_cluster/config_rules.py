@@ -13,7 +13,7 @@ from tf_cluster.findings.finding import Finding
 from tf_cluster.placing import finding_at
 from tf_cluster.pointer import Pointer, dotted, value_at
 from tf_cluster.roles import has_ps
-from tf_cluster.yaml_in import Document
+from tf_cluster.yaml.document import Document
 
 MOST_BYTES = 1 << 20
 """Of the values of a ConfigMap together; the API server refuses more."""

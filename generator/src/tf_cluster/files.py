@@ -10,24 +10,23 @@ import tempfile
 from pathlib import Path
 
 from tf_cluster.exits import RefusedError
-from tf_cluster.yaml_in import MAX_BYTES
 
 STDIO = "-"
 STDIN_NAME = "<stdin>"
 
 
-def read_input(name: str) -> bytes:
-    """The bytes of a file, or of standard input for `-`: `MAX_BYTES` + 1 of them at most.
+def read_input(name: str, most: int) -> bytes:
+    """The first `most` bytes of a file, or of standard input for `-`.
 
     Raises RefusedError for what can't be read, a pipe and a device included: they may never end.
     """
     try:
         if name == STDIO:
-            return sys.stdin.buffer.read(MAX_BYTES + 1)
+            return sys.stdin.buffer.read(most)
         if _is_open_here(name):
             with Path(name).open("rb") as file:
-                return file.read(MAX_BYTES + 1)
-        return read_regular(Path(name), MAX_BYTES + 1)
+                return file.read(most)
+        return read_regular(Path(name), most)
     except FileNotFoundError:
         raise RefusedError(f"{name}: there is no such file{_near(name)}") from None
     except OSError as error:

@@ -16,7 +16,7 @@ from tf_cluster.pointer import Pointer, dotted, value_at
 from tf_cluster.quantity import quantity
 from tf_cluster.roles import has_ps
 from tf_cluster.script import VARIABLES as SCRIPT_VARIABLES
-from tf_cluster.yaml_in import Document
+from tf_cluster.yaml.document import Document
 
 RESERVED_VARIABLES = ("TF_CONFIG", "JOB_COMPLETION_INDEX", "GRPC_FAIL_FAST")
 RESERVED_VARIABLE_PREFIX = "TF_CLUSTER_"

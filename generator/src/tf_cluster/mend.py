@@ -17,7 +17,8 @@ from tf_cluster.printable import cut
 from tf_cluster.schema_files import params_schema, values_schema
 from tf_cluster.shape import Misfit, did_you_mean, unknown_key
 from tf_cluster.spelling import meant
-from tf_cluster.yaml_in import Document, quoted, scalar
+from tf_cluster.yaml.document import Document
+from tf_cluster.yaml.helm_scalars import quoted, scalar
 
 _OF_A_VALUE = (codes.AMBIGUOUS, codes.NOT_FINITE, codes.TOO_LARGE_NUMBER)
 

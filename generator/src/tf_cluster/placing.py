@@ -6,7 +6,7 @@ from tf_cluster import codes
 from tf_cluster.expand import Values
 from tf_cluster.findings.finding import Finding
 from tf_cluster.pointer import Pointer
-from tf_cluster.yaml_in import Document
+from tf_cluster.yaml.document import Document
 
 
 def written(values: Values, *paths: Pointer) -> Pointer:

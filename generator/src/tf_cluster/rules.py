@@ -17,7 +17,7 @@ from tf_cluster.roles import absent_roles, is_combination, only_choice
 from tf_cluster.schema_files import chart_values
 from tf_cluster.script import script_rules
 from tf_cluster.source import has_source, source_rules
-from tf_cluster.yaml_in import Document
+from tf_cluster.yaml.document import Document
 
 RUN_FOLDERS = ("config", "data", "lock", "logs")
 """What `tf-cluster run` keeps in runs/<name>/ beside the directories of the runs."""

@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tf_cluster.yaml_in import read_document
+from tf_cluster.yaml.reader import read_document
 
 _FOLDER = Path(__file__).parent / "schemas"
 

@@ -13,7 +13,7 @@ from tf_cluster.pointer import Pointer, dotted, value_at
 from tf_cluster.printable import cut
 from tf_cluster.roles import absent_roles, has_evaluator
 from tf_cluster.spelling import close_to
-from tf_cluster.yaml_in import Document
+from tf_cluster.yaml.document import Document
 
 VARIABLES = ("PS_HOSTS", "WORKER_HOSTS", "JOB_NAME", "TASK_INDEX", "DATA_DIR", "LOG_DIR")
 """What a script is told by, beside TF_CONFIG; its arguments may use them as $(NAME)."""

@@ -17,7 +17,7 @@ from tf_cluster.findings.finding import Finding
 from tf_cluster.phrases import excerpt
 from tf_cluster.placing import finding_at, written
 from tf_cluster.pointer import Pointer, dotted, value_at
-from tf_cluster.yaml_in import Document
+from tf_cluster.yaml.document import Document
 
 MOST_KIB = 512
 """Of all files together, as JSON: a ConfigMap takes 1 MiB, Helm's record of a release as much."""

@@ -7,7 +7,7 @@ from tf_cluster.check import check
 from tf_cluster.exits import RefusedError
 from tf_cluster.names import NAME_LIMIT
 from tf_cluster.printable import printable
-from tf_cluster.yaml_out import yaml_text
+from tf_cluster.yaml.writer import yaml_text
 
 _STARTER = """\
 # What to train and on what. Check it:        tf-cluster validate {file}

@@ -7,7 +7,7 @@ from tf_cluster import __version__
 from tf_cluster.expand import Values
 from tf_cluster.printable import printable
 from tf_cluster.versions import CHART_NAME, CHART_RANGE, PARAMS_SCHEMA
-from tf_cluster.yaml_out import yaml_text
+from tf_cluster.yaml.writer import yaml_text
 
 _MARK = "# Written by tf-cluster "
 

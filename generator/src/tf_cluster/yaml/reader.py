@@ -1,15 +1,11 @@
 """Reads YAML the way Helm reads values files, and remembers where everything stands.
 
-Helm's reader (go.yaml.in/yaml/v2 below sigs.k8s.io/yaml) differs from PyYAML: `1e-4` is a number,
-`1:30` and `2024-01-01` are strings, `y` is true. Here scalars are typed by its rules, and what
-readers disagree on, or what Helm drops without a word, is a finding.
+What readers disagree on, or what Helm drops without a word, is a finding.
 """
 
 import re
 import unicodedata
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import yaml
 
@@ -17,6 +13,9 @@ from tf_cluster import codes
 from tf_cluster.findings.finding import Finding, Place
 from tf_cluster.pointer import Pointer, dotted
 from tf_cluster.printable import cut
+from tf_cluster.yaml.document import START, Document, Spot
+from tf_cluster.yaml.helm_scalars import quoted, scalar
+from tf_cluster.yaml.syntax_errors import TEMPLATE_FIX, is_template, syntax_finding
 
 MAX_CHARACTERS = 1_000_000
 MAX_BYTES = 4 * MAX_CHARACTERS
@@ -25,10 +24,6 @@ LONGEST_KEY = 1_000
 """Kubernetes' longest have 317. Each finding has the keys around it."""
 MAX_DEPTH = 40
 MAX_VALUES = 100_000
-LARGEST_EXACT = 2**53
-"""Helm carries numbers as float64: whole numbers beyond this lose digits."""
-
-START = Place(1, 1)
 
 # What is no text, what breaks a line for YAML and for no editor or reviewer (a carriage return
 # alone, U+0085, U+2028, U+2029), and what shows a line in another order than it is read in.
@@ -36,38 +31,6 @@ _REFUSED = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufffe\uffff]|\r(?!\n)"
 )
 _BREAKS = "\r\x85\u2028\u2029"
-
-
-class Spot(NamedTuple):
-    """Where a value stands, and its key (the value itself for the root and for list items).
-
-    `plain` is the text of a scalar that has no quotes, as it is written.
-    """
-
-    key: Place
-    value: Place
-    plain: str | None = None
-
-
-@dataclass(frozen=True)
-class Document:
-    """A params file as read. `data` is empty when the file could not be read as a mapping."""
-
-    file: str
-    data: dict[str, Any] = field(default_factory=dict)
-    spots: dict[Pointer, Spot] = field(default_factory=dict)
-    findings: tuple[Finding, ...] = ()
-
-    @property
-    def readable(self) -> bool:
-        """Whether there is a mapping to look at."""
-        return () in self.spots
-
-    def spot(self, path: Pointer) -> Spot:
-        """Where `path` stands; for what does not stand there, the nearest mapping around it."""
-        while path not in self.spots and path:
-            path = path[:-1]
-        return self.spots.get(path, Spot(START, START))
 
 
 def read_document(file: str, raw: bytes) -> Document:
@@ -114,7 +77,7 @@ def _read_text(file: str, text: str) -> Document:
     except _UnreadableError as unreadable:
         return Document(file, findings=(unreadable.finding,))
     except yaml.MarkedYAMLError as error:
-        return Document(file, findings=(_syntax_finding(file, text, error),))
+        return Document(file, findings=(syntax_finding(file, text, error),))
     except yaml.YAMLError as error:
         return _unreadable(file, START, codes.YAML_SYNTAX, f"not YAML: {error}")
     if root is None or (isinstance(root, yaml.ScalarNode) and not root.value):
@@ -239,7 +202,7 @@ class _Reader:
 
     def _key(self, path: Pointer, node: yaml.Node) -> str | None:
         if not isinstance(node, yaml.ScalarNode):
-            fix = _TEMPLATE_FIX if _is_template(node) else ""
+            fix = TEMPLATE_FIX if is_template(node) else ""
             self._report(path, node, codes.UNSUPPORTED_YAML, "a key has to be a text", fix=fix)
             return None
         if len(node.value) > LONGEST_KEY:
@@ -279,137 +242,6 @@ class _Reader:
         fix: str = "",
     ) -> None:
         self.findings.append(Finding(self.file, _start(node), code, message, path, value, fix))
-
-
-class Scalar(NamedTuple):
-    """A plain scalar as Helm types it, and what is wrong with writing it so (if `code`).
-
-    `meant` says what to write for that value; empty where there is nothing to write for it.
-    """
-
-    value: str | int | float | bool | None
-    code: str = ""
-    problem: str = ""
-    meant: str = ""
-    fix: str = ""
-
-
-_WORDS: dict[str, bool | None] = {
-    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
-    **dict.fromkeys(("true", "True", "TRUE"), True),
-    **dict.fromkeys(("false", "False", "FALSE"), False),
-}
-_YES = {"y", "Y", "yes", "Yes", "YES", "on", "On", "ON"}
-_NO = {"n", "N", "no", "No", "NO", "off", "Off", "OFF"}
-_NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
-_INTEGER = re.compile(r"[-+]?(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)")
-_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
-_FRACTION = re.compile(r"\.[0-9](_?[0-9])*([eE][-+]?[0-9](_?[0-9])*)?")
-_MOST_DIGITS = 300  # more than any number has that a float holds; Python stops at 4,300
-_LONGEST_QUOTED = 100
-_LEADING_ZERO = re.compile(r"[-+]?0[0-9oO].*")  # 017 is 15, 0o17 is 15, 08 is 8
-
-
-def scalar(text: str) -> Scalar:
-    """Type a plain scalar as Helm does; whole floats are integers, as Helm's JSON has them."""
-    if text in _WORDS:
-        return Scalar(_WORDS[text])
-    if text in _YES or text in _NO:
-        word = "true" if text in _YES else "false"
-        return _ambiguous(text in _YES, word, text)
-    if _NOT_FINITE.fullmatch(text):
-        return _not_finite("values files can't hold it", "write a number")
-    if text[0] in "+-.0123456789":
-        return _number(text)
-    return Scalar(text)
-
-
-def quoted(text: str) -> str:
-    """A text of one line as YAML has it in quotes."""
-    return "'" + text.replace("'", "''") + "'" if len(text) <= _LONGEST_QUOTED else "'…'"
-
-
-def _number(text: str) -> Scalar:
-    if text.startswith(".") and not _FRACTION.fullmatch(text):
-        return Scalar(text)
-    plain = text.replace("_", "")
-    number: int | float
-    if _INTEGER.fullmatch(plain):
-        if len(plain) > _MOST_DIGITS:
-            return _not_finite("too large for a number", "write a smaller one")
-        number = _integer(plain)
-    elif _FLOAT.fullmatch(plain):
-        number = float(plain)
-        if number in (float("inf"), float("-inf")):
-            return _not_finite("too large for a number", "write a smaller one")
-        if number.is_integer() and abs(number) <= LARGEST_EXACT:
-            number = int(number)
-    else:
-        return Scalar(text)
-    if _LEADING_ZERO.fullmatch(plain):
-        return _ambiguous(number, str(number), text)
-    if isinstance(number, int) and abs(number) > LARGEST_EXACT:
-        problem = "Helm keeps whole numbers exactly only up to 2^53"
-        meant, fix = "write a smaller one", "write it in quotes, as a text"
-        return Scalar(number, codes.TOO_LARGE_NUMBER, problem, meant, fix)
-    return Scalar(number)
-
-
-def _ambiguous(value: float | bool, word: str, text: str) -> Scalar:
-    meant = f"write {word}"
-    fix = f"{meant}, or {quoted(text)} in quotes for the text"
-    return Scalar(value, codes.AMBIGUOUS, "Helm reads it as " + word, meant, fix)
-
-
-def _not_finite(problem: str, fix: str) -> Scalar:
-    return Scalar(None, codes.NOT_FINITE, problem, fix, fix)
-
-
-def _integer(plain: str) -> int:
-    digits = plain.lstrip("+-")
-    sign = -1 if plain.startswith("-") else 1
-    if digits[:2].lower() in ("0x", "0b", "0o"):
-        return sign * int(digits, 0)
-    return sign * int(digits, 8 if len(digits) > 1 and digits[0] == "0" else 10)
-
-
-def _syntax_finding(file: str, text: str, error: yaml.MarkedYAMLError) -> Finding:
-    mark = error.problem_mark or error.context_mark
-    place = Place(mark.line + 1, mark.column + 1) if mark else START
-    problem = error.problem or "not YAML"
-    message = f"not YAML: {error.context}: {problem}" if error.context else f"not YAML: {problem}"
-    fix = ""
-    lines = text.split("\n")
-    line = lines[place.line - 1] if place.line <= len(lines) else ""
-    template = next(_templates(lines), None)
-    if template:
-        message, fix, place = "not YAML, but a template of it", _TEMPLATE_FIX, template
-    elif "invalid Unicode character escape" in problem:
-        fix = "write the character itself: YAML has no surrogate pairs, unlike JSON"
-    elif "cannot start any token" in problem and "\t" in line[: place.column]:
-        fix = "indent with spaces, not with tabs"
-    elif "cannot start any token" in problem and line[place.column - 1 : place.column] in "@`%":
-        fix = "put the text in quotes"
-    elif "mapping values are not allowed" in problem:
-        fix = "a text that contains ': ' needs quotes; keys of one mapping need one indentation"
-    return Finding(file, place, codes.YAML_SYNTAX, message, fix=fix)
-
-
-_TEMPLATE = re.compile(r"(?:[^#'\"]*?[:,\[-] )? *(\{\{)")
-"""`{{` where a key or a value begins: in a text it is a text."""
-_TEMPLATE_FIX = "{{ … }} is a template: render it first"
-
-
-def _templates(lines: list[str]) -> Iterator[Place]:
-    for number, line in enumerate(lines, 1):
-        match = _TEMPLATE.match(line)
-        if match and "}}" in line[match.end() :]:
-            yield Place(number, match.start(1) + 1)
-
-
-def _is_template(key: yaml.Node) -> bool:
-    """`{{ name }}` is YAML: a mapping whose key is a mapping, in braces both."""
-    return isinstance(key, yaml.MappingNode) and bool(key.flow_style)
 
 
 def _unreadable(file: str, place: Place, code: str, message: str, fix: str = "") -> Document:

@@ -1,0 +1,50 @@
+"""What is wrong with text that is not YAML, in words that say what to do."""
+
+import re
+from collections.abc import Iterator
+
+import yaml
+
+from tf_cluster import codes
+from tf_cluster.findings.finding import Finding, Place
+from tf_cluster.yaml.document import START
+
+
+def syntax_finding(file: str, text: str, error: yaml.MarkedYAMLError) -> Finding:
+    """What PyYAML stumbled over in `text`, at its place, with what is mostly meant there."""
+    mark = error.problem_mark or error.context_mark
+    place = Place(mark.line + 1, mark.column + 1) if mark else START
+    problem = error.problem or "not YAML"
+    message = f"not YAML: {error.context}: {problem}" if error.context else f"not YAML: {problem}"
+    fix = ""
+    lines = text.split("\n")
+    line = lines[place.line - 1] if place.line <= len(lines) else ""
+    template = next(_templates(lines), None)
+    if template:
+        message, fix, place = "not YAML, but a template of it", TEMPLATE_FIX, template
+    elif "invalid Unicode character escape" in problem:
+        fix = "write the character itself: YAML has no surrogate pairs, unlike JSON"
+    elif "cannot start any token" in problem and "\t" in line[: place.column]:
+        fix = "indent with spaces, not with tabs"
+    elif "cannot start any token" in problem and line[place.column - 1 : place.column] in "@`%":
+        fix = "put the text in quotes"
+    elif "mapping values are not allowed" in problem:
+        fix = "a text that contains ': ' needs quotes; keys of one mapping need one indentation"
+    return Finding(file, place, codes.YAML_SYNTAX, message, fix=fix)
+
+
+_TEMPLATE = re.compile(r"(?:[^#'\"]*?[:,\[-] )? *(\{\{)")
+"""`{{` where a key or a value begins: in a text it is a text."""
+TEMPLATE_FIX = "{{ … }} is a template: render it first"
+
+
+def _templates(lines: list[str]) -> Iterator[Place]:
+    for number, line in enumerate(lines, 1):
+        match = _TEMPLATE.match(line)
+        if match and "}}" in line[match.end() :]:
+            yield Place(number, match.start(1) + 1)
+
+
+def is_template(key: yaml.Node) -> bool:
+    """`{{ name }}` is YAML: a mapping whose key is a mapping, in braces both."""
+    return isinstance(key, yaml.MappingNode) and bool(key.flow_style)
