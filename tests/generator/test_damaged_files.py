@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 
 from tf_cluster.check import check
-from tf_cluster.expand import preset_name
+from tf_cluster.expand.expand import preset_name
+from tf_cluster.expand.values_file import values_text
 from tf_cluster.findings.formats import Format, report
-from tf_cluster.values_file import values_text
 
 from tests.generator.conftest import ROOT
 

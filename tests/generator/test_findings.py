@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from tf_cluster import codes
 from tf_cluster.check import check
+from tf_cluster.checks.absolute_paths import PATH_NOT_ABSOLUTE
+from tf_cluster.checks.image import IMAGE_MISSING
 from tf_cluster.findings.formats import Format, report
 from tf_cluster.pointer import json_pointer
 
@@ -367,14 +368,14 @@ def test_a_name_that_is_no_dns_label_is_refused(name: str) -> None:
 def test_a_cluster_needs_an_image_and_a_local_run_does_not() -> None:
     raw = b"name: a\nprogram: {module: 'p:C'}\n"
 
-    assert [f.code for f in check("p", raw).findings] == [codes.IMAGE_MISSING]
+    assert [f.code for f in check("p", raw).findings] == [IMAGE_MISSING]
     assert check("p", raw, for_cluster=False).good
 
 
 def test_a_relative_program_path_is_for_local_runs_only() -> None:
     raw = b"name: a\nimage: r/i:1\nprogram: {module: 'p:C', path: code}\n"
 
-    assert [f.code for f in check("p", raw).findings] == [codes.PATH_NOT_ABSOLUTE]
+    assert [f.code for f in check("p", raw).findings] == [PATH_NOT_ABSOLUTE]
     assert check("p", raw, for_cluster=False).good
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tf_cluster.check import check
 from tf_cluster.findings.formats import Format, report
-from tf_cluster.spelling import meant
+from tf_cluster.params.spelling import meant
 
 GOOD = "name: a\nimage: r/i:1\nprogram: {module: 'p.m:C'}\n"
 SCRIPT = "name: a\nimage: r/i:1\nprogram: {script: /data/x.py, %s}\n"

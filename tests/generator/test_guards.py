@@ -7,10 +7,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tf_cluster import guards
 from tf_cluster.check import check
+from tf_cluster.checks.env import RESERVED_VARIABLE_PREFIX, RESERVED_VARIABLES
+from tf_cluster.checks.labels import RESERVED_LABEL_PREFIX, RESERVED_LABELS
+from tf_cluster.expand.values_file import values_text
 from tf_cluster.pointer import json_pointer
-from tf_cluster.values_file import values_text
 
 from tests.generator.conftest import ROOT
 
@@ -170,7 +171,7 @@ CASES = [
         )
         for role in ("chief", "worker", "ps", "evaluator")
         for name, code in (
-            *((name, "TFC314") for name in (*guards.RESERVED_VARIABLES, "TF_CLUSTER_X")),
+            *((name, "TFC314") for name in (*RESERVED_VARIABLES, "TF_CLUSTER_X")),
             ("A", "TFC315"),
         )
     ),
@@ -181,7 +182,7 @@ CASES = [
             f"TFC316 /extraValues/{role}/podLabels/{label.replace('/', '~1')}",
         )
         for role in ("chief", "worker", "ps", "evaluator", "cleanup")
-        for label in (*guards.RESERVED_LABELS, "tf-cluster.io/attempt")
+        for label in (*RESERVED_LABELS, "tf-cluster.io/attempt")
     ),
     (
         "labels",
@@ -228,12 +229,12 @@ def test_every_guard_of_the_chart_has_a_case() -> None:
 
 
 def test_the_reserved_words_are_the_charts() -> None:
-    for word in (*guards.RESERVED_VARIABLES, *guards.RESERVED_LABELS):
+    for word in (*RESERVED_VARIABLES, *RESERVED_LABELS):
         assert f'"{word}"' in GUARDS
-    for prefix in (guards.RESERVED_VARIABLE_PREFIX, guards.RESERVED_LABEL_PREFIX):
+    for prefix in (RESERVED_VARIABLE_PREFIX, RESERVED_LABEL_PREFIX):
         assert f'hasPrefix "{prefix}"' in GUARDS
     (labels,) = re.findall(r"\$reserved := list (.*?) \}\}", GUARDS)
-    assert set(re.findall(r'"(.*?)"', labels)) == set(guards.RESERVED_LABELS)
+    assert set(re.findall(r'"(.*?)"', labels)) == set(RESERVED_LABELS)
 
 
 # one case of each guard and code is enough here: a rendering takes helm longer than us

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import yaml
 from tf_cluster.check import check
-from tf_cluster.expand import leaves
-from tf_cluster.merge import merged
+from tf_cluster.expand.expand import leaves
+from tf_cluster.expand.merge import merged
 
 from tests.generator.helm_reader import HelmReader
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tf_cluster.check import check
-from tf_cluster.codes import REQUEST_OVER_LIMIT
+from tf_cluster.checks.resources import REQUEST_OVER_LIMIT
 
 GOOD = "name: a\nimage: r/i:1\nprogram: {module: 'p.m:C'}\n"
 

@@ -2,33 +2,38 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import pkgutil
 import re
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import tf_cluster
 from jsonschema import Draft7Validator
-from tf_cluster import __version__, codes
+from tf_cluster import __version__
 from tf_cluster.check import check
-from tf_cluster.expand import in_chart_order
-from tf_cluster.phrases import form_of
+from tf_cluster.checks import CODES
+from tf_cluster.expand.expand import in_chart_order
+from tf_cluster.expand.preset import PRESETS
+from tf_cluster.findings.finding import Code
+from tf_cluster.params.schema_files import chart_values, params_schema, values_schema
+from tf_cluster.params.schema_violations import violations
+from tf_cluster.params.wording import form_of
 from tf_cluster.pointer import Pointer, dotted
-from tf_cluster.preset import PRESETS
-from tf_cluster.schema_files import chart_values, params_schema, values_schema
-from tf_cluster.shape import misfits
 from tf_cluster.versions import CHART_RANGE, PARAMS_SCHEMA
 
 from tests.generator.conftest import ROOT
 from tests.generator.helm_reader import HelmReader
 
-PACKAGED = ROOT / "generator" / "src" / "tf_cluster" / "schemas"
+PACKAGED = ROOT / "generator" / "src" / "tf_cluster" / "params" / "schemas"
 CHART = ROOT / "charts" / "tf-cluster"
 
 
 @pytest.mark.parametrize("name", ["values.schema.json", "values.yaml"])
 def test_the_packaged_copy_is_the_charts_own_file(name: str) -> None:
-    """When it is not: cp charts/tf-cluster/NAME generator/src/tf_cluster/schemas/."""
+    """When it is not: cp charts/tf-cluster/NAME generator/src/tf_cluster/params/schemas/."""
     assert (PACKAGED / name).read_bytes() == (CHART / name).read_bytes()
 
 
@@ -60,7 +65,7 @@ def _without_nulls(data: Any) -> Any:
 
 
 def test_the_charts_own_values_fit_its_schema() -> None:
-    assert misfits(chart_values(), values_schema()) == []
+    assert violations(chart_values(), values_schema()) == []
 
 
 def test_the_params_schema_is_a_valid_schema_of_its_version() -> None:
@@ -122,12 +127,12 @@ def _patterns(node: dict[str, Any], path: Pointer = ()) -> Iterator[Pointer]:
 
 @pytest.mark.parametrize("path", list(_patterns(values_schema())), ids=dotted)
 def test_every_pattern_of_the_chart_has_words(path: Pointer) -> None:
-    """When it has none: name the key in phrases.py."""
+    """When it has none: name the key in wording.py."""
     assert form_of(path) != form_of(())
 
 
 def test_a_trailing_newline_does_not_slip_through_a_pattern() -> None:
-    wrong = misfits({"name": "a\n", "program": {"module": "p:C\n"}}, params_schema())
+    wrong = violations({"name": "a\n", "program": {"module": "p:C\n"}}, params_schema())
 
     assert [m.path for m in wrong] == [("name",), ("program", "module")]
 
@@ -138,7 +143,7 @@ def test_presets_of_the_schema_and_of_the_code_are_the_same() -> None:
 
 @pytest.mark.parametrize("preset", list(PRESETS))
 def test_a_preset_decides_only_what_the_chart_declares(preset: str) -> None:
-    assert misfits(PRESETS[preset], values_schema()) == []
+    assert violations(PRESETS[preset], values_schema()) == []
     assert in_chart_order(PRESETS[preset], chart_values()).keys() <= chart_values().keys()
 
 
@@ -146,9 +151,17 @@ def test_every_code_has_a_title_and_a_place_in_the_docs() -> None:
     listed = set(
         re.findall(r"^\| `(TFC\d+)` \|", (ROOT / "docs" / "params.md").read_text(), re.MULTILINE)
     )
-    named = {v for k, v in vars(codes).items() if k.isupper() and isinstance(v, str)}
+    modules = [name for _, name, _ in pkgutil.walk_packages(tf_cluster.__path__, "tf_cluster.")]
+    named = [
+        value
+        for module in modules
+        if not module.endswith("__main__")
+        for value in vars(importlib.import_module(module)).values()
+        if isinstance(value, Code)
+    ]
 
-    assert named == set(codes.TITLES) == listed
+    assert {*named} == {*CODES} == listed
+    assert len({(code, code.about) for code in named if code.about}) == len(CODES)
 
 
 def _keys(schema: dict[str, Any], node: dict[str, Any], path: str = "") -> Iterator[str]:

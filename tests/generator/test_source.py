@@ -11,9 +11,9 @@ import jsonschema
 import pytest
 import yaml
 from tf_cluster.check import check
+from tf_cluster.expand.values_file import values_text
 from tf_cluster.findings.formats import Format, report
 from tf_cluster.local.plan import Folders, training_document
-from tf_cluster.values_file import values_text
 
 from tests.generator.conftest import ROOT
 

@@ -11,9 +11,9 @@ import pytest
 import yaml
 from tf_cluster import __version__
 from tf_cluster.check import check
-from tf_cluster.expand import preset_name
-from tf_cluster.preset import PRESETS
-from tf_cluster.values_file import values_text
+from tf_cluster.expand.expand import preset_name
+from tf_cluster.expand.preset import PRESETS
+from tf_cluster.expand.values_file import values_text
 
 from tests.generator.conftest import ROOT
 from tests.generator.helm_reader import HelmReader

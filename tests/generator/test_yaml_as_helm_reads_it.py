@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
-from tf_cluster import codes
-from tf_cluster.yaml.helm_scalars import scalar
+from tf_cluster.yaml.helm_scalars import AMBIGUOUS, NOT_FINITE, scalar
 from tf_cluster.yaml.reader import read_document
 from tf_cluster.yaml.writer import yaml_text
 
@@ -79,7 +78,7 @@ def test_every_plain_scalar_is_typed_as_helm_types_it(helm_reader: HelmReader) -
     tokens = [*_TRICKY, *_short_texts("0179eE+-._xoBn", 3)]
     tokens += _random_texts("01789eE+-._xobAfyYnNtT~:", 20_000)
     tokens = [t for t in dict.fromkeys(tokens) if _stands_alone(t)]
-    ours = {t: scalar(t) for t in tokens if scalar(t).code != codes.NOT_FINITE}
+    ours = {t: scalar(t) for t in tokens if scalar(t).code != NOT_FINITE}
 
     read = helm_reader.read("tokens:\n" + "".join(f"- {token}\n" for token in ours))["tokens"]
 
@@ -92,14 +91,14 @@ def test_every_plain_scalar_is_typed_as_helm_types_it(helm_reader: HelmReader) -
 def test_a_word_that_only_some_readers_take_for_a_boolean_is_refused(word: str) -> None:
     document = read_document("p", f"flags: {{a: {word}}}".encode())
 
-    assert [f.code for f in document.findings] == [codes.AMBIGUOUS]
+    assert [f.code for f in document.findings] == [AMBIGUOUS]
     assert f"'{word}' in quotes" in document.findings[0].fix
 
 
 @pytest.mark.parametrize(("text", "value"), [("017", 15), ("0o17", 15), ("08", 8), ("-007", -7)])
 def test_a_number_that_only_some_readers_take_for_decimal_is_refused(text: str, value: int) -> None:
     assert scalar(text).value == value
-    assert scalar(text).code == codes.AMBIGUOUS
+    assert scalar(text).code == AMBIGUOUS
 
 
 @pytest.mark.parametrize(

@@ -6,17 +6,28 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tf_cluster import codes
-from tf_cluster.expand import Values, expand
+from tf_cluster.checks import run_checks
+from tf_cluster.expand.expand import expand
 from tf_cluster.findings.finding import Finding, by_place, errors
-from tf_cluster.mend import mended
+from tf_cluster.params.locate import located
+from tf_cluster.params.mend import mended
+from tf_cluster.params.params import Params
+from tf_cluster.params.schema_files import params_schema, values_schema
+from tf_cluster.params.schema_violations import (
+    CHART_REFUSES,
+    NAME_TOO_LONG,
+    NOT_A_CHOICE,
+    OUT_OF_RANGE,
+    WRONG_FORM,
+    WRONG_TYPE,
+    violations,
+)
+from tf_cluster.params.source_files import with_files
+from tf_cluster.params.values import Values
 from tf_cluster.pointer import Pointer, dotted
-from tf_cluster.rules import cluster_rules, rules
-from tf_cluster.schema_files import params_schema, values_schema
-from tf_cluster.shape import Misfit, misfits
-from tf_cluster.source import with_files
 from tf_cluster.yaml.document import Document
-from tf_cluster.yaml.reader import read_document
+from tf_cluster.yaml.helm_scalars import AMBIGUOUS, NOT_FINITE, TOO_LARGE_NUMBER
+from tf_cluster.yaml.reader import DUPLICATE_KEY, UNSUPPORTED_YAML, read_document
 
 
 class BugError(Exception):
@@ -53,12 +64,16 @@ def check(
         return Checked(document, document.findings, expand({}))
     meant = mended(document)
     document = meant.document
-    shapes = [_located(document, misfit) for misfit in misfits(document.data, params_schema())]
+    shapes = [
+        located(document, violation) for violation in violations(document.data, params_schema())
+    ]
     found = _without_echoes(
-        [*document.findings, *(_located(document, m) for m in meant.misfits)], shapes, meant.texts
+        [*document.findings, *(located(document, one) for one in meant.violations)],
+        shapes,
+        meant.texts,
     )
     # what was mended is as good as right, and so is the first of two
-    read = (f.pointer for f in document.findings if f.code != codes.DUPLICATE_KEY)
+    read = (f.pointer for f in document.findings if f.code != DUPLICATE_KEY)
     wrong = {*read} - meant.texts | {f.pointer for f in shapes}
     good_part = _without(document.data, wrong)
     good_part, unread = with_files(document, good_part, folder or Path(file).parent)
@@ -67,31 +82,15 @@ def check(
     found += refused
     good_part = _without(good_part, (f.pointer for f in refused))
     values = expand(good_part)
-    found += rules(document, good_part, values, for_cluster=for_cluster)
-    if for_cluster:
-        found += cluster_rules(document, values)
+    found += run_checks(Params(document, good_part, values, for_cluster))
     told = (replace(finding, pointer=meant.as_written(finding.pointer)) for finding in found)
     return Checked(document, tuple(by_place(told)), values)
 
 
-def _located(document: Document, misfit: Misfit) -> Finding:
-    spot = document.spot(misfit.path)
-    key = misfit.at_key or misfit.code == codes.MISSING_KEY or misfit.value is None
-    return Finding(
-        document.file,
-        spot.key if key else spot.value,
-        misfit.code,
-        misfit.message,
-        misfit.path,
-        misfit.value,
-        misfit.fix,
-    )
-
-
-_FORM = (codes.WRONG_FORM, codes.NOT_A_CHOICE, codes.NAME_TOO_LONG, codes.OUT_OF_RANGE)
+_FORM = (WRONG_FORM, NOT_A_CHOICE, NAME_TOO_LONG, OUT_OF_RANGE)
 _VALUE = (
-    *(codes.AMBIGUOUS, codes.NOT_FINITE, codes.UNSUPPORTED_YAML, codes.TOO_LARGE_NUMBER),
-    *(codes.WRONG_TYPE, codes.CHART_REFUSES),
+    *(AMBIGUOUS, NOT_FINITE, UNSUPPORTED_YAML, TOO_LARGE_NUMBER),
+    *(WRONG_TYPE, CHART_REFUSES),
 )
 
 
@@ -106,12 +105,10 @@ def _without_echoes(
     """
     on_values = {f.pointer for f in read if f.code in _VALUE}
     formed = {f.pointer for f in shapes if f.code in _FORM}
-    useless = {
-        f.pointer for f in read if f.pointer in texts or f.code == codes.TOO_LARGE_NUMBER
-    } & formed
+    useless = {f.pointer for f in read if f.pointer in texts or f.code == TOO_LARGE_NUMBER} & formed
     return [
         *(f for f in read if f.code not in _VALUE or f.pointer not in useless),
-        *(f for f in shapes if f.code != codes.WRONG_TYPE or f.pointer not in on_values),
+        *(f for f in shapes if f.code != WRONG_TYPE or f.pointer not in on_values),
     ]
 
 
@@ -133,15 +130,14 @@ def _without(data: dict[str, Any], paths: Iterable[Pointer]) -> dict[str, Any]:
 def _chart_findings(document: Document, values: Values, before: list[Finding]) -> list[Finding]:
     """What the chart's own schema refuses, told at the place in the params it came from."""
     found = []
-    for misfit in misfits(values.effective, values_schema(), named=values.named):
-        origin = values.origin(misfit.path)
+    for violation in violations(values.effective, values_schema(), named=values.named):
+        origin = values.origin_around(violation.path)
         if origin[:1] == ("extraValues",):
-            path = ("extraValues", *misfit.path)
-            located = _located(document, replace(misfit, path=path))
-            found.append(replace(located, code=codes.CHART_REFUSES))
+            path = ("extraValues", *violation.path)
+            found.append(located(document, replace(violation, path=path, code=CHART_REFUSES)))
         elif not errors(before):
             raise BugError(
-                f"values made of {document.file} are refused by the chart: {misfit.message} "
+                f"values made of {document.file} are refused by the chart: {violation.message} "
                 f"(from {dotted(origin) or 'the whole file'})"
             )
     return found

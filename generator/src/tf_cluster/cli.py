@@ -108,6 +108,7 @@ def validate(
 ) -> None:
     """Check params files and print everything that is wrong with them."""
     from tf_cluster.check import check
+    from tf_cluster.checks import CODES
     from tf_cluster.files import shown_name
     from tf_cluster.findings.finding import Finding, errors
     from tf_cluster.findings.formats import Unread, report
@@ -121,7 +122,7 @@ def validate(
             unread.append(Unread(shown_name(file), str(refused)))
             continue
         findings += check(shown_name(file), raw).findings
-    sys.stdout.write(report(findings, form, unread))
+    sys.stdout.write(report(findings, form, unread, CODES))
     sys.stdout.flush()
     for one in unread:
         _tell(f"tf-cluster: {printable(one.why)}")
@@ -152,10 +153,10 @@ def generate(
 ) -> None:
     """Write the chart's values that a params file asks for."""
     from tf_cluster.check import check
-    from tf_cluster.expand import preset_name
+    from tf_cluster.expand.expand import preset_name
+    from tf_cluster.expand.values_file import is_foreign, values_text
     from tf_cluster.files import is_one_file, keep_copy, refuse_link_out, shown_name
     from tf_cluster.findings.formats import report
-    from tf_cluster.values_file import is_foreign, values_text
 
     if (check_only or diff) and output == "-":
         raise RefusedError("--check and --diff compare with a file: name it with -o OUT")
@@ -173,7 +174,7 @@ def generate(
             _tell(printable(f"{output} was not written by tf-cluster: kept as {kept}"))
         _write(text, output, force=True)
         return
-    from tf_cluster.difference import difference
+    from tf_cluster.diff import difference
 
     found = difference(Path(output), text)
     if diff:

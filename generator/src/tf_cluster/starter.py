@@ -5,7 +5,7 @@ from shlex import quote
 
 from tf_cluster.check import check
 from tf_cluster.exits import RefusedError
-from tf_cluster.names import NAME_LIMIT
+from tf_cluster.params.names import NAME_LIMIT
 from tf_cluster.printable import printable
 from tf_cluster.yaml.writer import yaml_text
 

@@ -9,6 +9,21 @@ from tf_cluster.pointer import Pointer
 Severity = Literal["error", "warning"]
 
 
+class Code(str):
+    """The code of one kind of finding, `TFC305`, and what it is about.
+
+    A code never changes its meaning. It stands in the file that finds it; docs/params.md lists all.
+    """
+
+    about: str
+
+    def __new__(cls, code: str, about: str) -> "Code":
+        """The text is the code alone."""
+        one = super().__new__(cls, code)
+        one.about = about
+        return one
+
+
 @dataclass(frozen=True)
 class Place:
     """A place in a text file; line and column count from 1, columns are characters."""
@@ -27,7 +42,7 @@ class Finding:
 
     file: str
     place: Place
-    code: str
+    code: Code
     message: str
     pointer: Pointer = ()
     value: Any = None

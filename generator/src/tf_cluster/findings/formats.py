@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from tf_cluster.findings.finding import Finding
+from tf_cluster.findings.finding import Code, Finding
 from tf_cluster.printable import cut, printable
 
 MOST_SHOWN = 1_000
@@ -46,10 +46,16 @@ class Shown:
         return f"{self.more} more {'findings are' if self.more > 1 else 'finding is'} not shown"
 
 
-def report(findings: Sequence[Finding], form: Format, unread: Sequence[Unread] = ()) -> str:
+def report(
+    findings: Sequence[Finding],
+    form: Format,
+    unread: Sequence[Unread] = (),
+    known: Sequence[Code] = (),
+) -> str:
     """Print findings in a format. Only the printer used is imported.
 
-    `unread` is in the formats for programs; people are told on stderr.
+    `unread` is in the formats for programs; people are told on stderr. `known` are the codes that
+    could have been found: SARIF lists them beside those that were.
     """
     shown = Shown(
         [
@@ -70,7 +76,7 @@ def report(findings: Sequence[Finding], form: Format, unread: Sequence[Unread] =
     if form is Format.SARIF:
         from tf_cluster.findings.sarif import sarif_report
 
-        return sarif_report(shown)
+        return sarif_report(shown, known)
     from tf_cluster.findings.text import text_report
 
     return text_report(shown)

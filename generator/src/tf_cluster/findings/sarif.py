@@ -2,22 +2,22 @@
 
 import json
 import os
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
 from tf_cluster import __version__
-from tf_cluster.codes import TITLES
-from tf_cluster.findings.finding import Finding
+from tf_cluster.findings.finding import Code, Finding
 from tf_cluster.findings.formats import Shown
 from tf_cluster.findings.relative import relative_path
 from tf_cluster.pointer import json_pointer
 from tf_cluster.printable import escaped_json, printable
 
 
-def sarif_report(shown: Shown) -> str:
-    """One run; every code is a rule, whether it was found or not."""
-    codes = list(TITLES)
-    rules = [{"id": code, "shortDescription": {"text": TITLES[code]}} for code in codes]
+def sarif_report(shown: Shown, known: Sequence[Code] = ()) -> str:
+    """One run; every known code is a rule, whether it was found or not."""
+    codes = sorted({*known, *(finding.code for finding in shown.findings)})
+    rules = [{"id": code, "shortDescription": {"text": code.about}} for code in codes]
     driver = {"name": "tf-cluster", "version": __version__, "rules": rules}
     document = {
         "$schema": "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
@@ -49,7 +49,7 @@ def _invocation(shown: Shown) -> dict[str, Any]:
     return {"executionSuccessful": not shown.unread, "toolExecutionNotifications": notices}
 
 
-def _result(finding: Finding, codes: list[str]) -> dict[str, Any]:
+def _result(finding: Finding, codes: Sequence[Code]) -> dict[str, Any]:
     text = finding.message + (f" ({finding.fix})" if finding.fix else "")
     region = {"startLine": finding.place.line, "startColumn": finding.place.column}
     return {

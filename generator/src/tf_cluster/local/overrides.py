@@ -4,12 +4,12 @@ import copy
 from collections.abc import Mapping
 from typing import Any
 
+from tf_cluster.checks.run_id import RUN_FOLDERS
 from tf_cluster.exits import RefusedError
+from tf_cluster.expand.roles import absent_roles
+from tf_cluster.params.schema_files import values_schema
+from tf_cluster.params.schema_violations import violations
 from tf_cluster.pointer import Pointer
-from tf_cluster.roles import absent_roles
-from tf_cluster.rules import RUN_FOLDERS
-from tf_cluster.schema_files import values_schema
-from tf_cluster.shape import misfits
 
 
 def overridden(
@@ -34,7 +34,7 @@ def overridden(
             for key in path[:-1]:
                 inner = inner[key]
             inner[path[-1]] = value
-    wrong = [misfit.message for misfit in misfits(changed, values_schema())]
+    wrong = [violation.message for violation in violations(changed, values_schema())]
     if run_id in RUN_FOLDERS:
         wrong.append(f"the run id '{run_id}' names a folder of `tf-cluster run`: choose another")
     if ps is not None and "ps" in absent_roles(changed):

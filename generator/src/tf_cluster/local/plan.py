@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from tf_cluster.roles import has_chief, has_evaluator, has_ps
-from tf_cluster.source import source_document
+from tf_cluster.expand.roles import has_chief, has_evaluator, has_ps
+from tf_cluster.expand.source import source_document
 
 TaskType = Literal["chief", "worker", "ps", "evaluator"]
 

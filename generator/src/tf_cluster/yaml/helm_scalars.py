@@ -7,7 +7,11 @@ Helm's reader (go.yaml.in/yaml/v2 below sigs.k8s.io/yaml) differs from PyYAML: `
 import re
 from typing import NamedTuple
 
-from tf_cluster import codes
+from tf_cluster.findings.finding import Code
+
+AMBIGUOUS = Code("TFC106", "YAML readers disagree on this value")
+NOT_FINITE = Code("TFC107", "a number is infinite or not a number")
+TOO_LARGE_NUMBER = Code("TFC109", "a whole number that Helm can't keep exactly")
 
 LARGEST_EXACT = 2**53
 """Helm carries numbers as float64: whole numbers beyond this lose digits."""
@@ -20,7 +24,7 @@ class Scalar(NamedTuple):
     """
 
     value: str | int | float | bool | None
-    code: str = ""
+    code: Code | None = None
     problem: str = ""
     meant: str = ""
     fix: str = ""
@@ -83,18 +87,18 @@ def _number(text: str) -> Scalar:
     if isinstance(number, int) and abs(number) > LARGEST_EXACT:
         problem = "Helm keeps whole numbers exactly only up to 2^53"
         meant, fix = "write a smaller one", "write it in quotes, as a text"
-        return Scalar(number, codes.TOO_LARGE_NUMBER, problem, meant, fix)
+        return Scalar(number, TOO_LARGE_NUMBER, problem, meant, fix)
     return Scalar(number)
 
 
 def _ambiguous(value: float | bool, word: str, text: str) -> Scalar:
     meant = f"write {word}"
     fix = f"{meant}, or {quoted(text)} in quotes for the text"
-    return Scalar(value, codes.AMBIGUOUS, "Helm reads it as " + word, meant, fix)
+    return Scalar(value, AMBIGUOUS, "Helm reads it as " + word, meant, fix)
 
 
 def _not_finite(problem: str, fix: str) -> Scalar:
-    return Scalar(None, codes.NOT_FINITE, problem, fix, fix)
+    return Scalar(None, NOT_FINITE, problem, fix, fix)
 
 
 def _integer(plain: str) -> int:

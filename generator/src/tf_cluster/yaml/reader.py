@@ -9,13 +9,18 @@ from typing import Any
 
 import yaml
 
-from tf_cluster import codes
-from tf_cluster.findings.finding import Finding, Place
+from tf_cluster.findings.finding import Code, Finding, Place
 from tf_cluster.pointer import Pointer, dotted
 from tf_cluster.printable import cut
 from tf_cluster.yaml.document import START, Document, Spot
-from tf_cluster.yaml.helm_scalars import quoted, scalar
-from tf_cluster.yaml.syntax_errors import TEMPLATE_FIX, is_template, syntax_finding
+from tf_cluster.yaml.helm_scalars import AMBIGUOUS, quoted, scalar
+from tf_cluster.yaml.syntax_errors import TEMPLATE_FIX, YAML_SYNTAX, is_template, syntax_finding
+
+NOT_TEXT = Code("TFC101", "the file is not UTF-8 text")
+EMPTY = Code("TFC103", "the file is empty")
+NOT_A_MAPPING = Code("TFC104", "the file is not a mapping")
+DUPLICATE_KEY = Code("TFC105", "a key stands twice in one mapping")
+UNSUPPORTED_YAML = Code("TFC108", "a YAML feature that values files do not use")
 
 MAX_CHARACTERS = 1_000_000
 MAX_BYTES = 4 * MAX_CHARACTERS
@@ -37,20 +42,20 @@ def read_document(file: str, raw: bytes) -> Document:
     """Read one params file; `file` is its name in findings. Never raises for bad input."""
     if len(raw) > MAX_BYTES:
         message = f"more than {MAX_BYTES} bytes: a params file has at most {MAX_CHARACTERS}"
-        return _unreadable(file, START, codes.UNSUPPORTED_YAML, message)
+        return _unreadable(file, START, UNSUPPORTED_YAML, message)
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         before = raw[: error.start]
         place = Place(before.count(b"\n") + 1, error.start - (before.rfind(b"\n") + 1) + 1)
         message = f"byte 0x{raw[error.start]:02x} is not UTF-8 text"
-        return _unreadable(file, place, codes.NOT_TEXT, message, "save the file as UTF-8")
+        return _unreadable(file, place, NOT_TEXT, message, "save the file as UTF-8")
     refused = _REFUSED.search(text)
     if refused:
         return _refused(file, text, refused)
     if len(text) > MAX_CHARACTERS:
         message = f"{len(text)} characters: a params file has at most {MAX_CHARACTERS}"
-        return _unreadable(file, START, codes.UNSUPPORTED_YAML, message)
+        return _unreadable(file, START, UNSUPPORTED_YAML, message)
     return _read_text(file, text)
 
 
@@ -67,7 +72,7 @@ def _refused(file: str, text: str, match: re.Match[str]) -> Document:
     else:
         message, fix = f"control character {name}: this is not a text file", "take it out"
     fix = fix or f'take it out; a text has it as "\\u{ord(character):04x}", in double quotes'
-    return _unreadable(file, place, codes.NOT_TEXT, message, fix)
+    return _unreadable(file, place, NOT_TEXT, message, fix)
 
 
 def _read_text(file: str, text: str) -> Document:
@@ -79,14 +84,14 @@ def _read_text(file: str, text: str) -> Document:
     except yaml.MarkedYAMLError as error:
         return Document(file, findings=(syntax_finding(file, text, error),))
     except yaml.YAMLError as error:
-        return _unreadable(file, START, codes.YAML_SYNTAX, f"not YAML: {error}")
+        return _unreadable(file, START, YAML_SYNTAX, f"not YAML: {error}")
     if root is None or (isinstance(root, yaml.ScalarNode) and not root.value):
         message = "the file is empty"
-        return _unreadable(file, START, codes.EMPTY, message, "`tf-cluster init` writes a start")
+        return _unreadable(file, START, EMPTY, message, "`tf-cluster init` writes a start")
     if not isinstance(root, yaml.MappingNode):
         kind = "a list" if isinstance(root, yaml.SequenceNode) else "one value"
         message = f"the file holds {kind}, not a mapping of keys to values"
-        return _unreadable(file, _start(root), codes.NOT_A_MAPPING, message, "start with `name: …`")
+        return _unreadable(file, _start(root), NOT_A_MAPPING, message, "start with `name: …`")
     reader = _Reader(file)
     data = reader.value((), root, _start(root), ())
     if data is None or reader.is_full:  # refused as a whole: a tag, for one
@@ -117,16 +122,12 @@ def _refuse_depth(file: str, text: str) -> None:
             documents += 1
             if documents > 1:
                 message = "a second YAML document starts here (---): a params file holds one"
-                raise _UnreadableError(
-                    Finding(file, _start(event), codes.UNSUPPORTED_YAML, message)
-                )
+                raise _UnreadableError(Finding(file, _start(event), UNSUPPORTED_YAML, message))
         elif isinstance(event, yaml.CollectionStartEvent):
             depth += 1
             if depth > MAX_DEPTH:
                 message = f"nested more than {MAX_DEPTH} levels deep"
-                raise _UnreadableError(
-                    Finding(file, _start(event), codes.UNSUPPORTED_YAML, message)
-                )
+                raise _UnreadableError(Finding(file, _start(event), UNSUPPORTED_YAML, message))
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
 
@@ -147,11 +148,11 @@ class _Reader:
         if self._has_too_much(path, node):
             return None
         if id(node) in around:
-            self._report(path, node, codes.UNSUPPORTED_YAML, "an alias that contains itself")
+            self._report(path, node, UNSUPPORTED_YAML, "an alias that contains itself")
             return None
         if node.tag not in ("plain", "quoted", "collection", "tag:yaml.org,2002:str"):
             message = f"the tag {node.tag.replace('tag:yaml.org,2002:', '!!')} is not supported"
-            self._report(path, node, codes.UNSUPPORTED_YAML, message, fix="leave it out")
+            self._report(path, node, UNSUPPORTED_YAML, message, fix="leave it out")
             return None
         if isinstance(node, yaml.MappingNode):
             return self._mapping(path, node, (*around, id(node)))
@@ -175,7 +176,7 @@ class _Reader:
                 else f"{MAX_CHARACTERS} characters"
             )
             message = f"more than {what} (aliases counted where they are used)"
-            self._report(path, node, codes.UNSUPPORTED_YAML, message)
+            self._report(path, node, UNSUPPORTED_YAML, message)
         return self.is_full
 
     @property
@@ -193,9 +194,7 @@ class _Reader:
             if key in data:
                 first = self.spots[path + (key,)].key  # noqa: RUF005
                 message = f"the key '{cut(key)}' stands twice, first on line {first.line}"
-                self._report(
-                    (*path, key), key_node, codes.DUPLICATE_KEY, message, fix="keep one of them"
-                )
+                self._report((*path, key), key_node, DUPLICATE_KEY, message, fix="keep one of them")
                 continue
             data[key] = self.value((*path, key), value_node, _start(key_node), around)
         return data
@@ -203,22 +202,22 @@ class _Reader:
     def _key(self, path: Pointer, node: yaml.Node) -> str | None:
         if not isinstance(node, yaml.ScalarNode):
             fix = TEMPLATE_FIX if is_template(node) else ""
-            self._report(path, node, codes.UNSUPPORTED_YAML, "a key has to be a text", fix=fix)
+            self._report(path, node, UNSUPPORTED_YAML, "a key has to be a text", fix=fix)
             return None
         if len(node.value) > LONGEST_KEY:
             message = f"a key of {len(node.value)} characters: it has at most {LONGEST_KEY}"
-            self._report(path, node, codes.UNSUPPORTED_YAML, message)
+            self._report(path, node, UNSUPPORTED_YAML, message)
             return None
         if node.tag == "plain":
             if node.value == "<<":
                 message = "merge keys (<<) are not supported"
-                self._report(path, node, codes.UNSUPPORTED_YAML, message, fix="write the keys out")
+                self._report(path, node, UNSUPPORTED_YAML, message, fix="write the keys out")
                 return None
             typed = scalar(node.value)
             if not isinstance(typed.value, str) or typed.code:
                 message = f"the key {cut(node.value) or '(empty)'} is not read as text by Helm"
                 fix = f"write it in quotes: {quoted(node.value)}"
-                self._report((*path, node.value), node, codes.AMBIGUOUS, message, fix=fix)
+                self._report((*path, node.value), node, AMBIGUOUS, message, fix=fix)
                 return None
         return str(node.value)
 
@@ -235,7 +234,7 @@ class _Reader:
         self,
         path: Pointer,
         node: yaml.Node,
-        code: str,
+        code: Code,
         message: str,
         *,
         value: Any = None,
@@ -244,7 +243,7 @@ class _Reader:
         self.findings.append(Finding(self.file, _start(node), code, message, path, value, fix))
 
 
-def _unreadable(file: str, place: Place, code: str, message: str, fix: str = "") -> Document:
+def _unreadable(file: str, place: Place, code: Code, message: str, fix: str = "") -> Document:
     return Document(file, findings=(Finding(file, place, code, message, fix=fix),))
 
 

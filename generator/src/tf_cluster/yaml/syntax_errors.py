@@ -5,9 +5,10 @@ from collections.abc import Iterator
 
 import yaml
 
-from tf_cluster import codes
-from tf_cluster.findings.finding import Finding, Place
+from tf_cluster.findings.finding import Code, Finding, Place
 from tf_cluster.yaml.document import START
+
+YAML_SYNTAX = Code("TFC102", "the file is not valid YAML")
 
 
 def syntax_finding(file: str, text: str, error: yaml.MarkedYAMLError) -> Finding:
@@ -30,7 +31,7 @@ def syntax_finding(file: str, text: str, error: yaml.MarkedYAMLError) -> Finding
         fix = "put the text in quotes"
     elif "mapping values are not allowed" in problem:
         fix = "a text that contains ': ' needs quotes; keys of one mapping need one indentation"
-    return Finding(file, place, codes.YAML_SYNTAX, message, fix=fix)
+    return Finding(file, place, YAML_SYNTAX, message, fix=fix)
 
 
 _TEMPLATE = re.compile(r"(?:[^#'\"]*?[:,\[-] )? *(\{\{)")

@@ -1,20 +1,18 @@
 """From params to values: the one place that says which key becomes which value."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from decimal import Decimal
-from functools import cached_property
 from typing import Any
 
-from tf_cluster.image import DEFAULT_TAG, parse_image
-from tf_cluster.merge import merged
+from tf_cluster.expand.image import DEFAULT_TAG, parse_image
+from tf_cluster.expand.merge import merged
+from tf_cluster.expand.preset import DEFAULT_PRESET, PRESETS
+from tf_cluster.expand.roles import TASKS, absent_roles, only_choice
+from tf_cluster.params.schema_files import chart_values
+from tf_cluster.params.values import PRESET, Values
 from tf_cluster.pointer import Pointer, value_at
-from tf_cluster.preset import DEFAULT_PRESET, PRESETS
-from tf_cluster.roles import absent_roles, only_choice
-from tf_cluster.schema_files import chart_values
 
-_ROLES = ("chief", "worker", "ps", "evaluator")
-_HAS_EVALUATOR: Pointer = ("evaluator", "enabled")
+_EVALUATOR_ENABLED: Pointer = ("evaluator", "enabled")
 _RENAMED: tuple[tuple[Pointer, Pointer], ...] = (
     (("name",), ("fullnameOverride",)),
     (("run",), ("run",)),
@@ -27,7 +25,7 @@ _RENAMED: tuple[tuple[Pointer, Pointer], ...] = (
     (("evaluator", "exportBest"), ("evaluator", "exportBest")),
     (("workers",), ("worker", "replicas")),
     (("ps",), ("ps", "replicas")),
-    *((("resources", role), (role, "resources")) for role in _ROLES),
+    *((("resources", role), (role, "resources")) for role in TASKS),
     *(
         ((volume, key), ("storage", volume, value))
         for volume in ("data", "log")
@@ -42,48 +40,6 @@ _RENAMED: tuple[tuple[Pointer, Pointer], ...] = (
 )
 
 
-@dataclass(frozen=True)
-class Values:
-    """Values for the chart: only what was decided, and which key of the params decided it.
-
-    `origins` maps each value (a leaf, or a list) to its place in the params file; values that the
-    preset decided map to `/preset`.
-    """
-
-    data: dict[str, Any]
-    origins: dict[Pointer, Pointer]
-
-    @property
-    def effective(self) -> dict[str, Any]:
-        """What the chart's templates see: these values over the chart's own."""
-        return merged(chart_values(), self.data)
-
-    def origin(self, path: Pointer) -> Pointer:
-        """The params key that decided the value at `path`, or what is nearest around it."""
-        for end in range(len(path), -1, -1):
-            decided = self.origins.get(path[:end]) or self._inside.get(path[:end])
-            if decided:
-                return decided
-        return ()
-
-    def named(self, path: Pointer) -> Pointer:
-        """The value at `path` as people find it: in the file's extraValues when it is set there."""
-        origin = self.origin(path)
-        return ("extraValues", *path) if origin[:1] == ("extraValues",) else path
-
-    @cached_property
-    def _inside(self) -> dict[Pointer, Pointer]:
-        """For each mapping, the shortest place of those in the file that decided a part of it."""
-        found: dict[Pointer, Pointer] = {}
-        for path, origin in self.origins.items():
-            if origin == ("preset",):
-                continue
-            for end in range(len(path)):
-                if path[:end] not in found or len(origin) < len(found[path[:end]]):
-                    found[path[:end]] = origin
-        return found
-
-
 def expand(params: Mapping[str, Any]) -> Values:
     """Make values of params. Keys that are missing or were found wrong are left to the preset."""
     preset = PRESETS[preset_name(params)]
@@ -91,15 +47,15 @@ def expand(params: Mapping[str, Any]) -> Values:
     origins: dict[Pointer, Pointer] = {}
     for path, value in leaves(preset):
         _put(data, path, value)
-        origins[path] = ("preset",)
+        origins[path] = PRESET
     for source, target in _RENAMED:
         decided = value_at(params, source)
         for path, value in leaves({} if decided is None else decided):
             _put(data, target + path, _for_kubernetes(target, value))
             origins[target + path] = source + path
     if "evaluator" in params:  # true, false, or what it shall do
-        _put(data, _HAS_EVALUATOR, params["evaluator"] is not False)
-        origins[_HAS_EVALUATOR] = ("evaluator",)
+        _put(data, _EVALUATOR_ENABLED, params["evaluator"] is not False)
+        origins[_EVALUATOR_ENABLED] = ("evaluator",)
     if "image" in params:
         for key, text in parse_image(params["image"])._asdict().items():
             if text:
@@ -119,7 +75,8 @@ def expand(params: Mapping[str, Any]) -> Values:
     _complete_image(data, origins)
     _complete_method(data, origins)
     _leave_out_absent_roles(data, origins)
-    return Values(in_chart_order(data, chart_values()), origins)
+    data = in_chart_order(data, chart_values())
+    return Values(data, origins, merged(chart_values(), data))
 
 
 def _complete_image(data: dict[str, Any], origins: dict[Pointer, Pointer]) -> None:
@@ -129,7 +86,7 @@ def _complete_image(data: dict[str, Any], origins: dict[Pointer, Pointer]) -> No
         return
     if not image.get("tag") and not image.get("digest"):
         image["tag"] = DEFAULT_TAG
-        origins.setdefault(("image", "tag"), ("preset",))
+        origins.setdefault(("image", "tag"), PRESET)
 
 
 def _complete_method(data: dict[str, Any], origins: dict[Pointer, Pointer]) -> None:
@@ -143,7 +100,7 @@ def _complete_method(data: dict[str, Any], origins: dict[Pointer, Pointer]) -> N
 def _leave_out_absent_roles(data: dict[str, Any], origins: dict[Pointer, Pointer]) -> None:
     """What the preset decided for a role without tasks is decided for nobody."""
     for role in absent_roles({**chart_values(), **data}):
-        for path in [p for p, o in origins.items() if p[0] == role and o == ("preset",)]:
+        for path in [p for p, o in origins.items() if p[0] == role and o == PRESET]:
             del origins[path]
             _remove(data, path)
 

@@ -4,6 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+TASKS = ("chief", "worker", "ps", "evaluator")
+"""The roles that train or evaluate."""
+PODS = (*TASKS, "cleanup")
+"""The roles that have pods in a cluster."""
+
 
 @dataclass(frozen=True)
 class Combination:

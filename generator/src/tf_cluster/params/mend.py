@@ -8,19 +8,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tf_cluster import codes
-from tf_cluster.findings.finding import Finding
-from tf_cluster.go_validator import is_of_type
-from tf_cluster.phrases import excerpt, kind_of, needed
+from tf_cluster.findings.finding import Code, Finding
+from tf_cluster.params.go_validator import is_of_type
+from tf_cluster.params.schema_files import params_schema, values_schema
+from tf_cluster.params.schema_violations import (
+    CHART_REFUSES,
+    WRONG_TYPE,
+    Violation,
+    did_you_mean,
+    unknown_key,
+)
+from tf_cluster.params.spelling import meant
+from tf_cluster.params.wording import excerpt, kind_of, needed
 from tf_cluster.pointer import Pointer, dotted
 from tf_cluster.printable import cut
-from tf_cluster.schema_files import params_schema, values_schema
-from tf_cluster.shape import Misfit, did_you_mean, unknown_key
-from tf_cluster.spelling import meant
 from tf_cluster.yaml.document import Document
-from tf_cluster.yaml.helm_scalars import quoted, scalar
+from tf_cluster.yaml.helm_scalars import AMBIGUOUS, NOT_FINITE, TOO_LARGE_NUMBER, quoted, scalar
 
-_OF_A_VALUE = (codes.AMBIGUOUS, codes.NOT_FINITE, codes.TOO_LARGE_NUMBER)
+_OF_A_VALUE = (AMBIGUOUS, NOT_FINITE, TOO_LARGE_NUMBER)
 
 _MOST_MENDED = 1_000
 """More typing errors than these are no typing errors; nobody reads so many findings."""
@@ -37,7 +42,7 @@ class Mended:
     """
 
     document: Document
-    misfits: tuple[Misfit, ...]
+    violations: tuple[Violation, ...]
     renamed: Mapping[Pointer, str]
     texts: frozenset[Pointer]
 
@@ -55,7 +60,7 @@ def mended(document: Document) -> Mended:
     spots = {mender.moved(path): spot for path, spot in document.spots.items()}
     return Mended(
         replace(document, data=data, spots=spots, findings=mender.findings()),
-        tuple(mender.misfits),
+        tuple(mender.violations),
         mender.renamed,
         frozenset(mender.texts),
     )
@@ -64,7 +69,7 @@ def mended(document: Document) -> Mended:
 class _Mender:
     def __init__(self, document: Document) -> None:
         self.spots = document.spots
-        self.misfits: list[Misfit] = []
+        self.violations: list[Violation] = []
         self.renamed: dict[Pointer, str] = {}
         self.texts: set[Pointer] = set()
         self.told = list(document.findings)
@@ -117,8 +122,8 @@ class _Mender:
             if right != key:
                 self.renamed[here] = key
                 self._new[there] = right
-                misfit = unknown_key(here, key, dotted(path), did_you_mean(right))
-                self.misfits.append(replace(misfit, code=_code(path, misfit.code)))
+                violation = unknown_key(here, key, dotted(path), did_you_mean(right))
+                self.violations.append(replace(violation, code=_code(path, violation.code)))
             inner = known.get(right, others if isinstance(others, dict) else {})
             result[right] = self.value(value, inner, schema, here, there)
         return result
@@ -131,11 +136,11 @@ class _Mender:
             return self._told_value(value, plain, types, path, self._on_values[written])
         if not types:
             return value
-        code = _code(path, codes.WRONG_TYPE)
+        code = _code(path, WRONG_TYPE)
         if types == {"string"} and plain and isinstance(value, (bool, int, float)):
             message = f"{dotted(path)} is {cut(plain)}, {kind_of(value)}; a text is needed"
             fix = f"write it in quotes: {quoted(plain)}"
-            self.misfits.append(Misfit(code, path, message, fix, value))
+            self.violations.append(Violation(code, path, message, fix, value))
             self.texts.add(path)
             return plain
         if isinstance(value, str) and value and plain is None and "string" not in types:
@@ -144,7 +149,7 @@ class _Mender:
                 wanted = needed(node["type"])
                 message = f"{dotted(path)} is {excerpt(value)}, a text; {wanted} is needed"
                 fix = typed.meant or "write it without quotes"
-                self.misfits.append(Misfit(code, path, message, fix, value))
+                self.violations.append(Violation(code, path, message, fix, value))
                 return typed.value
         return value
 
@@ -162,9 +167,9 @@ class _Mender:
         return value
 
 
-def _code(path: Pointer, code: str) -> str:
+def _code(path: Pointer, code: Code) -> Code:
     """What extraValues say is the chart's to judge."""
-    return codes.CHART_REFUSES if path[:1] == ("extraValues",) else code
+    return CHART_REFUSES if path[:1] == ("extraValues",) else code
 
 
 def _resolved(node: Node, schema: Node) -> Node:

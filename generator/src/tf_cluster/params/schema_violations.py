@@ -6,20 +6,38 @@ from typing import Any
 
 from jsonschema.exceptions import ValidationError
 
-from tf_cluster import codes
-from tf_cluster.go_validator import GoLikeValidator
-from tf_cluster.names import DNS_LABEL_LIMIT, longest_derived_name
-from tf_cluster.phrases import either, excerpt, form_of, kind_of, module_fix, needed, type_fix
+from tf_cluster.findings.finding import Code
+from tf_cluster.params.go_validator import GoLikeValidator
+from tf_cluster.params.names import DNS_LABEL_LIMIT, longest_derived_name
+from tf_cluster.params.spelling import close_to, meant
+from tf_cluster.params.wording import (
+    either,
+    excerpt,
+    form_of,
+    kind_of,
+    module_fix,
+    needed,
+    type_fix,
+)
 from tf_cluster.pointer import Pointer, dotted
 from tf_cluster.printable import cut
-from tf_cluster.spelling import close_to, meant
+
+UNKNOWN_KEY = Code("TFC201", "unknown key")
+MISSING_KEY = Code("TFC202", "a required key is missing")
+WRONG_TYPE = Code("TFC203", "a value of the wrong type")
+NOT_A_CHOICE = Code("TFC204", "not one of the words accepted here")
+OUT_OF_RANGE = Code("TFC205", "a number or a length out of range")
+WRONG_FORM = Code("TFC206", "a text that has not the form needed")
+TWO_FORMS = Code("TFC207", "two forms of which only one can be used")
+NAME_TOO_LONG = Code("TFC301", "the names made from this name would be too long")
+CHART_REFUSES = Code("TFC311", "the chart does not accept this value")
 
 
 @dataclass(frozen=True)
-class Misfit:
+class Violation:
     """One thing in the data that the schema refuses, not yet tied to a place in a file."""
 
-    code: str
+    code: Code
     path: Pointer
     message: str
     fix: str = ""
@@ -34,16 +52,18 @@ _MOST_SUGGESTIONS = 1_000
 """Words are compared for so many unknown keys; nobody reads more findings."""
 
 
-def misfits(data: Any, schema: dict[str, Any], named: Named = lambda path: path) -> list[Misfit]:
+def violations(
+    data: Any, schema: dict[str, Any], named: Named = lambda path: path
+) -> list[Violation]:
     """Everything in `data` that `schema` (draft-07) refuses, each thing once."""
-    found: dict[tuple[str, Pointer], Misfit] = {}
+    found: dict[tuple[str, Pointer], Violation] = {}
     for error in GoLikeValidator(schema).iter_errors(data):
-        for misfit in _of_error(error, schema, named):
-            found.setdefault((misfit.code, misfit.path), misfit)
+        for violation in _of_error(error, schema, named):
+            found.setdefault((violation.code, violation.path), violation)
     return list(found.values())
 
 
-def _of_error(error: ValidationError, schema: dict[str, Any], named: Named) -> Iterator[Misfit]:
+def _of_error(error: ValidationError, schema: dict[str, Any], named: Named) -> Iterator[Violation]:
     path: Pointer = tuple(part for part in error.absolute_path)
     keyword: Any = error.validator
     wanted: Any = error.validator_value
@@ -52,8 +72,8 @@ def _of_error(error: ValidationError, schema: dict[str, Any], named: Named) -> I
     name = dotted(named(path)) or "the file"
     if "propertyNames" in error.absolute_schema_path:
         form = rules.get("x-form") or form_of(path)
-        yield Misfit(
-            codes.WRONG_FORM, (*path, value), f"the key '{cut(value)}' is not {form}", at_key=True
+        yield Violation(
+            WRONG_FORM, (*path, value), f"the key '{cut(value)}' is not {form}", at_key=True
         )
     elif keyword == "additionalProperties":
         unknown = [key for key in value if key not in rules.get("properties", {})]
@@ -66,20 +86,20 @@ def _of_error(error: ValidationError, schema: dict[str, Any], named: Named) -> I
         for key in wanted:
             if key not in value:
                 message = f"'{key}' is missing" + (f" in {name}" if named(path) else "")
-                yield Misfit(codes.MISSING_KEY, (*path, key), message, _example(rules, key))
+                yield Violation(MISSING_KEY, (*path, key), message, _example(rules, key))
     elif keyword == "type":
         is_what = "empty" if value is None else f"{excerpt(value)}, {kind_of(value)}"
         message = f"{name} is {is_what}; {needed(wanted)} is needed"
-        yield Misfit(codes.WRONG_TYPE, path, message, type_fix(value, wanted), value)
+        yield Violation(WRONG_TYPE, path, message, type_fix(value, wanted), value)
     elif keyword == "enum":
         words = [str(word) for word in wanted]
         message = f"{name} is {excerpt(value)}, not {either(words)}"
-        yield Misfit(codes.NOT_A_CHOICE, path, message, _close(value, words), value)
+        yield Violation(NOT_A_CHOICE, path, message, _close(value, words), value)
     elif keyword == "pattern":
         form = rules.get("x-form") or form_of(path)
         message = f"{name} is {excerpt(value)}, not {form}"
         fix = module_fix(value) if path[-1:] == ("module",) else _close_form(path, value)
-        yield Misfit(codes.WRONG_FORM, path, message, fix, value)
+        yield Violation(WRONG_FORM, path, message, fix, value)
     elif keyword == "oneOf":
         yield from _forms(wanted, path, value, rules, named)
     elif keyword == "not" and "dependencies" in error.absolute_schema_path:
@@ -90,7 +110,7 @@ def _of_error(error: ValidationError, schema: dict[str, Any], named: Named) -> I
                     f"{name}.claim names one that exists"
                 )
                 fix = "keep one of them"
-                yield Misfit(codes.TWO_FORMS, (*path, key), message, fix, value[key], at_key=True)
+                yield Violation(TWO_FORMS, (*path, key), message, fix, value[key], at_key=True)
     else:
         yield _out_of_range(str(keyword), wanted, path, name, value, error)
 
@@ -101,7 +121,7 @@ def _forms(
     value: Any,
     rules: dict[str, Any],
     named: Named,
-) -> Iterator[Misfit]:
+) -> Iterator[Violation]:
     """Of forms that a mapping can have, each named by its first key, not exactly one is there."""
     if not isinstance(value, dict):  # told by its type
         return
@@ -111,7 +131,7 @@ def _forms(
         missing = " or ".join(f"'{name}'" for name in names)
         where = f" in {dotted(named(path))}" if path else ""
         message = f"{missing} is missing{where}"
-        yield Misfit(codes.MISSING_KEY, (*path, names[0]), message, _example(rules, names[0]))
+        yield Violation(MISSING_KEY, (*path, names[0]), message, _example(rules, names[0]))
         return
     name = chosen[0]["required"][0]
     for key in value:
@@ -120,11 +140,11 @@ def _forms(
             here = dotted(named(path))
             message = f"{here}.{key} does not go with {here}.{name}"
             fix = "keep one of them"
-            yield Misfit(codes.TWO_FORMS, (*path, key), message, fix, value[key], at_key=True)
+            yield Violation(TWO_FORMS, (*path, key), message, fix, value[key], at_key=True)
     for key in chosen[0]["required"]:
         if key not in value:
             message = f"'{key}' is missing in {dotted(named(path))}"
-            yield Misfit(codes.MISSING_KEY, (*path, key), message, _example(rules, key))
+            yield Violation(MISSING_KEY, (*path, key), message, _example(rules, key))
 
 
 _BOUNDS = {
@@ -144,7 +164,7 @@ _LENGTHS = {
 
 def _out_of_range(
     keyword: str, wanted: Any, path: Pointer, name: str, value: Any, error: ValidationError
-) -> Misfit:
+) -> Violation:
     if keyword in _BOUNDS:
         message = f"{name} is {excerpt(value)}; {_BOUNDS[keyword].format(wanted)} is needed"
     elif keyword in _LENGTHS:
@@ -159,22 +179,22 @@ def _out_of_range(
         message = f"{name} names a thing twice: {excerpt(value)}"
     else:
         message = f"{name}: {error.message}"
-    return Misfit(codes.OUT_OF_RANGE, path, message, value=value)
+    return Violation(OUT_OF_RANGE, path, message, value=value)
 
 
-def _name_too_long(name: str, limit: int) -> Misfit:
+def _name_too_long(name: str, limit: int) -> Violation:
     longest = longest_derived_name(name)
     message = (
         f"name is {len(name)} characters long, at most {limit} leave room for the names made from "
         f"it: {longest} would have {len(longest)} of at most {DNS_LABEL_LIMIT}"
     )
-    return Misfit(codes.NAME_TOO_LONG, ("name",), message, f"shorten it to {limit}", name)
+    return Violation(NAME_TOO_LONG, ("name",), message, f"shorten it to {limit}", name)
 
 
-def unknown_key(path: Pointer, key: str, where: str, fix: str = "") -> Misfit:
+def unknown_key(path: Pointer, key: str, where: str, fix: str = "") -> Violation:
     """A key that is not declared in the mapping that people call `where`."""
     message = f"unknown key '{cut(key)}'" + (f" in {where}" if where else "")
-    return Misfit(codes.UNKNOWN_KEY, path, message, fix, at_key=True)
+    return Violation(UNKNOWN_KEY, path, message, fix, at_key=True)
 
 
 def did_you_mean(word: str) -> str:

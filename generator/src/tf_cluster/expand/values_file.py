@@ -4,7 +4,7 @@ from pathlib import Path, PurePath
 from shlex import quote
 
 from tf_cluster import __version__
-from tf_cluster.expand import Values
+from tf_cluster.params.values import Values
 from tf_cluster.printable import printable
 from tf_cluster.versions import CHART_NAME, CHART_RANGE, PARAMS_SCHEMA
 from tf_cluster.yaml.writer import yaml_text

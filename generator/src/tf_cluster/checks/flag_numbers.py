@@ -1,0 +1,35 @@
+"""Numbers of `flags` that Helm would change."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tf_cluster.findings.finding import Finding
+from tf_cluster.params.params import Params
+from tf_cluster.pointer import Pointer, dotted
+from tf_cluster.yaml.helm_scalars import TOO_LARGE_NUMBER
+
+MOST_EXACT = 2**53 - 1
+"""Helm reads numbers as float64: beyond this another one may arrive than was written."""
+
+
+def check(params: Params) -> Iterator[Finding]:
+    """Findings on whole and other numbers that are too large."""
+    yield from _inside(params, ("flags",), params.effective.get("flags"))
+
+
+def _inside(params: Params, path: Pointer, value: Any) -> Iterator[Finding]:
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _inside(params, (*path, key), inner)
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _inside(params, (*path, index), inner)
+    elif isinstance(value, (int, float)) and abs(value) > MOST_EXACT:
+        keys = next((i for i, key in enumerate(path) if isinstance(key, int)), len(path))
+        where = (*params.origin_of(path[:keys]), *path[keys:])
+        spot = dotted(where)
+        if any(f.pointer == where for f in params.document.findings):
+            return  # told when the file was read
+        message = f"{spot} is {value}, and Helm keeps numbers exactly only up to {MOST_EXACT}"
+        fix = "write it in quotes, as a text, or take a smaller one"
+        yield params.finding(where, TOO_LARGE_NUMBER, message, value, fix)
