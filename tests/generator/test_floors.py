@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+from tf_cluster.checks import CHECKS, CLUSTER_CHECKS
+
 from tests.generator.conftest import ROOT
 
 SOURCE = ROOT / "generator" / "src" / "tf_cluster"
@@ -54,3 +56,9 @@ def test_every_room_has_a_floor() -> None:
     rooms = {path.name.removesuffix(".py") for path in SOURCE.iterdir()}
 
     assert rooms - {"__pycache__", "py.typed"} == FLOOR_OF.keys()
+
+
+def test_every_file_of_checks_is_in_the_list() -> None:
+    listed = {vars(one)["__name__"].rpartition(".")[2] for one in (*CHECKS, *CLUSTER_CHECKS)}
+
+    assert listed == {path.stem for path in (SOURCE / "checks").glob("[!_]*.py")}

@@ -11,8 +11,8 @@ import pytest
 import yaml
 from tf_cluster.check import check
 from tf_cluster.checks.config_size import MOST_BYTES
-from tf_cluster.checks.go_json import json_bytes
 from tf_cluster.expand.expand import preset_name
+from tf_cluster.expand.go_json import json_bytes
 from tf_cluster.expand.values_file import values_text
 from tf_cluster.params.schema_files import params_schema
 from tf_cluster.pointer import json_pointer

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tf_cluster.checks.characters import where_said
-from tf_cluster.checks.go_json import indented_bytes
+from tf_cluster.expand.go_json import indented_bytes
 from tf_cluster.expand.roles import has_ps
 from tf_cluster.findings.finding import Code, Finding
 from tf_cluster.params.params import Params

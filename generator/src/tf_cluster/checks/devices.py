@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from tf_cluster.checks.quantity import quantity
+from tf_cluster.expand.quantity import quantity
 from tf_cluster.expand.roles import PODS, has_ps
 from tf_cluster.findings.finding import Code, Finding
 from tf_cluster.params.params import Params

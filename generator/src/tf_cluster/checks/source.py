@@ -5,7 +5,7 @@ from ipaddress import ip_address
 from pathlib import PurePosixPath
 from urllib.parse import urlsplit
 
-from tf_cluster.checks.go_json import json_bytes
+from tf_cluster.expand.go_json import json_bytes
 from tf_cluster.expand.source import PAIRS, SOURCE
 from tf_cluster.findings.finding import Code, Finding
 from tf_cluster.params.params import Params

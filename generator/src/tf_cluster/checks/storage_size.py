@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from tf_cluster.checks.quantity import quantity
+from tf_cluster.expand.quantity import quantity
 from tf_cluster.findings.finding import Finding
 from tf_cluster.params.params import Params
 from tf_cluster.params.schema_violations import OUT_OF_RANGE
