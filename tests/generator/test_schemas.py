@@ -27,14 +27,7 @@ from tf_cluster.versions import CHART_RANGE, PARAMS_SCHEMA
 from tests.generator.conftest import ROOT
 from tests.generator.helm_reader import HelmReader
 
-PACKAGED = ROOT / "generator" / "src" / "tf_cluster" / "params" / "schemas"
 CHART = ROOT / "charts" / "tf-cluster"
-
-
-@pytest.mark.parametrize("name", ["values.schema.json", "values.yaml"])
-def test_the_packaged_copy_is_the_charts_own_file(name: str) -> None:
-    """When it is not: cp charts/tf-cluster/NAME generator/src/tf_cluster/params/schemas/."""
-    assert (PACKAGED / name).read_bytes() == (CHART / name).read_bytes()
 
 
 def test_the_version_is_the_one_of_the_package() -> None:
