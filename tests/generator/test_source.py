@@ -13,7 +13,8 @@ import yaml
 from tf_cluster.check import check
 from tf_cluster.expand.values_file import values_text
 from tf_cluster.findings.formats import Format, report
-from tf_cluster.local.plan import Folders, training_document
+from tf_cluster.local.config_files import training_document
+from tf_cluster.local.folders import Folders
 
 from tests.generator.conftest import ROOT
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Protocol, TextIO
 
 from tf_cluster.local.progress import Progress
-from tf_cluster.local.sentence import progress_line
+from tf_cluster.local.progress_text import progress_line
 
 
 class Display(Protocol):

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tf_cluster.local.logs import log_header
-from tf_cluster.local.plan import Task
+from tf_cluster.local.task import Task
 
 
 class TaskProcess:

@@ -27,7 +27,7 @@ class Progress:
 
 
 def fetch_progress(port: int, attempt: str, timeout: float = 1.0) -> Progress | None:
-    """Ask the client; None when it does not answer, or answers for another attempt."""
+    """Ask the chief; None when it does not answer, or answers for another attempt."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
     try:
         connection.request("GET", "/progress")

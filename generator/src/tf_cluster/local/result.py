@@ -5,8 +5,8 @@ import os
 import sys
 from pathlib import Path
 
+from tf_cluster.local.folders import Folders
 from tf_cluster.local.logs import tail
-from tf_cluster.local.plan import Folders
 from tf_cluster.local.progress import Progress
 from tf_cluster.local.supervise import Ending
 

@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tf_cluster.local.progress import Progress
-from tf_cluster.local.sentence import figures, what_it_does
+from tf_cluster.local.progress_text import figures, what_it_does
 
 
 class LiveBlock:

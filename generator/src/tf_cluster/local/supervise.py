@@ -4,34 +4,31 @@ What is lost inside a task is the trainer's matter; here whole tasks are started
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from tf_cluster.local.display import Display
-from tf_cluster.local.plan import TaskType, client_name
+from tf_cluster.local.plan import Limits
 from tf_cluster.local.ports import is_free
 from tf_cluster.local.process import TaskProcess
 from tf_cluster.local.progress import Progress, fetch_progress
+from tf_cluster.local.restart_policy import (
+    CONFIG,
+    Action,
+    action_after,
+    how_it_ended,
+    restart_delay,
+)
 from tf_cluster.local.signals import StopRequest
-from tf_cluster.local.verdict import CONFIG, Verdict, how_it_ended, restart_delay, verdict
+from tf_cluster.local.task import chief_name
 
 TICK = 0.1
 POLL_EVERY = 0.5
-CLIENT_ANSWERS_WITHIN = 2.0
+CHIEF_ANSWERS_WITHIN = 2.0
 PORT_PATIENCE = 30.0
 EVALUATION_PATIENCE = 3600.0
 """Seconds that an evaluator has for each checkpoint, after the training."""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """How often tasks are started again after a fault, and how long their ends may take (s)."""
-
-    restarts: Mapping[TaskType, int]
-    client_seconds: float
-    workers_seconds: float
-    others_seconds: float = 10.0
 
 
 @dataclass(frozen=True)
@@ -55,9 +52,11 @@ class Ending:
 
 
 class LocalRun:
-    """The processes of one attempt. `supervise` returns when the client's part (the chief's, or
-    worker 0's where there is none) is over, and after a good end the evaluator's too; call
-    `end_all` whatever happened."""
+    """The processes of one attempt; the chief is worker 0 where the combination has none.
+
+    `supervise` returns when the chief's part is over, and after a good end the evaluator's too; call
+    `end_all` whatever happened.
+    """
 
     def __init__(
         self,
@@ -69,8 +68,8 @@ class LocalRun:
         stop: StopRequest,
     ) -> None:
         self._processes = list(processes)
-        client = client_name([process.task for process in self._processes])
-        self._client = next(p for p in self._processes if p.task.name == client)
+        chief = chief_name([process.task for process in self._processes])
+        self._chief = next(p for p in self._processes if p.task.name == chief)
         self._evaluator = next((p for p in self._processes if p.task.type == "evaluator"), None)
         self._evaluator_words = ""
         self._attempt = attempt
@@ -91,7 +90,7 @@ class LocalRun:
                 return self._with_evaluator(ending)
             self._look_at_progress()
             self._stop.wait(TICK)
-        return self._stop_client()
+        return self._stop_chief()
 
     def end_all(self) -> None:
         """End what still runs: workers get their time after a good end, then all are asked, then
@@ -99,7 +98,7 @@ class LocalRun:
         self._end(self._processes)
 
     def _end(self, processes: Sequence[TaskProcess]) -> None:
-        if self._client.exit_code == 0:
+        if self._chief.exit_code == 0:
             workers = [p for p in processes if p.task.type == "worker"]
             self._wait_for(workers, self._limits.workers_seconds, unless_asked=True)
         for process in processes:
@@ -146,9 +145,9 @@ class LocalRun:
 
     def _look_at_processes(self) -> Ending | None:
         ended = [p for p in self._processes if p.alive and p.poll() is not None]
-        # The client's word weighs most: a program that can't run fails in every task.
-        for process in sorted(ended, key=lambda p: p is not self._client):
-            ending = self._judge(process)
+        # The chief's word weighs most: a program that can't run fails in every task.
+        for process in sorted(ended, key=lambda p: p is not self._chief):
+            ending = self._after(process)
             if ending:
                 return ending
         for process in self._processes:
@@ -158,25 +157,25 @@ class LocalRun:
                     return ending
         return None
 
-    def _judge(self, process: TaskProcess) -> Ending | None:
+    def _after(self, process: TaskProcess) -> Ending | None:
         task, code = process.task, process.exit_code
         assert code is not None
         limit = self._limits.restarts[task.type]
-        judged = verdict(task, code, process.restarts, limit, is_client=process is self._client)
-        if judged is Verdict.FINISHED:
+        action = action_after(task, code, process.restarts, limit, is_chief=process is self._chief)
+        if action is Action.FINISHED:
             self._look_at_progress(now=True)
             return Ending("done", "done", self._progress, process)
-        if judged is Verdict.STOPPED:
+        if action is Action.STOPPED:
             return Ending("stopped", f"{task.name} was asked to stop", self._progress, process)
-        if judged is Verdict.FAILED and process is self._evaluator:
+        if action is Action.FAILED and process is self._evaluator:
             self._go_on_without_evaluator(process, how_it_ended(code))
             return None
-        if judged is Verdict.FAILED:
+        if action is Action.FAILED:
             return self._failed(process, code)
-        if judged is Verdict.LEAVE:
+        if action is Action.LEAVE:
             return None
         words = f"{task.name} {how_it_ended(code)}; it is started again"
-        if judged is Verdict.RESTART:
+        if action is Action.RESTART:
             process.restarts += 1
             words += f" ({process.restarts} of at most {limit})"
         self._display.say(words)
@@ -190,11 +189,11 @@ class LocalRun:
         self._display.say(f"{process.task.name} {words}; training is not affected")
 
     def _failed(self, process: TaskProcess, code: int) -> Ending:
-        """Who ends with 2 says why in its log. Else the client often knows: it gets a moment."""
-        if code != CONFIG and process is not self._client and self._client.alive:
-            self._wait_for([self._client], CLIENT_ANSWERS_WITHIN)
-            if self._client.exit_code == CONFIG:
-                process, code = self._client, CONFIG
+        """Who ends with 2 says why in its log. Else the chief often knows: it gets a moment."""
+        if code != CONFIG and process is not self._chief and self._chief.alive:
+            self._wait_for([self._chief], CHIEF_ANSWERS_WITHIN)
+            if self._chief.exit_code == CONFIG:
+                process, code = self._chief, CONFIG
         words = f"{process.task.name} {how_it_ended(code)}"
         return Ending("failed", words, self._progress, process)
 
@@ -213,26 +212,26 @@ class LocalRun:
     def _look_at_progress(self, *, now: bool = False) -> None:
         if not now and time.monotonic() < self._next_poll:
             return
-        seen = fetch_progress(self._client.task.status_port, self._attempt)
+        seen = fetch_progress(self._chief.task.status_port, self._attempt)
         self._next_poll = time.monotonic() + POLL_EVERY
         if seen is not None:
             self._progress = seen
             self._display.show(seen)
 
-    def _stop_client(self) -> Ending:
-        """SIGTERM to the client first: it saves while the others still serve."""
-        client = "the chief" if self._client.task.type == "chief" else self._client.task.name
-        self._display.say(f"stopping: {client} saves first (again: end at once)")
-        self._client.ask_to_end()
-        deadline = time.monotonic() + self._limits.client_seconds
-        while self._client.poll() is None and time.monotonic() < deadline and not self._stop.hard:
+    def _stop_chief(self) -> Ending:
+        """SIGTERM to the chief first: it saves while the others still serve."""
+        chief = "the chief" if self._chief.task.type == "chief" else self._chief.task.name
+        self._display.say(f"stopping: {chief} saves first (again: end at once)")
+        self._chief.ask_to_end()
+        deadline = time.monotonic() + self._limits.chief_seconds
+        while self._chief.poll() is None and time.monotonic() < deadline and not self._stop.hard:
             self._look_at_progress()
             self._stop.wait(TICK)
-        if self._client.exit_code == 0:
-            return self._with_evaluator(Ending("done", "done", self._progress, self._client))
-        saved = self._client.exit_code == 42
-        words = "saved" if saved else f"{client} did not say that it saved"
-        return Ending("stopped", words, self._progress, self._client)
+        if self._chief.exit_code == 0:
+            return self._with_evaluator(Ending("done", "done", self._progress, self._chief))
+        saved = self._chief.exit_code == 42
+        words = "saved" if saved else f"{chief} did not say that it saved"
+        return Ending("stopped", words, self._progress, self._chief)
 
     def _wait_for(
         self, processes: Sequence[TaskProcess], seconds: float, *, unless_asked: bool = False

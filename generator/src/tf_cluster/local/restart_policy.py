@@ -1,34 +1,37 @@
-"""What the end of one task means for the run, as the Job controller of a cluster would have it."""
+"""What the end of one task means for the run, as the Job controller of a cluster would have it.
+
+The chief is worker 0 where the combination has no chief: the task that keeps the run.
+"""
 
 from enum import Enum
 
-from tf_cluster.local.plan import Task
+from tf_cluster.local.task import Task
 
 DONE, CONFIG, STOPPED = 0, 2, 42  # exit codes of tf-trainer (docs/formats.md)
 
 
-class Verdict(Enum):
+class Action(Enum):
     """What to do about a task that has ended."""
 
-    FINISHED = "the client is done: the run is over"
-    STOPPED = "the client was asked to stop and saved: the run is over for now"
+    FINISHED = "the chief is done: the run is over"
+    STOPPED = "the chief was asked to stop and saved: the run is over for now"
     FAILED = "no restart can help: the run has failed"
     RESTART = "start it again, counted"
     RESTART_FREE = "start it again, not counted: it was asked to end"
     LEAVE = "it has seen the end of the run"
 
 
-def verdict(task: Task, code: int, restarts: int, limit: int, *, is_client: bool) -> Verdict:
+def action_after(task: Task, code: int, restarts: int, limit: int, *, is_chief: bool) -> Action:
     """Judge an exit code (negative: the signal that ended it) after so many counted restarts."""
     if code == CONFIG:
-        return Verdict.FAILED
-    if is_client and code in (DONE, STOPPED):
-        return Verdict.FINISHED if code == DONE else Verdict.STOPPED
+        return Action.FAILED
+    if is_chief and code in (DONE, STOPPED):
+        return Action.FINISHED if code == DONE else Action.STOPPED
     if task.type in ("worker", "evaluator") and code == DONE:
-        return Verdict.LEAVE
+        return Action.LEAVE
     if code == STOPPED:
-        return Verdict.RESTART_FREE
-    return Verdict.RESTART if restarts < limit else Verdict.FAILED
+        return Action.RESTART_FREE
+    return Action.RESTART if restarts < limit else Action.FAILED
 
 
 def restart_delay(restarts: int) -> float:
