@@ -506,8 +506,8 @@ def test_a_missing_trainer_is_told_with_the_command_that_installs_it(
     ("options", "message"),
     [
         (("--data", "nowhere"), "--data nowhere: there is no such directory"),
-        (("--id", "logs"), "names a folder of `tf-cluster run`"),
-        (("--id", "a b"), 'run.id is "a b"'),
+        (("--id", "logs"), "--id is 'logs', which `tf-cluster run` uses for a folder"),
+        (("--id", "a b"), '--id is "a b", not letters'),
         (("--ports", "80"), "--ports is '80'"),
         (("--workers", "0"), "--workers"),
     ],
@@ -526,7 +526,7 @@ def test_ps_of_a_strategy_without_ps_are_refused(start: Start) -> None:
     run = start("--ps", "2", strategy="all-reduce")
 
     assert run.wait() == 2
-    assert "--ps 2: strategy all-reduce has no parameter servers" in run.stderr
+    assert "--ps is set, but strategy all-reduce has no parameter servers" in run.stderr
 
 
 def test_a_file_with_findings_starts_nothing_and_exits_1(start: Start) -> None:
@@ -656,7 +656,7 @@ def test_steps_are_no_option_of_a_script(start: Start) -> None:
     run = start("--steps", "5", program={"script": "train.py"}, train={})
 
     assert run.wait() == 2
-    assert "--steps 5: a script counts for itself" in run.stderr
+    assert "--steps is set, but a script has settings of its own" in run.stderr
 
 
 def test_a_terminal_gets_a_live_block_and_the_result_stays(start: Start, tmp_path: Path) -> None:

@@ -1,16 +1,16 @@
 """From the bytes of a params file to values and findings: everything the tool knows to say."""
 
 import copy
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from tf_cluster.checks import run_checks
-from tf_cluster.expand.expand import expand
+from tf_cluster.expand.expand import NO_FLAGS, expand
 from tf_cluster.findings.finding import Finding, by_place, errors
 from tf_cluster.params.locate import located
-from tf_cluster.params.mend import mended
+from tf_cluster.params.mend import Mended, mended
 from tf_cluster.params.params import Params
 from tf_cluster.params.schema_files import params_schema, values_schema
 from tf_cluster.params.schema_violations import (
@@ -23,7 +23,7 @@ from tf_cluster.params.schema_violations import (
     violations,
 )
 from tf_cluster.params.source_files import with_files
-from tf_cluster.params.values import Values
+from tf_cluster.params.values import PRESET, Flag, Values
 from tf_cluster.pointer import Pointer, dotted
 from tf_cluster.yaml.document import Document
 from tf_cluster.yaml.helm_scalars import AMBIGUOUS, NOT_FINITE, TOO_LARGE_NUMBER
@@ -39,23 +39,31 @@ class Checked:
     """A params file, what is wrong with it and the values it makes.
 
     The values are whole when no finding is an error; else they leave out what is wrong.
+    `of_flags` is what is wrong with flags of the command; each names its flag.
     """
 
     document: Document
     findings: tuple[Finding, ...]
     values: Values
+    of_flags: tuple[Finding, ...] = ()
 
     @property
     def good(self) -> bool:
         """No finding is an error (warnings may be there)."""
-        return not errors(self.findings)
+        return not errors((*self.findings, *self.of_flags))
 
 
 def check(
-    file: str, raw: bytes, *, folder: Path | None = None, for_cluster: bool = True
+    file: str,
+    raw: bytes,
+    *,
+    folder: Path | None = None,
+    for_cluster: bool = True,
+    flags: Mapping[Flag, Any] = NO_FLAGS,
 ) -> Checked:
     """Check one params file. `file` is its name in findings; a local run skips cluster matters.
 
+    `flags` are values of `FLAGS` that take the place of the file's: all rules see them.
     Files that it names are looked for in `folder`, by default the one that `file` is in.
     Raises BugError.
     """
@@ -64,27 +72,34 @@ def check(
         return Checked(document, document.findings, expand({}))
     meant = mended(document)
     document = meant.document
-    shapes = [
-        located(document, violation) for violation in violations(document.data, params_schema())
-    ]
-    found = _without_echoes(
-        [*document.findings, *(located(document, one) for one in meant.violations)],
-        shapes,
-        meant.texts,
-    )
+    sound, found = _sound_part(meant, folder or Path(file).parent)
+    wrong_flags = _flag_findings(document, expand(sound, flags)) if flags else []
+    wrong = {finding.pointer for finding in wrong_flags}
+    values = expand(sound, {flag: flags[flag] for flag in flags if (flag,) not in wrong})
+    found += [*wrong_flags, *run_checks(Params(document, sound, values, for_cluster))]
+    told = by_place(replace(one, pointer=meant.as_written(one.pointer)) for one in found)
+    of_file = tuple(finding for finding in told if not _is_on_a_flag(finding))
+    of_flags = tuple(finding for finding in told if _is_on_a_flag(finding))
+    return Checked(document, of_file, values, of_flags)
+
+
+def _sound_part(meant: Mended, folder: Path) -> tuple[dict[str, Any], list[Finding]]:
+    """The part of a file that its schemas have nothing against, and what they have against it."""
+    document = meant.document
+    shapes = [located(document, one) for one in violations(document.data, params_schema())]
+    found = [*document.findings, *(located(document, one) for one in meant.violations)]
+    found = _without_echoes(found, shapes, meant.texts)
     # what was mended is as good as right, and so is the first of two
     read = (f.pointer for f in document.findings if f.code != DUPLICATE_KEY)
     wrong = {*read} - meant.texts | {f.pointer for f in shapes}
-    good_part = _without(document.data, wrong)
-    good_part, unread = with_files(document, good_part, folder or Path(file).parent)
+    sound, unread = with_files(document, _without(document.data, wrong), folder)
     found += unread
-    refused = _chart_findings(document, expand(good_part), found)
-    found += refused
-    good_part = _without(good_part, (f.pointer for f in refused))
-    values = expand(good_part)
-    found += run_checks(Params(document, good_part, values, for_cluster))
-    told = (replace(finding, pointer=meant.as_written(finding.pointer)) for finding in found)
-    return Checked(document, tuple(by_place(told)), values)
+    refused = _chart_findings(document, expand(sound), found)
+    return _without(sound, (f.pointer for f in refused)), [*found, *refused]
+
+
+def _is_on_a_flag(finding: Finding) -> bool:
+    return isinstance((*finding.pointer, "")[0], Flag)
 
 
 _FORM = (WRONG_FORM, NOT_A_CHOICE, NAME_TOO_LONG, OUT_OF_RANGE)
@@ -141,3 +156,12 @@ def _chart_findings(document: Document, values: Values, before: list[Finding]) -
                 f"(from {dotted(origin) or 'the whole file'})"
             )
     return found
+
+
+def _flag_findings(document: Document, values: Values) -> list[Finding]:
+    """What the chart's schema refuses of values that flags decided."""
+    return [
+        located(document, replace(violation, path=values.origins[violation.path]))
+        for violation in violations(values.effective, values_schema(), named=values.named)
+        if isinstance(values.origins.get(violation.path, PRESET)[0], Flag)
+    ]

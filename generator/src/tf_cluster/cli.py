@@ -213,20 +213,25 @@ def run(
     """Train on this machine: the same roles as in a cluster, as local processes."""
     from tf_cluster.check import check
     from tf_cluster.files import shown_name
+    from tf_cluster.findings.finding import errors
     from tf_cluster.findings.formats import report
-    from tf_cluster.local.overrides import overridden
     from tf_cluster.local.ports import parse_range
     from tf_cluster.local.run import run_locally
+    from tf_cluster.params.values import Flag
 
-    checked = check(shown_name(file), _read(file), for_cluster=False)
+    given = {"--workers": workers, "--ps": ps, "--steps": steps, "--id": run_id}
+    flags = {Flag(flag): value for flag, value in given.items() if value is not None}
+    checked = check(shown_name(file), _read(file), for_cluster=False, flags=flags)
     sys.stderr.write(report(checked.findings, Format.TEXT))
-    if not checked.good:
+    if errors(checked.findings):
         raise typer.Exit(exits.FINDINGS)
-    values = overridden(
-        checked.values.effective, workers=workers, ps=ps, steps=steps, run_id=run_id
-    )
+    if not checked.good:
+        raise RefusedError("; ".join(finding.words for finding in checked.of_flags))
+    for finding in checked.of_flags:
+        _tell(f"tf-cluster: warning: {printable(finding.words)}")
     among = parse_range(ports) if ports else None
-    raise typer.Exit(run_locally(values, params_file=file, runs=runs, data=data, ports=among))
+    effective = checked.values.effective
+    raise typer.Exit(run_locally(effective, params_file=file, runs=runs, data=data, ports=among))
 
 
 def _read(file: str) -> bytes:

@@ -61,7 +61,7 @@ def checked_starter(*, file: str, name: str | None, preset: str, module: str) ->
     text = starter_text(file=file, name=chosen, preset=preset, module=module)
     findings = check(file, text.encode()).findings
     if findings:
-        reasons = "; ".join(f.message + (f" ({f.fix})" if f.fix else "") for f in findings)
+        reasons = "; ".join(finding.words for finding in findings)
         raise RefusedError(f"no params file written: {reasons}")
     return text
 

@@ -9,8 +9,17 @@ from tf_cluster.expand.merge import merged
 from tf_cluster.expand.preset import DEFAULT_PRESET, PRESETS
 from tf_cluster.expand.roles import TASKS, absent_roles, only_choice
 from tf_cluster.params.schema_files import chart_values
-from tf_cluster.params.values import PRESET, Values
+from tf_cluster.params.values import PRESET, Flag, Values
 from tf_cluster.pointer import Pointer, value_at
+
+FLAGS: Mapping[Flag, Pointer] = {
+    Flag("--workers"): ("worker", "replicas"),
+    Flag("--ps"): ("ps", "replicas"),
+    Flag("--steps"): ("train", "steps"),
+    Flag("--id"): ("run", "id"),
+}
+"""The values that flags of `tf-cluster run` decide, whatever the file says."""
+NO_FLAGS: Mapping[Flag, Any] = {}
 
 _EVALUATOR_ENABLED: Pointer = ("evaluator", "enabled")
 _RENAMED: tuple[tuple[Pointer, Pointer], ...] = (
@@ -40,8 +49,11 @@ _RENAMED: tuple[tuple[Pointer, Pointer], ...] = (
 )
 
 
-def expand(params: Mapping[str, Any]) -> Values:
-    """Make values of params. Keys that are missing or were found wrong are left to the preset."""
+def expand(params: Mapping[str, Any], flags: Mapping[Flag, Any] = NO_FLAGS) -> Values:
+    """Make values of params. Keys that are missing or were found wrong are left to the preset.
+
+    `flags` (of `FLAGS`) have the last word.
+    """
     preset = PRESETS[preset_name(params)]
     data: dict[str, Any] = {}
     origins: dict[Pointer, Pointer] = {}
@@ -61,22 +73,32 @@ def expand(params: Mapping[str, Any]) -> Values:
             if text:
                 _put(data, ("image", key), text)
                 origins["image", key] = ("image",)
+    _set_extra_values(params.get("extraValues", {}), data, origins)
+    for flag, value in flags.items():
+        _put(data, FLAGS[flag], value)
+        origins[FLAGS[flag]] = (flag,)
+    _complete_image(data, origins)
+    _complete_method(data, origins)
+    _leave_out_absent_roles(data, origins)
+    data = in_chart_order(data, chart_values())
+    return Values(data, origins, merged(chart_values(), data))
+
+
+def _set_extra_values(
+    extra: Mapping[str, Any], data: dict[str, Any], origins: dict[Pointer, Pointer]
+) -> None:
+    """Lay the file's own values over what its other keys decided."""
     inside: dict[Pointer, list[Pointer]] = {}
     for known in origins:
         for end in range(len(known)):
             inside.setdefault(known[:end], []).append(known)
-    for path, value in leaves(params.get("extraValues", {}), empty=True):
+    for path, value in leaves(extra, empty=True):
         if not path or (value == {} and value_at(data, path) is not None):
             continue
         _put(data, path, value)
         for known in (*inside.get(path, ()), *(path[:end] for end in range(len(path)))):
             origins.pop(known, None)
         origins[path] = ("extraValues", *path)
-    _complete_image(data, origins)
-    _complete_method(data, origins)
-    _leave_out_absent_roles(data, origins)
-    data = in_chart_order(data, chart_values())
-    return Values(data, origins, merged(chart_values(), data))
 
 
 def _complete_image(data: dict[str, Any], origins: dict[Pointer, Pointer]) -> None:

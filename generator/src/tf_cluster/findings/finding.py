@@ -49,6 +49,11 @@ class Finding:
     fix: str = ""
     severity: Severity = "error"
 
+    @property
+    def words(self) -> str:
+        """What is wrong and, in brackets, what to do."""
+        return f"{self.message} ({self.fix})" if self.fix else self.message
+
 
 def by_place(findings: Iterable[Finding]) -> list[Finding]:
     """Sort the findings of one file from top to bottom."""

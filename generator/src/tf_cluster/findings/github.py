@@ -21,9 +21,8 @@ def _command(finding: Finding) -> str:
         "col": str(finding.place.column),
         "title": finding.code,
     }
-    text = finding.message + (f" ({finding.fix})" if finding.fix else "")
     listed = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
-    return f"::{finding.severity} {listed}::{_data(text)}"
+    return f"::{finding.severity} {listed}::{_data(finding.words)}"
 
 
 def _data(text: str) -> str:

@@ -50,13 +50,12 @@ def _invocation(shown: Shown) -> dict[str, Any]:
 
 
 def _result(finding: Finding, codes: Sequence[Code]) -> dict[str, Any]:
-    text = finding.message + (f" ({finding.fix})" if finding.fix else "")
     region = {"startLine": finding.place.line, "startColumn": finding.place.column}
     return {
         "ruleId": finding.code,
         "ruleIndex": codes.index(finding.code),
         "level": finding.severity,
-        "message": _message(text),
+        "message": _message(finding.words),
         "locations": [
             {
                 "physicalLocation": {

@@ -19,7 +19,6 @@ def text_report(shown: Shown) -> str:
 def _line(finding: Finding) -> str:
     place = f"{finding.file}:{finding.place.line}:{finding.place.column}"
     severity = "" if finding.severity == "error" else f"{finding.severity}: "
-    fix = f" ({finding.fix})" if finding.fix else ""
     pointer = cut(json_pointer(finding.pointer), _LONGEST_POINTER)
     pointer = f" [{pointer}]" if finding.pointer else ""
-    return f"{place}: {finding.code}: {severity}{finding.message}{fix}{pointer}"
+    return f"{place}: {finding.code}: {severity}{finding.words}{pointer}"

@@ -54,8 +54,8 @@ class Ending:
 class LocalRun:
     """The processes of one attempt; the chief is worker 0 where the combination has none.
 
-    `supervise` returns when the chief's part is over, and after a good end the evaluator's too; call
-    `end_all` whatever happened.
+    `supervise` returns when the chief's part is over, and after a good end the evaluator's too.
+    Call `end_all` whatever happened.
     """
 
     def __init__(

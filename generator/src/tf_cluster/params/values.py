@@ -11,13 +11,17 @@ PRESET: Pointer = ("preset",)
 """The origin of what the file leaves to its preset."""
 
 
+class Flag(str):
+    """A flag of the command, `--workers`: alone the origin of a value that it decided."""
+
+
 @dataclass(frozen=True)
 class Values:
     """Values for the chart: only what was decided, and which key of the params decided it.
 
     `origins` maps each value (a leaf, or a list) to its place in the params file; values that the
-    preset decided map to `PRESET`. `effective` is what the chart's templates see: these values over
-    the chart's own.
+    preset decided map to `PRESET`, those that a flag of the command decided to that `Flag`.
+    `effective` is what the chart's templates see: these values over the chart's own.
     """
 
     data: dict[str, Any]
@@ -38,8 +42,10 @@ class Values:
         return ()
 
     def named(self, path: Pointer) -> Pointer:
-        """The value at `path` as people find it: in the file's extraValues when it is set there."""
+        """The value at `path` as people find it: by its flag, or in the file's extraValues."""
         origin = self.origin_around(path)
+        if isinstance(self.origins.get(path, PRESET)[0], Flag):
+            return origin
         return ("extraValues", *path) if origin[:1] == ("extraValues",) else path
 
     @cached_property
