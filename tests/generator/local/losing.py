@@ -19,10 +19,10 @@ from tensorboard.backend.event_processing.plugin_event_accumulator import (
     EventAccumulator,
 )
 
-from tests.generator.combinations import COMBINATIONS, last_steps, params
 from tests.generator.conftest import RunParams
-from tests.generator.local_run import LocalRunInTest
-from tests.generator.real_run import calls_retried, child_of, progress, supervisor_of
+from tests.generator.local.combinations import COMBINATIONS, last_steps, params
+from tests.generator.local.local_run import LocalRunInTest
+from tests.generator.local.real_run import calls_retried, child_of, progress, supervisor_of
 from tests.programs import PACED, PACED_MODULE
 
 # At the pace of the data: some 10 s of an async training, and some 15 s of the others.

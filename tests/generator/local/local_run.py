@@ -19,7 +19,7 @@ HERE = Path(__file__).parent
 
 
 def fake_trainer(folder: Path) -> Path:
-    """An executable that runs tests/generator/fake_trainer.py."""
+    """An executable that runs fake_trainer.py beside this file."""
     program = folder / "fake-tf-trainer"
     program.write_text(f"#!/bin/sh\nexec {sys.executable} {HERE / 'fake_trainer.py'}\n")
     program.chmod(0o755)

@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 import tensorflow as tf
 
-from tests.generator.combinations import COMBINATIONS, params
 from tests.generator.conftest import RunParams
-from tests.generator.local_run import LocalRunInTest
-from tests.generator.real_run import progress
+from tests.generator.local.combinations import COMBINATIONS, params
+from tests.generator.local.local_run import LocalRunInTest
+from tests.generator.local.real_run import progress
 from tests.slices import in_turn
 
 STEPS = 6000

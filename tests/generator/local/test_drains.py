@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.generator.conftest import RunParams
-from tests.generator.losing import LOSSES, loses
+from tests.generator.local.losing import LOSSES, loses
 from tests.slices import sliced
 
 

@@ -16,8 +16,8 @@ from tf_cluster_trainer.child.errors import ProgramError
 from tf_cluster_trainer.context import DataShard
 
 from tests.generator.conftest import ROOT, RunParams
-from tests.generator.local_run import LocalRunInTest
-from tests.generator.real_run import progress
+from tests.generator.local.local_run import LocalRunInTest
+from tests.generator.local.real_run import progress
 from tests.slices import in_turn, sliced
 
 MINUTES = 240  # seconds: other suites may share the machine

@@ -13,8 +13,8 @@ import yaml
 from dulwich.repo import MemoryRepo
 
 from tests.generator.conftest import ROOT, RunParams
-from tests.generator.local_run import LocalRunInTest
-from tests.generator.real_run import progress
+from tests.generator.local.local_run import LocalRunInTest
+from tests.generator.local.real_run import progress
 from tests.trainer.sources.serving import commit, git_serving
 
 MINUTES = 240  # seconds: other suites may share the machine

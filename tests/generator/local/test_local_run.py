@@ -19,7 +19,7 @@ from jsonschema import Draft7Validator
 from tf_cluster.local.plan import seconds_to_save
 
 from tests.generator.conftest import ROOT, Command, RunParams
-from tests.generator.local_run import LocalRunInTest, eventually, fake_trainer, has_ended
+from tests.generator.local.local_run import LocalRunInTest, eventually, fake_trainer, has_ended
 from tests.tied import tied_to_us
 
 Start = Callable[..., LocalRunInTest]

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from tests.generator.conftest import ROOT, RunParams
-from tests.generator.local_run import LocalRunInTest
-from tests.generator.real_run import progress, supervisor_of
+from tests.generator.local.local_run import LocalRunInTest
+from tests.generator.local.real_run import progress, supervisor_of
 
 MINUTES = 240  # seconds: other suites may share the machine
 

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.generator.combinations import RETRIED
-from tests.generator.local_run import LocalRunInTest
+from tests.generator.local.combinations import RETRIED
+from tests.generator.local.local_run import LocalRunInTest
 
 
 def progress(run: LocalRunInTest, name: str = "digits") -> dict[str, Any]:

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from tests.generator.combinations import COMBINATIONS, DIGITS, Combination, last_steps
 from tests.generator.conftest import RunParams
-from tests.generator.local_run import LocalRunInTest
-from tests.generator.real_run import progress
+from tests.generator.local.combinations import COMBINATIONS, DIGITS, Combination, last_steps
+from tests.generator.local.local_run import LocalRunInTest
+from tests.generator.local.real_run import progress
 from tests.slices import sliced
 
 FIRST, TOTAL = 120, 400
