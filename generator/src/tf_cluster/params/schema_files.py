@@ -1,4 +1,7 @@
-"""The packaged schemas, and the packaged copy of the chart's own values."""
+"""The schemas of params and values, and the chart's own values.
+
+The chart's two files are links to charts/tf-cluster in a checkout, and files in a wheel.
+"""
 
 import json
 from functools import cache
