@@ -1,4 +1,4 @@
-"""From the bytes of a params file to values and findings: everything the tool knows to say."""
+"""From the bytes of a params file to values and findings: the whole pipeline."""
 
 import copy
 from collections.abc import Iterable, Mapping, Set
@@ -31,7 +31,7 @@ from tf_cluster.yaml.reader import DUPLICATE_KEY, UNSUPPORTED_YAML, read_documen
 
 
 class BugError(Exception):
-    """The tool made values that the chart refuses, of params it had no findings on."""
+    """The chart's schema refuses values made of params without findings: a bug in the tool."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Checked:
     """A params file, what is wrong with it and the values it makes.
 
     The values are whole when no finding is an error; else they leave out what is wrong.
-    `of_flags` is what is wrong with flags of the command; each names its flag.
+    `of_flags` are the findings on flags of the command; the message of each names its flag.
     """
 
     document: Document
@@ -49,7 +49,7 @@ class Checked:
 
     @property
     def good(self) -> bool:
-        """No finding is an error (warnings may be there)."""
+        """Whether there are no errors; there may be warnings."""
         return not errors((*self.findings, *self.of_flags))
 
 
@@ -61,10 +61,11 @@ def check(
     for_cluster: bool = True,
     flags: Mapping[Flag, Any] = NO_FLAGS,
 ) -> Checked:
-    """Check one params file. `file` is its name in findings; a local run skips cluster matters.
+    """Check one params file. `file` is its name in findings.
 
-    `flags` are values of `FLAGS` that take the place of the file's: all rules see them.
-    Files that it names are looked for in `folder`, by default the one that `file` is in.
+    `for_cluster` is False for a local run, which skips the checks that concern a cluster only.
+    `flags` are values for `FLAGS`; they replace the file's, and every check sees them. The files
+    that program.source names are looked up in `folder`, by default the folder of `file`.
     Raises BugError.
     """
     document = read_document(file, raw)
@@ -84,12 +85,12 @@ def check(
 
 
 def _sound_part(meant: Mended, folder: Path) -> tuple[dict[str, Any], list[Finding]]:
-    """The part of a file that its schemas have nothing against, and what they have against it."""
+    """The part of a file that the schemas accept, and the findings on the rest."""
     document = meant.document
     shapes = [located(document, one) for one in violations(document.data, params_schema())]
     found = [*document.findings, *(located(document, one) for one in meant.violations)]
     found = _without_echoes(found, shapes, meant.texts)
-    # what was mended is as good as right, and so is the first of two
+    # A mended value is used, and so is the first of two equal keys.
     read = (f.pointer for f in document.findings if f.code != DUPLICATE_KEY)
     wrong = {*read} - meant.texts | {f.pointer for f in shapes}
     sound, unread = with_files(document, _without(document.data, wrong), folder)
@@ -112,11 +113,11 @@ _VALUE = (
 def _without_echoes(
     read: list[Finding], shapes: list[Finding], texts: Set[Pointer]
 ) -> list[Finding]:
-    """Findings of reading and of the schema, without those that one mistake has of both.
+    """The findings of the reader and of the schema, one for each mistake.
 
-    A value that YAML readers disagree on, or that needs quotes, has a type that is none of its own:
-    the schema's word on its type is left out. When a text is needed there, and even that text would
-    be wrong, the quotes would not help; a number out of range is not too large besides.
+    Where the reader has a finding on a value (readers disagree on it, or it needs quotes), the
+    schema's finding on its type is dropped. Where the schema refuses the value even as a text, the
+    reader's advice to quote it is dropped. A number out of range is not also called too large.
     """
     on_values = {f.pointer for f in read if f.code in _VALUE}
     formed = {f.pointer for f in shapes if f.code in _FORM}
@@ -128,7 +129,7 @@ def _without_echoes(
 
 
 def _without(data: dict[str, Any], paths: Iterable[Pointer]) -> dict[str, Any]:
-    """A copy without what stands at `paths`: a list with a wrong item is left out whole."""
+    """A copy without the values at `paths`. A list with a wrong item is left out whole."""
     part = copy.deepcopy(data)
     for path in paths:
         inner: Any = part
@@ -143,7 +144,7 @@ def _without(data: dict[str, Any], paths: Iterable[Pointer]) -> dict[str, Any]:
 
 
 def _chart_findings(document: Document, values: Values, before: list[Finding]) -> list[Finding]:
-    """What the chart's own schema refuses, told at the place in the params it came from."""
+    """Findings of the chart's schema, each at the place in the params that its value came from."""
     found = []
     for violation in violations(values.effective, values_schema(), named=values.named):
         origin = values.origin_around(violation.path)
@@ -159,7 +160,7 @@ def _chart_findings(document: Document, values: Values, before: list[Finding]) -
 
 
 def _flag_findings(document: Document, values: Values) -> list[Finding]:
-    """What the chart's schema refuses of values that flags decided."""
+    """Findings of the chart's schema on values that flags set."""
     return [
         located(document, replace(violation, path=values.origins[violation.path]))
         for violation in violations(values.effective, values_schema(), named=values.named)

@@ -1,6 +1,6 @@
-"""The command `tf-cluster`: reads arguments, prints, and leaves the thinking to others.
+"""The command `tf-cluster`: reads arguments and prints; the work is done elsewhere.
 
-Data goes to stdout, words to stderr. Exit codes are in exits.py.
+Data goes to stdout, messages to stderr. Exit codes are in exits.py.
 """
 
 import os
@@ -30,7 +30,7 @@ ParamsFile = Annotated[str, typer.Argument(metavar="FILE", help="Params file; - 
 
 
 def main() -> None:
-    """Run the command and exit. What is not foreseen is a bug: traceback, exit 2."""
+    """Run the command and exit. An unexpected exception is a bug: traceback, exit 2."""
     use_streams()
     try:
         try:
@@ -53,7 +53,7 @@ def main() -> None:
 
 
 def _tell(words: str) -> None:
-    """Words for people, in which names of files may be."""
+    """Print a message, which may contain names of files, on stderr."""
     print(printable_lines(words), file=sys.stderr)
 
 
@@ -235,7 +235,7 @@ def run(
 
 
 def _read(file: str) -> bytes:
-    """All of a params file, or of a longer one more than is taken."""
+    """The bytes of a params file; of one that is too long, more than the reader accepts."""
     from tf_cluster.files import read_input
     from tf_cluster.yaml.reader import MAX_BYTES
 

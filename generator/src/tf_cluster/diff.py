@@ -1,4 +1,4 @@
-"""What would change in a file."""
+"""The difference between a file and what would be written to it."""
 
 import re
 from collections.abc import Iterator
@@ -10,10 +10,10 @@ from tf_cluster.exits import RefusedError
 from tf_cluster.files import read_regular
 
 _MOST_BYTES = 16 << 20
-"""Values have fewer: a ConfigMap takes one MiB of them."""
+"""Values files are smaller: a ConfigMap holds one MiB."""
 
 _MOST_COMPARED = 4_000
-"""Lines that are searched for equal ones: the time grows with their square, or more."""
+"""Most lines that are compared: the time grows with their square, or faster."""
 
 _CONTEXT = 3
 
@@ -42,7 +42,7 @@ def difference(path: Path, text: str) -> str:
 
 
 def _unified(before: list[str], after: list[str], name: str) -> Iterator[str]:
-    """The lines of the diff; where too many differ, that they do."""
+    """The lines of the diff, or one line that says that too many differ."""
     first = _equal(before, after)
     last = _equal(before[first:][::-1], after[first:][::-1])
     one, other = len(before) - first - last, len(after) - first - last

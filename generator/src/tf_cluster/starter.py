@@ -1,4 +1,4 @@
-"""The params file that `tf-cluster init` writes: short, valid, and saying what else there is."""
+"""The params file that `tf-cluster init` writes: short, valid, with other keys as comments."""
 
 from pathlib import PurePath
 from shlex import quote
@@ -56,7 +56,7 @@ def starter_text(*, file: str, name: str, preset: str, module: str) -> str:
 
 
 def checked_starter(*, file: str, name: str | None, preset: str, module: str) -> str:
-    """A starter that is known to be valid. Raises RefusedError for a choice that is not."""
+    """A starter that is valid. Raises RefusedError for a choice that is not."""
     chosen = name_from(file) if name is None else name
     text = starter_text(file=file, name=chosen, preset=preset, module=module)
     findings = check(file, text.encode()).findings

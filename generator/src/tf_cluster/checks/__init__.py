@@ -1,7 +1,7 @@
-"""The checks, one file each: its codes with their titles, its words and `check(params)`.
+"""The checks, one file each: its codes, its messages and `check(params)`.
 
-A new check is a new file, a line here and one in docs/params.md. What a schema can say is in the
-schemas instead (params/schemas, and the chart's values.schema.json).
+To add a check, add a file, a line here and a row in docs/params.md. A rule that a schema can
+express belongs in a schema instead (params/schemas, or the chart's values.schema.json).
 """
 
 from collections.abc import Iterator
@@ -40,7 +40,7 @@ from tf_cluster.yaml import helm_scalars, reader, syntax_errors
 
 
 class Check(Protocol):
-    """A file of this folder: how keys of a params file have to go together."""
+    """A file of this folder: one rule on how keys go together."""
 
     def check(self, params: Params) -> Iterator[Finding]:
         """Findings, in any order."""
@@ -62,7 +62,7 @@ CHECKS: tuple[Check, ...] = (
     overlaps,
     nulls,
 )
-"""What any run is held to."""
+"""Checks for every run."""
 
 CLUSTER_CHECKS: tuple[Check, ...] = (
     image,
@@ -76,11 +76,11 @@ CLUSTER_CHECKS: tuple[Check, ...] = (
     annotations,
     flag_numbers,
 )
-"""What a cluster is held to besides; `tf-cluster run` does without."""
+"""Checks for a cluster only; `tf-cluster run` skips them."""
 
 
 def run_checks(params: Params) -> Iterator[Finding]:
-    """The findings of every check that applies."""
+    """The findings of all checks that apply."""
     for one in (*CHECKS, *(CLUSTER_CHECKS if params.for_cluster else ())):
         yield from one.check(params)
 

@@ -1,4 +1,4 @@
-"""Settings of roles that the training has no task of."""
+"""Settings of roles that the training does not have."""
 
 from collections.abc import Iterator
 
@@ -12,13 +12,13 @@ from tf_cluster.pointer import Pointer, dotted
 ABSENT_ROLE = Code("TFC318", "settings of a role that this way of training does not have")
 
 CHIEF_GRACE_PERIOD: Pointer = ("chief", "terminationGracePeriodSeconds")
-"""Without a chief this is the least time that worker 0 has to save in."""
+"""Allowed without a chief: worker 0 then has at least this long to save."""
 EVALUATOR_ENABLED: Pointer = ("evaluator", "enabled")
-"""False says that there is none."""
+"""Allowed without an evaluator: `false` says that there is none."""
 
 
 def check(params: Params) -> Iterator[Finding]:
-    """Findings on what the file says of a role that nobody has."""
+    """A finding for each key of the file that sets something of an absent role."""
     if None in (params.effective.get(key) for key in METHOD):
         return
     for role, why in absent_roles(params.effective).items():

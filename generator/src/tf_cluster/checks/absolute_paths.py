@@ -1,4 +1,4 @@
-"""Paths of a program, as a container needs them."""
+"""The program's paths, which have to be absolute in a container."""
 
 from collections.abc import Iterator
 
@@ -11,10 +11,10 @@ PATH_NOT_ABSOLUTE = Code("TFC309", "a path in a container has to be absolute")
 
 
 def check(params: Params) -> Iterator[Finding]:
-    """Findings on paths that are relative to nothing there."""
+    """Findings on relative paths, where no program.source gives them a base."""
     at: Pointer = ("program", "path")
     path = params.value_at(at)
-    # A source with findings is left out of the values, and is one all the same.
+    # A source with findings is left out of the values, but the file does have one.
     said = params.written_at(("program", "source")) is not None
     fetched = said or has_source(params.effective)
     if path and not path.startswith("/") and not fetched:

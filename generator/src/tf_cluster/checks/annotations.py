@@ -1,4 +1,4 @@
-"""How many bytes of annotations an object takes."""
+"""The size of an object's annotations."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from tf_cluster.pointer import Pointer, dotted
 ANNOTATIONS_TOO_LARGE = Code("TFC341", "more annotations than an object takes")
 
 MOST_ANNOTATIONS = 255 << 10
-"""Bytes of one object's annotations; Kubernetes takes 256 KiB, Helm's own among them."""
+"""Bytes of annotations per object. Kubernetes accepts 256 KiB, including Helm's own."""
 
 
 def check(params: Params) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""What comes every so many steps, in a run of so many."""
+"""Intervals in steps, compared with the length of the run."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ STEPS_PER_CALL = Code("TFC307", "one call makes more steps than the whole run")
 
 
 def check(params: Params) -> Iterator[Finding]:
-    """Warnings of what would come only after the run's last step."""
+    """Warnings about intervals that are longer than the run."""
     total = params.value_at(("train", "steps"))
     every = params.value_at(("train", "checkpoint", "steps"))
     per_call = params.value_at(("train", "stepsPerCall"))

@@ -1,4 +1,4 @@
-"""What tasks are told has to get there through YAML and JSON."""
+"""Characters that do not survive the way to a task through YAML and JSON."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -13,15 +13,15 @@ from tf_cluster.pointer import Pointer, dotted
 
 UNPRINTABLE = Code("TFC330", "a text with a character that can't get to a task")
 
-# Go's JSON leaves them as they are, and Helm's YAML reader refuses them.
+# Go's JSON writes them unescaped, and Helm's YAML reader refuses them.
 _REFUSED_BY_HELM = re.compile("[\x7f-\x9f\ufffe\uffff]")
-# An argument or a path can't have it; in a flag it is a character like others.
+# Not possible in an argument or a path; allowed in a flag.
 _NUL = re.compile("\x00")
 _TOLD: tuple[Pointer, ...] = (("program",), ("flags",), ("evaluator", "exportBest"))
 
 
 def check(params: Params) -> Iterator[Finding]:
-    """Findings on texts with characters that a task can't be told."""
+    """A finding for each text with such a character."""
     for top in _TOLD:
         for path, text in _texts(params.value_at(top), top):
             match = _NUL.search(text) if top != ("flags",) else None
@@ -45,7 +45,7 @@ def _texts(data: Any, path: Pointer) -> Iterator[tuple[Pointer, str]]:
 
 
 def where_said(params: Params, path: Pointer) -> Pointer:
-    """Where the file says a value; of a file of program.source, where it names it."""
+    """The place of a value in the file; for the text of a source file, the place of its name."""
     for end in range(len(path), 0, -1):
         origin = params.values.origins.get(path[:end])
         if origin and origin[:3] == FILES:

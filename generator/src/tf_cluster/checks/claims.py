@@ -1,4 +1,4 @@
-"""A claim that exists, and settings of one that the chart makes."""
+"""Settings of a new claim beside the name of an existing one."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ _CLAIM_SETTINGS = ("volumeName", "storageClassName", "annotations")
 
 
 def check(params: Params) -> Iterator[Finding]:
-    """Findings on settings that a claim which exists does not take."""
+    """Findings on settings that have no effect on an existing claim."""
     for volume in ("data", "log"):
         claim: Pointer = ("storage", volume, "existingClaim")
         if not params.value_at(claim):

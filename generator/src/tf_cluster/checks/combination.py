@@ -1,4 +1,4 @@
-"""The five ways to train, of which strategy, replication and update name one."""
+"""Whether strategy, replication and update name one of the five combinations."""
 
 from collections.abc import Iterator
 
@@ -14,9 +14,9 @@ METHOD = ("strategy", "replication", "update")
 
 
 def check(params: Params) -> Iterator[Finding]:
-    """A finding on three names that are no combination; null is told by another check."""
+    """A finding if they name none. Nulls are left to the check `nulls`."""
     chosen = [params.effective.get(key) for key in METHOD]
-    if is_combination(*chosen) or None in chosen:  # null is told by another rule
+    if is_combination(*chosen) or None in chosen:
         return
     only = only_choice(chosen[0])
     odd = [key for key in only if params.effective.get(key) != only[key]]

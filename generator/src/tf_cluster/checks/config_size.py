@@ -1,4 +1,4 @@
-"""What tasks are told has to fit into a ConfigMap."""
+"""The tasks' configuration has to fit into a ConfigMap."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -14,20 +14,20 @@ from tf_cluster.pointer import Pointer, dotted, value_at
 CONFIG_TOO_LARGE = Code("TFC331", "the tasks' configuration is too large for a ConfigMap")
 
 MOST_BYTES = 1 << 20
-"""Of the values of a ConfigMap together; the API server refuses more."""
+"""Size of all values of a ConfigMap; the API server refuses more."""
 
 _FIXED_BYTES = 8 << 10
-"""More than what is told to every training: settings of `train`, names, the hint."""
+"""An upper bound for what every training has: settings of `train`, names, the hint."""
 
 _HASH = len("3f2a9c1b")
 _LIST_ITEM = len('      "",\n')
-"""Around an address in cluster.json, as Go prints it with an indent of two."""
+"""What surrounds an address in cluster.json, as Go prints it with an indent of two."""
 
 _FIXES = {"worker": "take fewer workers or a shorter name", "ps": "take fewer ps or a shorter name"}
 
 
 def check(params: Params) -> Iterator[Finding]:
-    """A finding on what takes most of a configuration that is too large."""
+    """A finding on the largest part of a configuration that is too large."""
     effective = params.effective
     parts: dict[Pointer, int] = {
         **{
@@ -63,7 +63,7 @@ def _mapping(effective: Mapping[str, Any], key: str) -> Iterator[tuple[str, Any]
 
 
 def _addresses(effective: Mapping[str, Any]) -> dict[Pointer, int]:
-    """Bytes of the tasks' addresses in cluster.json: each is there with two ports."""
+    """Bytes of the tasks' addresses in cluster.json, which has each with two ports."""
     name = len(effective.get("fullnameOverride") or "")
     service = name + 1 + _HASH
     sizes: dict[Pointer, int] = {}

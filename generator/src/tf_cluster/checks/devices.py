@@ -1,4 +1,4 @@
-"""GPUs that nothing uses, and devices and huge pages that Kubernetes can't give so."""
+"""GPUs that no task would use; devices and huge pages in amounts that Kubernetes refuses."""
 
 import re
 from collections.abc import Iterator
@@ -13,9 +13,9 @@ IDLE_GPUS = Code("TFC327", "GPUs that a task would not use")
 COUNTED_RESOURCE = Code("TFC340", "devices or huge pages that Kubernetes can't give so")
 
 DEVICES = r"/gpu(\.shared)?$|/mig-|/(i915|xe)$"
-"""Resources that are counted in devices that TensorFlow computes on."""
+"""Resources counted in devices that TensorFlow computes on."""
 ACCELERATORS = r"(?i)gpu|tpu|npu|/mig-|/(i915|xe)$|neuron|gaudi|ascend|/(mlu|dcu|qaic)"
-"""Resources of which a task that computes on CPUs uses nothing, in whatever they are counted."""
+"""Accelerator resources, in any unit. A task that computes on CPUs uses none of them."""
 
 _WHY_IDLE = {
     "worker": (
@@ -29,7 +29,7 @@ _WHY_IDLE = {
 
 
 def check(params: Params) -> Iterator[Finding]:
-    """Findings on GPUs that a task would not use, and on other counted resources."""
+    """At most one finding for each resource: that it is idle, or else how it is counted."""
     idle = list(_idle(params))
     yield from idle
     told = {finding.pointer for finding in idle}
@@ -59,7 +59,7 @@ def _idle(params: Params) -> Iterator[Finding]:
 
 
 def _counted(params: Params) -> Iterator[Finding]:
-    """Devices and huge pages: whole, in limits, and not requested in another number."""
+    """Devices are whole numbers; devices and huge pages need a limit, equal to any request."""
     for role in PODS:
         amounts = {
             kind: params.value_at((role, "resources", kind)) or {}

@@ -1,4 +1,4 @@
-"""Reserved variables, which `extraEnv` can't override, locally either."""
+"""Variables of `extraEnv`. Reserved ones cannot be overridden, locally either."""
 
 from collections.abc import Iterator
 
@@ -16,7 +16,7 @@ RESERVED_VARIABLE_PREFIX = "TF_CLUSTER_"
 
 
 def check(params: Params) -> Iterator[Finding]:
-    """Findings on names that are reserved, and on names that stand twice."""
+    """Findings on reserved names and on duplicate names."""
     reserved = set(RESERVED_VARIABLES)
     if params.value_at(("program", "script")):
         reserved |= set(SCRIPT_VARIABLES)

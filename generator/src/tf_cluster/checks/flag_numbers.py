@@ -1,4 +1,4 @@
-"""Numbers of `flags` that Helm would change."""
+"""Numbers in `flags` that Helm would round."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -9,11 +9,11 @@ from tf_cluster.pointer import Pointer, dotted
 from tf_cluster.yaml.helm_scalars import TOO_LARGE_NUMBER
 
 MOST_EXACT = 2**53 - 1
-"""Helm reads numbers as float64: beyond this another one may arrive than was written."""
+"""Helm reads numbers as float64: a larger one may arrive as another number."""
 
 
 def check(params: Params) -> Iterator[Finding]:
-    """Findings on whole and other numbers that are too large."""
+    """Findings on numbers beyond that, unless the reader already has one there."""
     yield from _inside(params, ("flags",), params.effective.get("flags"))
 
 
@@ -29,7 +29,7 @@ def _inside(params: Params, path: Pointer, value: Any) -> Iterator[Finding]:
         where = (*params.origin_of(path[:keys]), *path[keys:])
         spot = dotted(where)
         if any(f.pointer == where for f in params.document.findings):
-            return  # told when the file was read
+            return  # the reader has a finding here
         message = f"{spot} is {value}, and Helm keeps numbers exactly only up to {MOST_EXACT}"
         fix = "write it in quotes, as a text, or take a smaller one"
         yield params.finding(where, TOO_LARGE_NUMBER, message, value, fix)

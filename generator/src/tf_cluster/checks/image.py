@@ -13,7 +13,7 @@ _REPOSITORY: Pointer = ("image", "repository")
 
 
 def check(params: Params) -> Iterator[Finding]:
-    """Findings on an image that is missing, and on one that is written as its parts are."""
+    """Findings on a missing image, and on a repository that contains a tag."""
     repository = params.value_at(_REPOSITORY) or ""
     if not repository and "image" not in params.document.data:
         message = (

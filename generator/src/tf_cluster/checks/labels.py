@@ -1,4 +1,4 @@
-"""Labels that are the chart's own, or Kubernetes'."""
+"""Labels that the chart or Kubernetes sets."""
 
 from collections.abc import Iterator
 
@@ -22,7 +22,7 @@ RESERVED_POD_LABEL_PREFIX = "batch.kubernetes.io/"
 
 
 def check(params: Params) -> Iterator[Finding]:
-    """Findings on labels that would change what selects the pods."""
+    """A finding for each reserved label."""
     pods: list[Pointer] = [(role, "podLabels") for role in PODS]
     for path in [("commonLabels",), *pods]:
         for label, text in (params.value_at(path) or {}).items():

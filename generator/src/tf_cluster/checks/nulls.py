@@ -1,4 +1,4 @@
-"""extraValues that remove what the chart needs."""
+"""Nulls in extraValues."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ _TAKES_NULL = {"resources", "podSecurityContext"}
 
 
 def check(params: Params) -> Iterator[Finding]:
-    """Null removes what the chart needs, except where the chart itself takes null."""
+    """A finding for each null that would remove a value that the chart needs."""
     for path, value in leaves(params.sound.get("extraValues", {})):
         default = value_at(chart_values(), path)
         if value is None and default is not None and not _TAKES_NULL & {*path}:

@@ -11,7 +11,7 @@ MOMENTUM_MISSING = Code("TFC313", "the optimizer Momentum without its momentum")
 
 
 def check(params: Params) -> Iterator[Finding]:
-    """Findings on a momentum without its optimizer, and on the optimizer without a momentum."""
+    """A finding if one is set without the other."""
     path: Pointer = ("train", "optimizer", "momentum")
     named: Pointer = ("train", "optimizer", "name")
     momentum = params.value_at(path)

@@ -1,4 +1,4 @@
-"""extraValues that set what another key sets."""
+"""Values that both extraValues and another key set."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ SAID_TWICE = Code("TFC310", "extraValues sets what another key sets")
 
 
 def check(params: Params) -> Iterator[Finding]:
-    """Findings on what extraValues say a second time."""
+    """A finding for each value of extraValues that another key sets, too."""
     plain = {key: value for key, value in params.sound.items() if key != "extraValues"}
     if "extraValues" not in params.sound or plain == params.sound:
         return

@@ -1,4 +1,4 @@
-"""The time in which ps serve on, and the one in which they end."""
+"""ps.preStopSeconds is part of the pod's grace period."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ WAIT_TOO_LONG = Code("TFC317", "a ps waits longer than its grace period")
 
 
 def check(params: Params) -> Iterator[Finding]:
-    """A finding on a ps that would be killed while it still waits."""
+    """A finding if a ps would be killed while it still waits."""
     paths: tuple[Pointer, Pointer] = (
         ("ps", "preStopSeconds"),
         ("ps", "terminationGracePeriodSeconds"),

@@ -1,4 +1,4 @@
-"""Requests and limits: quantities, and none over the other."""
+"""Requests and limits of all roles."""
 
 from collections.abc import Iterator
 from fractions import Fraction
@@ -15,7 +15,7 @@ REQUEST_OVER_LIMIT = Code("TFC305", "a resource request is over its limit")
 
 
 def check(params: Params) -> Iterator[Finding]:
-    """Findings on what is no quantity, and on requests that no node could meet."""
+    """Findings on texts that are not quantities, and on requests over their limit."""
     amounts: dict[tuple[str, str, str, str], Fraction] = {}
     for role in PODS:
         for kind in ("requests", "limits"):

@@ -1,4 +1,4 @@
-"""The run's id, which names a folder."""
+"""The run's id, which is the name of a folder."""
 
 from collections.abc import Iterator
 
@@ -9,11 +9,11 @@ from tf_cluster.pointer import dotted
 RESERVED_RUN_ID = Code("TFC312", "a run id that `tf-cluster run` uses for its own folders")
 
 RUN_FOLDERS = ("config", "data", "lock", "logs")
-"""What `tf-cluster run` keeps in runs/<name>/ beside the directories of the runs."""
+"""Other entries of runs/<name>/, beside the directories of the runs."""
 
 
 def check(params: Params) -> Iterator[Finding]:
-    """A finding on an id that is taken."""
+    """A finding on an id that is the name of another folder."""
     run_id = params.value_at(("run", "id"))
     if run_id in RUN_FOLDERS:
         path = params.origin_of(("run", "id"))

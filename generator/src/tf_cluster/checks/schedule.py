@@ -12,7 +12,7 @@ WARMUP_TOO_LONG = Code("TFC321", "a warm-up of the learning rate that the run do
 
 
 def check(params: Params) -> Iterator[Finding]:
-    """Findings on settings that the schedule does not use, and on those that it lacks."""
+    """Findings on settings that the schedule ignores or lacks, and on too long a warm-up."""
     at: Pointer = ("train", "optimizer", "schedule")
     schedule = params.value_at(at) or {}
     name = schedule.get("name")

@@ -1,4 +1,4 @@
-"""What has to be right about a program that is a script (docs/trainer.md)."""
+"""Programs that are scripts (docs/trainer.md)."""
 
 import re
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ UNKNOWN_REFERENCE = Code("TFC322", "an argument of the script uses a $(NAME) tha
 NOT_FOR_SCRIPTS = Code("TFC323", "a setting that a script does not read")
 
 VARIABLES = ("PS_HOSTS", "WORKER_HOSTS", "JOB_NAME", "TASK_INDEX", "DATA_DIR", "LOG_DIR")
-"""What a script is told by, beside TF_CONFIG; its arguments may use them as $(NAME)."""
+"""Variables that a script gets beside TF_CONFIG; its arguments may use them as $(NAME)."""
 
 _REFERENCE = re.compile(r"\$(?:\$|\(([^)]*)\))")
 _SCRIPT: Pointer = ("program", "script")
@@ -30,7 +30,7 @@ _FOR_MODULES = ("train", "flags")
 
 
 def check(params: Params) -> Iterator[Finding]:
-    """Findings on a script's arguments, and on settings that it would not read."""
+    """Findings on a script's arguments and on settings that have no effect on a script."""
     script, module = params.value_at(_SCRIPT), params.value_at(_MODULE)
     if module:
         yield from _beside_a_module(params)
@@ -58,7 +58,7 @@ def check(params: Params) -> Iterator[Finding]:
 
 
 def _beside_a_module(params: Params) -> Iterator[Finding]:
-    """What extraValues can set, and the schema of params files does not let through."""
+    """Settings of a script beside a module, which the params schema can't see in extraValues."""
     for path, default in ((_SCRIPT, ""), (_ARGS, []), (_ON_PS, "server")):
         value = params.value_at(path)
         if value is not None and value != default:
@@ -69,7 +69,7 @@ def _beside_a_module(params: Params) -> Iterator[Finding]:
 
 def _references(params: Params) -> Iterator[Finding]:
     for index, arg in enumerate(params.value_at(_ARGS) or []):
-        end = arg.rfind(")") + 1  # behind it a search would go to the end from each $(
+        end = arg.rfind(")") + 1  # beyond it, each $( would search to the end in vain
         for match in _REFERENCE.finditer(arg, 0, end):
             name = match[1]
             if name is None or name in VARIABLES:

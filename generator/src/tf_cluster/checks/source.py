@@ -1,4 +1,4 @@
-"""A program's source, and the paths that have to lead into it."""
+"""The program's source, and paths that are relative to it."""
 
 from collections.abc import Iterator
 from ipaddress import ip_address
@@ -18,7 +18,7 @@ NOT_IN_SOURCE = Code("TFC326", "a path that does not lead into program.source")
 
 
 def check(params: Params) -> Iterator[Finding]:
-    """Findings on a source and on the paths that have to lead into it."""
+    """Findings on the source's form, address and size, and on paths outside it."""
     source = params.value_at(SOURCE) or {}
     forms = [form for form in ("files", "url", "git") if source.get(form)]
     for form in forms[1:]:
@@ -28,7 +28,7 @@ def check(params: Params) -> Iterator[Finding]:
         yield params.finding(where, TWO_FORMS, message, fix="keep one of them")
     for one, other in (*PAIRS, *(pair[::-1] for pair in PAIRS)):
         where = params.origin_of((*SOURCE, one))
-        # Of a params file its schema says so.
+        # Elsewhere the schema of params files has this finding.
         if where[0] == "extraValues" and source.get(one) and not source.get(other):
             message = f"{dotted(where)} needs {dotted((*where[:-1], other))}"
             yield params.finding(where, MISSING_KEY, message, source[one])
@@ -63,6 +63,6 @@ def _wrong_address(url: str) -> str:
             return "there is no port 0"
         if "[" in parts.netloc:
             ip_address((parts.hostname or "").partition("%")[0])
-    except ValueError as error:  # in words: urllib's are those
+    except ValueError as error:  # urllib's messages are good enough
         return str(error)
     return ""

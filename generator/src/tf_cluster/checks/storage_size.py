@@ -11,7 +11,7 @@ from tf_cluster.pointer import Pointer, dotted
 
 
 def check(params: Params) -> Iterator[Finding]:
-    """Findings on sizes of less than a byte, which no schema can refuse."""
+    """Findings on sizes below a byte or with thousands of digits, which no pattern refuses."""
     for volume in ("data", "log"):
         path: Pointer = ("storage", volume, "size")
         size = params.value_at(path)

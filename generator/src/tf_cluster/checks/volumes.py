@@ -1,4 +1,4 @@
-"""PersistentVolumes by name."""
+"""PersistentVolumes that are named."""
 
 from collections.abc import Iterator
 

@@ -18,7 +18,7 @@ FLAGS: Mapping[Flag, Pointer] = {
     Flag("--steps"): ("train", "steps"),
     Flag("--id"): ("run", "id"),
 }
-"""The values that flags of `tf-cluster run` decide, whatever the file says."""
+"""The values that flags of `tf-cluster run` set, whatever the file says."""
 NO_FLAGS: Mapping[Flag, Any] = {}
 
 _EVALUATOR_ENABLED: Pointer = ("evaluator", "enabled")
@@ -50,9 +50,9 @@ _RENAMED: tuple[tuple[Pointer, Pointer], ...] = (
 
 
 def expand(params: Mapping[str, Any], flags: Mapping[Flag, Any] = NO_FLAGS) -> Values:
-    """Make values of params. Keys that are missing or were found wrong are left to the preset.
+    """Make values of params. The preset fills in keys that are missing or were refused.
 
-    `flags` (of `FLAGS`) have the last word.
+    `flags` are values for `FLAGS`; they take precedence over everything in the file.
     """
     preset = PRESETS[preset_name(params)]
     data: dict[str, Any] = {}
@@ -65,7 +65,7 @@ def expand(params: Mapping[str, Any], flags: Mapping[Flag, Any] = NO_FLAGS) -> V
         for path, value in leaves({} if decided is None else decided):
             _put(data, target + path, _for_kubernetes(target, value))
             origins[target + path] = source + path
-    if "evaluator" in params:  # true, false, or what it shall do
+    if "evaluator" in params:  # true, false or a mapping of settings
         _put(data, _EVALUATOR_ENABLED, params["evaluator"] is not False)
         origins[_EVALUATOR_ENABLED] = ("evaluator",)
     if "image" in params:
@@ -87,7 +87,7 @@ def expand(params: Mapping[str, Any], flags: Mapping[Flag, Any] = NO_FLAGS) -> V
 def _set_extra_values(
     extra: Mapping[str, Any], data: dict[str, Any], origins: dict[Pointer, Pointer]
 ) -> None:
-    """Lay the file's own values over what its other keys decided."""
+    """Lay extraValues over what the file's other keys set."""
     inside: dict[Pointer, list[Pointer]] = {}
     for known in origins:
         for end in range(len(known)):
@@ -102,7 +102,7 @@ def _set_extra_values(
 
 
 def _complete_image(data: dict[str, Any], origins: dict[Pointer, Pointer]) -> None:
-    """Say which image: without a tag another chart's appVersion would restart the training."""
+    """Set a tag where there is none: else a newer chart's appVersion would restart the training."""
     image = data.get("image")
     if not isinstance(image, dict) or not image.get("repository"):
         return
@@ -112,7 +112,7 @@ def _complete_image(data: dict[str, Any], origins: dict[Pointer, Pointer]) -> No
 
 
 def _complete_method(data: dict[str, Any], origins: dict[Pointer, Pointer]) -> None:
-    """A strategy that leaves no choice says the rest of the method, where the file does not."""
+    """Set replication and update where the strategy leaves only one choice."""
     for key, only in only_choice(data.get("strategy")).items():
         if key not in data:
             data[key] = only
@@ -120,7 +120,7 @@ def _complete_method(data: dict[str, Any], origins: dict[Pointer, Pointer]) -> N
 
 
 def _leave_out_absent_roles(data: dict[str, Any], origins: dict[Pointer, Pointer]) -> None:
-    """What the preset decided for a role without tasks is decided for nobody."""
+    """Drop what the preset sets for roles without tasks."""
     for role in absent_roles({**chart_values(), **data}):
         for path in [p for p, o in origins.items() if p[0] == role and o == PRESET]:
             del origins[path]
@@ -128,7 +128,7 @@ def _leave_out_absent_roles(data: dict[str, Any], origins: dict[Pointer, Pointer
 
 
 def _remove(data: dict[str, Any], path: Pointer) -> None:
-    """Take out what stands at `path`, and mappings that are empty then."""
+    """Remove the value at `path`, and mappings that become empty."""
     key = str(path[0])
     if len(path) > 1:
         _remove(data[key], path[1:])
@@ -137,12 +137,12 @@ def _remove(data: dict[str, Any], path: Pointer) -> None:
 
 
 def preset_name(params: Mapping[str, Any]) -> str:
-    """The preset a file asks for; the default one where it asks for none."""
+    """The preset that a file names, or the default one."""
     return str(params.get("preset", DEFAULT_PRESET))
 
 
 def leaves(data: Any, *, empty: bool = False) -> Iterator[tuple[Pointer, Any]]:
-    """Every value that is not a mapping, with its path; `empty`: empty mappings, too."""
+    """Every value that is not a mapping, with its path; with `empty`, empty mappings too."""
     if isinstance(data, Mapping) and (data or not empty):
         for key, value in data.items():
             for path, leaf in leaves(value, empty=empty):
@@ -152,7 +152,7 @@ def leaves(data: Any, *, empty: bool = False) -> Iterator[tuple[Pointer, Any]]:
 
 
 def in_chart_order(data: Mapping[str, Any], model: Mapping[str, Any]) -> dict[str, Any]:
-    """The keys of `data` in the order in which the chart declares them, others after them."""
+    """`data` with its keys in the chart's order, other keys after them."""
     keys = [key for key in model if key in data] + [key for key in data if key not in model]
     return {
         key: in_chart_order(data[key], model[key])
@@ -172,7 +172,7 @@ def _put(data: dict[str, Any], path: Pointer, value: Any) -> None:
 
 
 def _for_kubernetes(target: Pointer, value: Any) -> Any:
-    """Quantities travel as text: a large number would reach Kubernetes as 4.294967296e+09."""
+    """Write quantities as text: a large number would reach Kubernetes as 4.294967296e+09."""
     if isinstance(value, (int, float)) and ("resources" in target or target[-1] == "size"):
         # every digit, and no exponent: the chart's sizes have none
         return format(Decimal(repr(value)), "f").removesuffix(".0")

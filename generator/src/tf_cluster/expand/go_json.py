@@ -1,4 +1,4 @@
-"""Sizes of data as Go prints it in JSON, which is how a ConfigMap holds it."""
+"""Sizes of data as JSON in Go's format, which is how a ConfigMap holds it."""
 
 import json
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def json_bytes(data: Any) -> int:
-    """Bytes of data as Go prints JSON in one line: what is special in HTML takes six each."""
+    """Bytes of data as Go prints JSON in one line; characters special in HTML take six each."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     return len(text.encode()) + sum(
         text.count(character) * (6 - len(character.encode())) for character in "<>&\u2028\u2029"

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from tf_cluster import __version__
 
 DEFAULT_TAG = __version__
-"""Written where params name no tag and no digest: the appVersion of the chart of this version."""
+"""The tag where params name neither tag nor digest: the appVersion of this version's chart."""
 
 
 class Image(NamedTuple):
@@ -17,7 +17,7 @@ class Image(NamedTuple):
 
 
 def parse_image(text: str) -> Image:
-    """Split `[registry[:port]/]name[:tag][@digest]`; its form is the schema's matter."""
+    """Split `[registry[:port]/]name[:tag][@digest]`; the schema checks its form."""
     name, _, digest = text.partition("@")
     head, slash, tail = name.rpartition("/")
     tail, _, tag = tail.partition(":")

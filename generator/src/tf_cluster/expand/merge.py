@@ -7,9 +7,8 @@ from typing import Any
 def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     """Lay `over` on `base`: mappings merge by key, everything else replaces, null removes.
 
-    Null stays where the chart declares null, and where it declares nothing: the chart's schema
-    then has the word. A template can't tell a null that the chart declares from nothing, which is
-    what Helm 4 makes of some of them.
+    Null stays where the chart declares null or nothing; the chart's schema then decides. Helm 4
+    drops some nulls that the chart declares; a template can't tell the difference.
     """
     result = dict(base)
     for key, value in over.items():

@@ -1,7 +1,7 @@
-"""The presets: what `small`, `medium` and `large` decide where the params file does not.
+"""The presets `small`, `medium` and `large`: values where the params file has none.
 
-Values as the chart reads them; what no preset decides is the chart's own default. Of roles that the
-training does not have, nothing is used (expand.py).
+They are values of the chart; what a preset leaves open is the chart's default. Values of roles that
+the training does not have are dropped (expand.py).
 """
 
 from typing import Any

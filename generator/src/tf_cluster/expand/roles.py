@@ -1,4 +1,4 @@
-"""Which roles a training has: by its method, and whether it is evaluated; as the chart has it."""
+"""The roles of a training: what follows from its combination, and the evaluator."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,13 +31,13 @@ COMBINATIONS = (
 
 
 def is_combination(strategy: Any, replication: Any, update: Any) -> bool:
-    """Whether the three go together."""
+    """Whether the three name a combination."""
     wanted = (strategy, replication, update)
     return any((row.strategy, row.replication, row.update) == wanted for row in COMBINATIONS)
 
 
 def only_choice(strategy: Any) -> dict[str, str]:
-    """The rest of the method where a strategy leaves no choice in it, else nothing."""
+    """Replication and update where the strategy leaves only one choice; else empty."""
     rows = [row for row in COMBINATIONS if row.strategy == strategy]
     if len(rows) != 1:
         return {}
@@ -45,7 +45,7 @@ def only_choice(strategy: Any) -> dict[str, str]:
 
 
 def has_chief(values: Mapping[str, Any]) -> bool:
-    """Whether one task drives the workers; else every worker trains, and worker 0 keeps the run."""
+    """Whether a chief drives the workers. Without one, worker 0 trains like all and is chief."""
     rows = [row for row in COMBINATIONS if row.replication == values.get("replication")]
     return any(row.has_chief for row in rows) or not rows
 
@@ -62,7 +62,7 @@ def has_evaluator(values: Mapping[str, Any]) -> bool:
 
 
 def absent_roles(values: Mapping[str, Any]) -> dict[str, str]:
-    """The roles that these (effective) values have no task of, each with the reason in words."""
+    """The roles without tasks in these (effective) values, each with the reason."""
     absent = {}
     if not has_chief(values):
         absent["chief"] = (

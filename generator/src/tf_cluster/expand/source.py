@@ -1,4 +1,4 @@
-"""Where a program's code comes from, as the tasks are told."""
+"""Where a program's code comes from, in the form that tasks read."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,11 +7,11 @@ from tf_cluster.pointer import Pointer, value_at
 
 SOURCE: Pointer = ("program", "source")
 PAIRS = (("url", "sha256"), ("git", "commit"))
-"""An address, and what pins what is there."""
+"""An address, and what pins its content."""
 
 
 def has_source(effective: Mapping[str, Any]) -> bool:
-    """Whether the code is fetched before the program starts."""
+    """Whether tasks fetch the code before the program starts."""
     return bool(source_document(effective))
 
 

@@ -15,7 +15,7 @@ _MARK = "# Written by tf-cluster "
 def values_text(values: Values, source: str, preset: str) -> str:
     """What `tf-cluster generate` writes: the same bytes for the same params and tool version.
 
-    `source` is the params file as the user named it; only its last part is written.
+    `source` is the params file as the user named it; only its base name is written.
     """
     name = printable(PurePath(source).name) if source != "-" else "stdin"
     header = (
@@ -28,9 +28,9 @@ def values_text(values: Values, source: str, preset: str) -> str:
 
 
 def is_foreign(path: Path) -> bool:
-    """What stands at `path` is not ours to replace: neither a values file of ours nor empty."""
+    """Whether the file at `path` is neither written by tf-cluster nor empty."""
     if not path.is_file():
-        return False  # not there, or told when it is written
+        return False  # missing, or refused when it is written
     try:
         with path.open("rb") as file:
             head = file.read(4096)

@@ -12,13 +12,13 @@ Severity = Literal["error", "warning"]
 class Code(str):
     """The code of one kind of finding, `TFC305`, and what it is about.
 
-    A code never changes its meaning. It stands in the file that finds it; docs/params.md lists all.
+    A code never changes its meaning. The file that uses it defines it; docs/params.md lists all.
     """
 
     about: str
 
     def __new__(cls, code: str, about: str) -> "Code":
-        """The text is the code alone."""
+        """Make the text from `code` alone."""
         one = super().__new__(cls, code)
         one.about = about
         return one
@@ -36,8 +36,8 @@ class Place:
 class Finding:
     """What is wrong, where, and what to do about it.
 
-    `message` says what is wrong without the place; `fix` what to do (empty: nothing better to
-    say); `value` is the offending value, None where there is none.
+    `message` says what is wrong, without the place; `fix` says what to do, or is empty; `value` is
+    the offending value, None where there is none.
     """
 
     file: str

@@ -1,4 +1,4 @@
-"""The formats by name, and what every one of them holds to."""
+"""The formats by name, and what they have in common."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -8,7 +8,7 @@ from tf_cluster.findings.finding import Code, Finding
 from tf_cluster.printable import cut, printable
 
 MOST_SHOWN = 1_000
-"""Findings that are printed; the others are counted."""
+"""Most findings that are printed; the rest are counted."""
 
 _LONGEST_WORDS = 1_000
 
@@ -24,7 +24,7 @@ class Format(str, Enum):
 
 @dataclass(frozen=True)
 class Unread:
-    """A file that could not be read, as it was named, and why."""
+    """A file that could not be read, as the user named it, and why."""
 
     file: str
     why: str
@@ -32,7 +32,7 @@ class Unread:
 
 @dataclass(frozen=True)
 class Shown:
-    """What a printer prints: findings in words that are safe to print, and what is not there."""
+    """The input of a printer: findings that are safe to print, and what was left out."""
 
     findings: Sequence[Finding]
     more: int
@@ -40,7 +40,7 @@ class Shown:
 
     @property
     def of_more(self) -> str:
-        """The words for the findings that are not shown; empty when all are."""
+        """A sentence on the findings that are not shown; empty when all are."""
         if not self.more:
             return ""
         return f"{self.more} more {'findings are' if self.more > 1 else 'finding is'} not shown"
@@ -54,8 +54,8 @@ def report(
 ) -> str:
     """Print findings in a format. Only the printer used is imported.
 
-    `unread` is in the formats for programs; people are told on stderr. `known` are the codes that
-    could have been found: SARIF lists them beside those that were.
+    Formats for programs include `unread`; people read those on stderr. `known` are all codes that
+    exist: SARIF lists them beside the ones that were found.
     """
     shown = Shown(
         [

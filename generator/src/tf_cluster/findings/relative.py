@@ -1,4 +1,4 @@
-"""Paths as other programs want them: relative to where the command ran, with forward slashes."""
+"""Paths for other programs: relative to the working directory, with forward slashes."""
 
 import os
 from pathlib import Path

@@ -69,7 +69,7 @@ def _result(finding: Finding, codes: Sequence[Code]) -> dict[str, Any]:
 
 
 def _message(text: str) -> dict[str, str]:
-    """Text in which `[words](place)` is no link (SARIF 2.1.0, 3.11.6)."""
+    """Text with `[words](place)` escaped, so that it is no link (SARIF 2.1.0, 3.11.6)."""
     return {"text": text.replace("](", "]\\(")}
 
 

@@ -9,11 +9,11 @@ from tf_cluster.local.folders import Folders
 from tf_cluster.local.task import LOOPBACK, Task, serves
 
 PEERS_DEADLINE_SECONDS = 300
-"""At most; a cluster waits longer, since its pods may have to wait for a node."""
+"""An upper limit. A cluster waits longer, because pods may have to wait for a node."""
 
 
 def cluster_document(tasks: Sequence[Task], attempt: str, hint: str) -> dict[str, Any]:
-    """cluster.json of these tasks. An evaluator is in none: nobody waits for it."""
+    """cluster.json of these tasks, without the evaluator: no task waits for it."""
     tasks = [task for task in tasks if serves(task.type)]
     kinds = list(dict.fromkeys(task.type for task in tasks))
     return {
@@ -33,7 +33,7 @@ def cluster_document(tasks: Sequence[Task], attempt: str, hint: str) -> dict[str
 def training_document(
     values: Mapping[str, Any], folders: Folders, params_folder: Path
 ) -> dict[str, Any]:
-    """training.json of effective values; relative program paths stand beside the params file."""
+    """training.json of effective values. Relative program paths are relative to the params file."""
     optimizer = {k: v for k, v in values["train"]["optimizer"].items() if v is not None}
     return {
         "version": 1,

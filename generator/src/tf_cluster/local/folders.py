@@ -1,4 +1,4 @@
-"""Where a local run keeps what."""
+"""The folders of a local run."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from tf_cluster.exits import RefusedError
 
 @dataclass(frozen=True)
 class Folders:
-    """The folders of a local run. All absolute."""
+    """The folders of a local run, as absolute paths."""
 
     runs: Path
     name: str
@@ -19,7 +19,7 @@ class Folders:
 
     @property
     def root(self) -> Path:
-        """Of everything of this name."""
+        """Everything of this name."""
         return self.runs / self.name
 
     @property
@@ -29,7 +29,7 @@ class Folders:
 
     @property
     def logs(self) -> Path:
-        """One file per task."""
+        """One log file per task."""
         return self.root / "logs"
 
     @property
@@ -44,9 +44,9 @@ class Folders:
 
 
 def make_folders(values: Mapping[str, Any], runs: Path, data: Path | None) -> Folders:
-    """The folders of the run that `values` name, made where they were not.
+    """The folders of the run that `values` name; missing ones are created.
 
-    Raises RefusedError for one that can't be, and for a `data` that is not there.
+    Raises RefusedError if one can't be created, or if `data` does not exist.
     """
     name = values["fullnameOverride"]
     root = runs.absolute() / name

@@ -12,12 +12,12 @@ from tf_cluster.local.task import Task, TaskType, serves
 from tf_cluster.local.variables import task_variables, variables_left_out
 
 PS_RESTARTS = 20
-"""A cluster starts ps pods again without end."""
+"""A cluster restarts ps pods without a limit."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How often tasks are started again after a fault, and how long their ends may take (s)."""
+    """How often tasks are restarted after a fault, and how many seconds their ends may take."""
 
     restarts: Mapping[TaskType, int]
     chief_seconds: float
@@ -27,7 +27,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class PlannedTask:
-    """A task, and what it is told in its environment."""
+    """A task and its environment variables."""
 
     task: Task
     variables: Mapping[str, str]
@@ -37,7 +37,7 @@ class PlannedTask:
 class LocalPlan:
     """A local run before its first process starts.
 
-    `tasks` are in the order in which they start: ps first, the chief after all that it waits for.
+    `tasks` are in their starting order: ps first, the chief after all that it waits for.
     `documents` are the files that every task reads, by name. `left_out` names the variables that
     only Kubernetes could fill in.
     """
@@ -100,7 +100,7 @@ def plan_run(
 
 
 def seconds_to_save(values: Mapping[str, Any]) -> float:
-    """How long the chief may take to end; worker 0 in its place has the longer of both times."""
+    """Seconds that the chief has to save; worker 0 as chief has the longer of both roles' times."""
     chief = float(values["chief"]["terminationGracePeriodSeconds"])
     worker = float(values["worker"]["terminationGracePeriodSeconds"])
     return chief if has_chief(values) else max(chief, worker)
@@ -116,7 +116,7 @@ def _tasks(values: Mapping[str, Any], ports: Sequence[int]) -> list[Task]:
 
 
 def _counts(values: Mapping[str, Any]) -> dict[TaskType, int]:
-    """How many tasks of each type, in the order in which they start."""
+    """How many tasks of each type there are, in starting order."""
     return {
         "ps": values["ps"]["replicas"] if has_ps(values) else 0,
         "worker": values["worker"]["replicas"],

@@ -1,4 +1,4 @@
-"""How progress is said in a line."""
+"""Progress as one line of text."""
 
 from tf_cluster.local.progress import Progress
 
@@ -13,7 +13,7 @@ def progress_line(progress: Progress) -> str:
 
 
 def what_it_does(progress: Progress) -> str:
-    """The status, and the chief's own words for it where they say more."""
+    """The status, or the chief's message where that says more."""
     if progress.message.startswith(progress.status):
         return progress.message
     return f"{progress.status}: {progress.message}" if progress.message else progress.status

@@ -1,6 +1,6 @@
-"""What the end of one task means for the run, as the Job controller of a cluster would have it.
+"""What follows from the end of a task, as with the Job controller of a cluster.
 
-The chief is worker 0 where the combination has no chief: the task that keeps the run.
+Where the combination has no chief, worker 0 is the chief.
 """
 
 from enum import Enum
@@ -22,7 +22,7 @@ class Action(Enum):
 
 
 def action_after(task: Task, code: int, restarts: int, limit: int, *, is_chief: bool) -> Action:
-    """Judge an exit code (negative: the signal that ended it) after so many counted restarts."""
+    """What to do after this exit code (negative: the signal) and so many counted restarts."""
     if code == CONFIG:
         return Action.FAILED
     if is_chief and code in (DONE, STOPPED):
@@ -35,7 +35,7 @@ def action_after(task: Task, code: int, restarts: int, limit: int, *, is_chief: 
 
 
 def restart_delay(restarts: int) -> float:
-    """Seconds before a restart: short, since nothing else waits for this machine."""
+    """Seconds before a restart: short, because no other work waits for this machine."""
     return float(min(0.5 * 2**restarts, 10.0))
 
 

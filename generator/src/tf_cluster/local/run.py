@@ -34,9 +34,9 @@ def run_locally(
     data: Path | None,
     ports: PortRange | None = None,
 ) -> int:
-    """Train as `values` (effective, checked) say and return the exit code of exits.py.
+    """Train with `values` (effective, checked) and return an exit code of exits.py.
 
-    Raises RefusedError for what this machine lacks: trainer, ports, folders.
+    Raises RefusedError if this machine lacks the trainer, ports or folders.
     """
     command = trainer_command(os.environ)
     params_folder = Path.cwd() if params_file == STDIO else Path(params_file).absolute().parent
@@ -81,14 +81,14 @@ def _processes(plan: LocalPlan, command: str) -> list[TaskProcess]:
 
 
 def _environment(plan: LocalPlan, variables: Mapping[str, str]) -> dict[str, str]:
-    """The caller's environment, with what the plan says over it, as in a pod."""
+    """The caller's environment, overridden by the task's variables."""
     environment = {
         **os.environ,
         **variables,
         "TF_CLUSTER_CONFIG": str(plan.folders.config),
         "TF_CLUSTER_DIE_WITH_PARENT": str(os.getpid()),
     }
-    for variable in ("no_proxy", "NO_PROXY"):  # gRPC would ask a proxy for the loopback, too
+    for variable in ("no_proxy", "NO_PROXY"):  # gRPC would use a proxy even for the loopback
         hosts = [environment[variable]] if environment.get(variable) else []
         environment[variable] = ",".join([*hosts, "127.0.0.1", "localhost"])
     return environment
@@ -123,7 +123,7 @@ def _train(plan: LocalPlan, processes: list[TaskProcess]) -> int:
 def exit_code(ending: Ending, stop_signal: int | None, good: bool) -> int:
     """0 done; 2 configuration or program error; 1 failed; 128 + signal stopped.
 
-    A training that is done, but whose evaluator is not, has the exit code of that.
+    If the training is done but its evaluation failed, the code is the evaluator's.
     """
     if ending.kind == "done" and ending.evaluator is not None:
         if stop_signal and ending.evaluator.exit_code != 2:

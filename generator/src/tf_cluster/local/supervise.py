@@ -1,6 +1,6 @@
-"""Keeps the tasks of a local run going until it is over, as the Job controller of a cluster does.
+"""Supervises the tasks of a local run, as the Job controller does in a cluster.
 
-What is lost inside a task is the trainer's matter; here whole tasks are started again.
+It restarts whole tasks. The trainer handles what fails inside a task.
 """
 
 import time
@@ -28,14 +28,14 @@ POLL_EVERY = 0.5
 CHIEF_ANSWERS_WITHIN = 2.0
 PORT_PATIENCE = 30.0
 EVALUATION_PATIENCE = 3600.0
-"""Seconds that an evaluator has for each checkpoint, after the training."""
+"""Seconds that the evaluator has for each checkpoint after the training."""
 
 
 @dataclass(frozen=True)
 class Ending:
-    """How a run ended. `culprit` is the task that ended it, where one did.
+    """How a run ended. `culprit` is the task that ended it, if any.
 
-    `evaluator` is one that did not come to its own end, `evaluator_words` say how it ended.
+    `evaluator` is set if it did not finish; `evaluator_words` then say how it ended.
     """
 
     kind: Literal["done", "stopped", "failed"]
@@ -47,15 +47,15 @@ class Ending:
 
     @property
     def exit_code(self) -> int | None:
-        """Of the culprit."""
+        """The culprit's exit code."""
         return self.culprit.exit_code if self.culprit else None
 
 
 class LocalRun:
     """The processes of one attempt; the chief is worker 0 where the combination has none.
 
-    `supervise` returns when the chief's part is over, and after a good end the evaluator's too.
-    Call `end_all` whatever happened.
+    `supervise` returns when the chief has ended, and after a success the evaluator too. Always call
+    `end_all` then.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class LocalRun:
         self._next_poll = 0.0
 
     def supervise(self) -> Ending:
-        """Start every task and keep them going until the run is done, stopped or failed."""
+        """Start every task and supervise them until the run is done, stopped or failed."""
         for process in self._processes:
             process.start()
         self._display.show(Progress("starting"))
@@ -93,8 +93,9 @@ class LocalRun:
         return self._stop_chief()
 
     def end_all(self) -> None:
-        """End what still runs: workers get their time after a good end, then all are asked, then
-        killed. Nothing of this run is left afterwards."""
+        """End what still runs, so that no process is left.
+
+        After a success the workers may finish first; then all are asked to end, then killed."""
         self._end(self._processes)
 
     def _end(self, processes: Sequence[TaskProcess]) -> None:
@@ -109,7 +110,7 @@ class LocalRun:
             process.kill()
 
     def _with_evaluator(self, ending: Ending) -> Ending:
-        """After a good end: what became of the evaluator, which is waited for."""
+        """After a success, wait for the evaluator and add how it ended."""
         evaluator = self._evaluator
         if ending.kind != "done" or evaluator is None:
             return ending
@@ -120,14 +121,14 @@ class LocalRun:
         return replace(ending, evaluator=evaluator, evaluator_words=words)
 
     def _wait_for_evaluator(self, evaluator: TaskProcess) -> str:
-        """Why it did not come to its end; empty when it did. It is started again as before."""
+        """Wait for its end, restarting it as before. Why it did not finish; empty if it did."""
         said, step = "", None
         deadline = time.monotonic() + EVALUATION_PATIENCE
         next_poll = 0.0
         while evaluator.alive or evaluator.due is not None:
             if self._stop.asked:
                 return "was stopped"
-            self._look_at_processes()  # only this one is left to look at
+            self._look_at_processes()  # only the evaluator is left
             if time.monotonic() >= next_poll:
                 next_poll = time.monotonic() + POLL_EVERY
                 seen = fetch_progress(evaluator.task.status_port, self._attempt)
@@ -145,7 +146,7 @@ class LocalRun:
 
     def _look_at_processes(self) -> Ending | None:
         ended = [p for p in self._processes if p.alive and p.poll() is not None]
-        # The chief's word weighs most: a program that can't run fails in every task.
+        # The chief first: a program that can't run fails in every task.
         for process in sorted(ended, key=lambda p: p is not self._chief):
             ending = self._after(process)
             if ending:
@@ -183,13 +184,13 @@ class LocalRun:
         return None
 
     def _go_on_without_evaluator(self, process: TaskProcess, words: str) -> None:
-        """What is trained is worth as much without it: the run goes on, and tells at its end."""
+        """A lost evaluator does not stop the training; the result mentions it."""
         process.due = None
         self._evaluator_words = words
         self._display.say(f"{process.task.name} {words}; training is not affected")
 
     def _failed(self, process: TaskProcess, code: int) -> Ending:
-        """Who ends with 2 says why in its log. Else the chief often knows: it gets a moment."""
+        """The run has failed. Unless the log says why (exit code 2), wait for the chief's word."""
         if code != CONFIG and process is not self._chief and self._chief.alive:
             self._wait_for([self._chief], CHIEF_ANSWERS_WITHIN)
             if self._chief.exit_code == CONFIG:
@@ -219,7 +220,7 @@ class LocalRun:
             self._display.show(seen)
 
     def _stop_chief(self) -> Ending:
-        """SIGTERM to the chief first: it saves while the others still serve."""
+        """Send SIGTERM to the chief first: it saves while the others still serve."""
         chief = "the chief" if self._chief.task.type == "chief" else self._chief.task.name
         self._display.say(f"stopping: {chief} saves first (again: end at once)")
         self._chief.ask_to_end()

@@ -20,17 +20,17 @@ class Task:
 
     @property
     def ports(self) -> list[int]:
-        """All that it listens on."""
+        """The ports that it listens on."""
         return [port for port in (self.port, self.status_port) if port is not None]
 
     @property
     def status_address(self) -> str:
-        """Of its status server."""
+        """The address of its status server."""
         return f"{LOOPBACK}:{self.status_port}"
 
     @property
     def name(self) -> str:
-        """For messages and file names: `worker-0`."""
+        """The name in messages and file names: `worker-0`."""
         return f"{self.type}-{self.index}"
 
 
@@ -40,6 +40,6 @@ def serves(kind: TaskType) -> bool:
 
 
 def chief_name(tasks: Sequence[Task]) -> str:
-    """The task that keeps the run: saves, tells progress, says how it ended."""
+    """The task that saves, reports progress and ends the run: worker 0 where there is no chief."""
     names = [task.name for task in tasks]
     return "chief-0" if "chief-0" in names else "worker-0"

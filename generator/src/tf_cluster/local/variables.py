@@ -1,4 +1,4 @@
-"""What a task is told in its environment (docs/formats.md), beside what its process adds."""
+"""Environment variables of tasks (docs/formats.md) that depend on the values."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +7,7 @@ from tf_cluster.local.task import Task, TaskType
 
 
 def task_variables(values: Mapping[str, Any], task: Task) -> dict[str, str]:
-    """The variables that `values` decide for one task."""
+    """The variables of one task."""
     return {
         **_extra(values, task.type),
         **(_of_an_evaluator(values, task) if task.type == "evaluator" else {}),
@@ -15,7 +15,7 @@ def task_variables(values: Mapping[str, Any], task: Task) -> dict[str, str]:
 
 
 def variables_left_out(values: Mapping[str, Any], kind: TaskType) -> list[str]:
-    """The variables of `extraEnv` that a local task does not get: `worker.extraEnv TOKEN`."""
+    """The entries of `extraEnv` that a local task does not get: `worker.extraEnv TOKEN`."""
     entries = values[kind]["extraEnv"]
     return [f"{kind}.extraEnv {entry['name']}" for entry in entries if _kubernetes_fills(entry)]
 
@@ -29,7 +29,7 @@ def _of_an_evaluator(values: Mapping[str, Any], task: Task) -> dict[str, str]:
 
 
 def _extra(values: Mapping[str, Any], kind: TaskType) -> dict[str, str]:
-    """What `extraEnv` adds for tasks of this type."""
+    """The variables of `extraEnv` for tasks of this type."""
     return {
         entry["name"]: entry.get("value") or ""
         for entry in values[kind]["extraEnv"]
@@ -38,6 +38,6 @@ def _extra(values: Mapping[str, Any], kind: TaskType) -> dict[str, str]:
 
 
 def _kubernetes_fills(entry: Mapping[str, Any]) -> bool:
-    """Whether the value comes of other objects (valueFrom) or variables (`$(NAME)`, `$$`)."""
+    """Whether the value refers to other objects (valueFrom) or variables (`$(NAME)`, `$$`)."""
     value = entry.get("value") or ""
     return bool(entry.get("valueFrom")) or "$(" in value or "$$" in value

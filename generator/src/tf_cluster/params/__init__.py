@@ -1,1 +1,1 @@
-"""A params file held to its schemas, and the record that every check looks at."""
+"""A params file, validated against its schemas, and the record that every check reads."""

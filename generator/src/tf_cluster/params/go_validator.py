@@ -1,4 +1,4 @@
-"""A draft-07 validator that judges as Helm's Go validator does."""
+"""A draft-07 validator that agrees with Helm's Go validator."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Findings, told at the place in the file that they are about."""
+"""Puts findings at their place in the file."""
 
 from typing import Any
 
@@ -19,9 +19,9 @@ def finding_at(
     *,
     at_key: bool = False,
 ) -> Finding:
-    """A finding on what stands at `path`, or on its key.
+    """A finding on the value at `path`, or on its key.
 
-    What is missing, or no key of the file, is told at the nearest mapping around it.
+    If the file has nothing there, the place is the nearest mapping around it.
     """
     spot = document.spot(path)
     place = spot.key if at_key or code == MISSING_KEY else spot.value
@@ -29,7 +29,7 @@ def finding_at(
 
 
 def located(document: Document, violation: Violation) -> Finding:
-    """What a schema refuses, as a finding; where there is no value, on the key."""
+    """A schema's violation as a finding; without a value, on the key."""
     at_key = violation.at_key or violation.value is None
     path, code, message = violation.path, violation.code, violation.message
     return finding_at(document, path, code, message, violation.value, violation.fix, at_key=at_key)

@@ -1,7 +1,7 @@
-"""Reads a params file as it was meant, so that one mistake does not hide those behind it.
+"""Reads a params file as it was meant, so that one mistake does not hide others.
 
-A key with a typing error is read as the key it is near to, a number without quotes as the text that
-is needed there: the mistake is told, and what stands below or beside it is checked all the same.
+A mistyped key is read as the key it resembles, and an unquoted number as the text that is needed
+there. The mistake is a finding; the values below and beside it are checked all the same.
 """
 
 from collections.abc import Mapping
@@ -28,17 +28,17 @@ from tf_cluster.yaml.helm_scalars import AMBIGUOUS, NOT_FINITE, TOO_LARGE_NUMBER
 _OF_A_VALUE = (AMBIGUOUS, NOT_FINITE, TOO_LARGE_NUMBER)
 
 _MOST_MENDED = 1_000
-"""More typing errors than these are no typing errors; nobody reads so many findings."""
+"""With more mistyped keys than this, guessing ends; nobody reads so many findings."""
 
 Node = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Mended:
-    """A document as it was meant, and what had to be mended for that.
+    """A document as it was meant, and what was mended.
 
-    Its paths have the right keys; `as_written` gives those of the file. `texts` are the places of
-    values that are read as texts although the file has them without quotes.
+    Its paths have the right keys; `as_written` gives the file's. `texts` are the paths of values
+    that are read as texts although the file has them without quotes.
     """
 
     document: Document
@@ -54,7 +54,7 @@ class Mended:
 
 
 def mended(document: Document) -> Mended:
-    """Mend what the schemas of params and values leave no doubt about."""
+    """Mend mistakes for which the schemas of params and values leave only one meaning."""
     mender = _Mender(document)
     data = mender.mapping(document.data, params_schema(), params_schema(), (), ())
     spots = {mender.moved(path): spot for path, spot in document.spots.items()}
@@ -116,7 +116,7 @@ class _Mender:
             right = key
             if others is False and key not in known and len(self.renamed) < _MOST_MENDED:
                 right = meant(key, [one for one in known if one not in data]) or key
-                if right in result:  # two keys mean the same: the first of them does
+                if right in result:  # two keys resemble the same one: take the first
                     right = key
             here, there = (*path, right), (*written, key)
             if right != key:
@@ -129,7 +129,7 @@ class _Mender:
         return result
 
     def scalar(self, value: Any, node: Node, path: Pointer, written: Pointer) -> Any:
-        """A value of the type that is needed, where the file leaves no doubt which it is."""
+        """The value in the type that is needed, if there is only one way to read it so."""
         types = _types(node)
         plain = self.spots[written].plain if written in self.spots else None
         if plain is not None and written in self._on_values:
@@ -156,7 +156,7 @@ class _Mender:
     def _told_value(
         self, value: Any, plain: str, types: set[str], path: Pointer, index: int
     ) -> Any:
-        """A value that the reader has a finding on: the fix is for the type that is needed."""
+        """A value that the reader has a finding on, whose fix is adapted to the needed type."""
         needs_text = types == {"string"} or (value is not None and not _fits(value, types))
         if "string" in types and needs_text:
             self.told[index] = replace(self.told[index], fix=f"write it in quotes: {quoted(plain)}")
@@ -168,7 +168,7 @@ class _Mender:
 
 
 def _code(path: Pointer, code: Code) -> Code:
-    """What extraValues say is the chart's to judge."""
+    """In extraValues every violation has the chart's code."""
     return CHART_REFUSES if path[:1] == ("extraValues",) else code
 
 

@@ -1,4 +1,4 @@
-"""The longest names the chart makes from a name, to say which one would be too long."""
+"""Object names that the chart derives from a name, to say which would be too long."""
 
 NAME_LIMIT = 40
 DNS_LABEL_LIMIT = 63
@@ -7,7 +7,7 @@ _LAST_WORKER = 9999
 
 
 def longest_derived_name(name: str) -> str:
-    """The longest of the names made from `name` (docs/formats.md)."""
+    """The longest name derived from `name` (docs/formats.md)."""
     made = (
         f"{name}-worker-{_HASH}-{_LAST_WORKER}",
         f"{name}-cleanup-{_HASH}-0000",

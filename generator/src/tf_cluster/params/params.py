@@ -1,4 +1,4 @@
-"""What every check looks at: a params file and the values that it makes."""
+"""What every check reads: a params file and the values made of it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,10 +13,10 @@ from tf_cluster.yaml.document import Document
 
 @dataclass(frozen=True)
 class Params:
-    """A params file as it was meant (mend.py), and the values that it makes.
+    """A params file as it was meant (mend.py), and the values made of it.
 
-    `sound` is the part of it without findings, of which the values were made. `for_cluster` is
-    False for `tf-cluster run`.
+    `sound` is the part of the file that the schemas accept; the values are made of it.
+    `for_cluster` is False for `tf-cluster run`.
     """
 
     document: Document
@@ -34,7 +34,7 @@ class Params:
         return value_at(self.values.effective, path)
 
     def written_at(self, path: Pointer) -> Any:
-        """What the file itself says at `path`, with findings or without; None where nothing."""
+        """The file's own value at `path`, even one with findings; None where there is none."""
         return value_at(self.document.data, path)
 
     def origin_of(self, *paths: Pointer) -> Pointer:
@@ -52,5 +52,5 @@ class Params:
         *,
         at_key: bool = False,
     ) -> Finding:
-        """A finding on what stands at `where` in the file, or on its key."""
+        """A finding on the value at `where` in the file, or on its key."""
         return finding_at(self.document, where, code, message, value, fix, severity, at_key=at_key)

@@ -27,7 +27,7 @@ def values_schema() -> dict[str, Any]:
 
 @cache
 def chart_values() -> dict[str, Any]:
-    """The chart's values.yaml: its defaults and its order. Not to be changed in place."""
+    """The chart's values.yaml: its defaults and its order. Do not modify it."""
     name = "values.yaml"
     return read_document(name, (_FOLDER / name).read_bytes()).data
 

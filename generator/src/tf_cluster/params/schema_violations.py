@@ -1,4 +1,4 @@
-"""Holds data to a schema and says, for each thing that is wrong, what and where."""
+"""Validates data against a schema and describes each violation in words."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ CHART_REFUSES = Code("TFC311", "the chart does not accept this value")
 
 @dataclass(frozen=True)
 class Violation:
-    """One thing in the data that the schema refuses, not yet tied to a place in a file."""
+    """One thing in the data that the schema refuses, without a place in a file."""
 
     code: Code
     path: Pointer
@@ -46,16 +46,16 @@ class Violation:
 
 
 Named = Callable[[Pointer], Pointer]
-"""Where a path of the data stands in the file: messages name what the user wrote."""
+"""Maps a path of the data to the path that the user wrote, for messages."""
 
 _MOST_SUGGESTIONS = 1_000
-"""Words are compared for so many unknown keys; nobody reads more findings."""
+"""Most unknown keys that get a suggestion; nobody reads more findings."""
 
 
 def violations(
     data: Any, schema: dict[str, Any], named: Named = lambda path: path
 ) -> list[Violation]:
-    """Everything in `data` that `schema` (draft-07) refuses, each thing once."""
+    """All violations of `schema` (draft-07) in `data`, each once."""
     found: dict[tuple[str, Pointer], Violation] = {}
     for error in GoLikeValidator(schema).iter_errors(data):
         for violation in _of_error(error, schema, named):
@@ -122,7 +122,7 @@ def _forms(
     rules: dict[str, Any],
     named: Named,
 ) -> Iterator[Violation]:
-    """Of forms that a mapping can have, each named by its first key, not exactly one is there."""
+    """A mapping that has none of its possible forms, or several; a form's first key names it."""
     if not isinstance(value, dict):  # told by its type
         return
     names = [form["required"][0] for form in forms]
@@ -192,18 +192,18 @@ def _name_too_long(name: str, limit: int) -> Violation:
 
 
 def unknown_key(path: Pointer, key: str, where: str, fix: str = "") -> Violation:
-    """A key that is not declared in the mapping that people call `where`."""
+    """An undeclared key in the mapping that the message calls `where`."""
     message = f"unknown key '{cut(key)}'" + (f" in {where}" if where else "")
     return Violation(UNKNOWN_KEY, path, message, fix, at_key=True)
 
 
 def did_you_mean(word: str) -> str:
-    """The question about one word; empty for none."""
+    """A suggestion of one word; empty for none."""
     return f"did you mean '{word}'?" if word else ""
 
 
 def _suggestion(key: str, rules: dict[str, Any], schema: dict[str, Any]) -> str:
-    """What to do about an unknown key; empty where nothing is near."""
+    """A suggestion for an unknown key; empty if no key resembles it."""
     known = list(rules.get("properties", {}))
     elsewhere = [p for p in _key_paths(schema) if p[-1] == key]
     if elsewhere:

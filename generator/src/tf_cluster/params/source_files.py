@@ -17,7 +17,7 @@ CODE_FILE = Code("TFC324", "a file of program.source.files can't be used")
 CODE_TOO_LARGE = Code("TFC325", "program.source.files are too large for a ConfigMap")
 
 MOST_KIB = 512
-"""Of all files together, as JSON: a ConfigMap takes 1 MiB, Helm's record of a release as much."""
+"""Size of all files as JSON: a ConfigMap holds 1 MiB, and so does Helm's release record."""
 
 FILES: Pointer = ("program", "source", "files")
 ELSEWHERE = "put the code at an address (program.source.url), in Git, or on the data volume"
@@ -28,7 +28,7 @@ def with_files(
 ) -> tuple[dict[str, Any], list[Finding]]:
     """Params with the files of program.source read: their texts by name instead of their names.
 
-    `folder` is the params file's. A file that can't be used is empty there, and a finding.
+    `folder` is the params file's. A file that can't be used becomes empty and has a finding.
     """
     names = value_at(params, FILES)
     if not names:
@@ -45,7 +45,7 @@ def with_files(
                 finding_at(document, where, unusable.code, f"{name} {unusable}", name, unusable.fix)
             )
         texts[str(PurePosixPath(name))] = text
-        room = max(0, room - len(text))  # of files that have no room the beginning will do
+        room = max(0, room - len(text))  # beyond the limit, the beginning of a file is enough
     program = {**params["program"], "source": {"files": texts}}
     return {**params, "program": program}, found
 
@@ -60,10 +60,10 @@ class _UnusableError(Exception):
 
 
 def _read(folder: Path, name: str, room: int) -> str:
-    """A file's text; of one with more than `room` bytes, which is told later, the beginning.
+    """A file's text; of one with more than `room` bytes, which is refused later, the beginning.
 
-    Raises _UnusableError, for what is not a regular file in the folder, too: a pull request may
-    bring a link to the secrets of the machine that checks it.
+    Raises _UnusableError, also for what is not a regular file in the folder: a pull request may
+    contain a link to secrets of the machine that checks it.
     """
     if ".." in PurePosixPath(name).parts:
         raise _UnusableError("is not beside or below the params file")

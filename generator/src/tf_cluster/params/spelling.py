@@ -1,14 +1,14 @@
-"""Which word was meant by one with a typing error."""
+"""Finds the word that a mistyped one stands for."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
 
 _LONGEST = 64
-"""Characters of a word that is compared: the time grows with their square."""
+"""Longest word that is compared: the time grows with the square of its length."""
 
 
 def meant(word: str, words: Iterable[str]) -> str:
-    """The one of `words` that `word` is a typing error of; empty where none or several are.
+    """The one of `words` that `word` mistypes; empty if there are none or several.
 
     At most a third of its letters may be wrong: missing, added, another one, or two that have
     changed places.

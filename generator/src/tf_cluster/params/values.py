@@ -1,4 +1,4 @@
-"""Values for the chart, and which key of the params file decided each of them."""
+"""Values for the chart, and which key of the params file set each of them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,20 +8,20 @@ from typing import Any
 from tf_cluster.pointer import Pointer
 
 PRESET: Pointer = ("preset",)
-"""The origin of what the file leaves to its preset."""
+"""The origin of values that the file leaves to its preset."""
 
 
 class Flag(str):
-    """A flag of the command, `--workers`: alone the origin of a value that it decided."""
+    """A flag of the command, `--workers`; the origin of a value that it set is `(flag,)`."""
 
 
 @dataclass(frozen=True)
 class Values:
-    """Values for the chart: only what was decided, and which key of the params decided it.
+    """Values for the chart without its defaults, and the origin of each.
 
-    `origins` maps each value (a leaf, or a list) to its place in the params file; values that the
-    preset decided map to `PRESET`, those that a flag of the command decided to that `Flag`.
-    `effective` is what the chart's templates see: these values over the chart's own.
+    `origins` maps each value (a leaf, or a list) to its path in the params file, to `PRESET` or to
+    the flag that set it. `effective` is what the chart's templates see: these values laid over the
+    chart's own.
     """
 
     data: dict[str, Any]
@@ -29,12 +29,12 @@ class Values:
     effective: Mapping[str, Any]
 
     def origin_of(self, *paths: Pointer) -> Pointer:
-        """The place of the first of these values that the file itself sets; else `PRESET`."""
+        """The origin of the first of these values that the preset did not set; else `PRESET`."""
         origins = [self.origins.get(path, PRESET) for path in paths]
         return next((origin for origin in origins if origin != PRESET), PRESET)
 
     def origin_around(self, path: Pointer) -> Pointer:
-        """The params key that decided the value at `path`, or what is nearest around it."""
+        """The origin of the value at `path`, or of the nearest one around or inside it."""
         for end in range(len(path), -1, -1):
             decided = self.origins.get(path[:end]) or self._inside.get(path[:end])
             if decided:
@@ -42,7 +42,7 @@ class Values:
         return ()
 
     def named(self, path: Pointer) -> Pointer:
-        """The value at `path` as people find it: by its flag, or in the file's extraValues."""
+        """The path by which a user finds the value: its flag, or its path in extraValues."""
         origin = self.origin_around(path)
         if isinstance(self.origins.get(path, PRESET)[0], Flag):
             return origin
@@ -50,7 +50,7 @@ class Values:
 
     @cached_property
     def _inside(self) -> dict[Pointer, Pointer]:
-        """For each mapping, the shortest place of those in the file that decided a part of it."""
+        """For each mapping, the shortest origin of its parts, presets aside."""
         found: dict[Pointer, Pointer] = {}
         for path, origin in self.origins.items():
             if origin == PRESET:

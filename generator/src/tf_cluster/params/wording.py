@@ -1,4 +1,4 @@
-"""How values and expectations are said in a message."""
+"""Values and expectations in words, for messages."""
 
 import json
 import re
@@ -51,7 +51,7 @@ _LABEL = (
 
 
 def form_of(path: Pointer) -> str:
-    """What the chart's schema, which says patterns only, wants of the text at `path`, in words."""
+    """The form of the text at `path` in words; the chart's schema has patterns only."""
     if _LABELS & {*path}:
         return _LABEL
     keys = reversed([part for part in path if isinstance(part, str)])
@@ -59,7 +59,7 @@ def form_of(path: Pointer) -> str:
 
 
 def kind_of(value: Any) -> str:
-    """What a value is, with its article."""
+    """The kind of a value, with its article."""
     if value is None:
         return "empty"
     if isinstance(value, bool):
@@ -84,7 +84,7 @@ def either(words: Iterable[str]) -> str:
 
 
 def excerpt(value: Any, limit: int = 60) -> str:
-    """The value as JSON has it, cut at `limit` characters."""
+    """The value as JSON, cut at `limit` characters."""
     return cut(json.dumps(value, ensure_ascii=False, default=str), limit)
 
 
@@ -97,7 +97,7 @@ def type_fix(value: Any, types: str | list[str]) -> str:
 
 
 def module_fix(value: str) -> str:
-    """What someone meant who wrote a program that is not `package.module:ClassName`."""
+    """A suggestion for a program that is not `package.module:ClassName`."""
     if value.endswith((".py", ".ipynb")) or "/" in value:
         stem = re.sub(r"\.(py|ipynb)$", "", value).strip("./").replace("/", ".")
         return f"name the module and a class in it: {stem}:ClassName; a script is program.script"

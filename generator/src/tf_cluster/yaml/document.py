@@ -10,9 +10,9 @@ START = Place(1, 1)
 
 
 class Spot(NamedTuple):
-    """Where a value stands, and its key (the value itself for the root and for list items).
+    """The place of a value and of its key (for the root and list items, the value's again).
 
-    `plain` is the text of a scalar that has no quotes, as it is written.
+    `plain` is the text of an unquoted scalar as written.
     """
 
     key: Place
@@ -31,11 +31,11 @@ class Document:
 
     @property
     def readable(self) -> bool:
-        """Whether there is a mapping to look at."""
+        """Whether the file was read as a mapping."""
         return () in self.spots
 
     def spot(self, path: Pointer) -> Spot:
-        """Where `path` stands; for what does not stand there, the nearest mapping around it."""
+        """The place of `path`; if nothing is there, of the nearest mapping around it."""
         while path not in self.spots and path:
             path = path[:-1]
         return self.spots.get(path, Spot(START, START))

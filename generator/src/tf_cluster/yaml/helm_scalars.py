@@ -1,4 +1,4 @@
-"""Types plain scalars as Helm does, and says where other YAML readers would not.
+"""Types plain scalars as Helm does, and names those that other YAML readers type otherwise.
 
 Helm's reader (go.yaml.in/yaml/v2 below sigs.k8s.io/yaml) differs from PyYAML: `1e-4` is a number,
 `1:30` and `2024-01-01` are strings, `y` is true.
@@ -18,9 +18,9 @@ LARGEST_EXACT = 2**53
 
 
 class Scalar(NamedTuple):
-    """A plain scalar as Helm types it, and what is wrong with writing it so (if `code`).
+    """A plain scalar as Helm types it, and, with a `code`, what is wrong with it.
 
-    `meant` says what to write for that value; empty where there is nothing to write for it.
+    `meant` says how to write that value clearly; empty if there is no such way.
     """
 
     value: str | int | float | bool | None
@@ -41,7 +41,7 @@ _NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 _INTEGER = re.compile(r"[-+]?(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _FRACTION = re.compile(r"\.[0-9](_?[0-9])*([eE][-+]?[0-9](_?[0-9])*)?")
-_MOST_DIGITS = 300  # more than any number has that a float holds; Python stops at 4,300
+_MOST_DIGITS = 300  # more digits than any float; Python's limit is 4,300
 _LONGEST_QUOTED = 100
 _LEADING_ZERO = re.compile(r"[-+]?0[0-9oO].*")  # 017 is 15, 0o17 is 15, 08 is 8
 
@@ -61,7 +61,7 @@ def scalar(text: str) -> Scalar:
 
 
 def quoted(text: str) -> str:
-    """A text of one line as YAML has it in quotes."""
+    """A text of one line in YAML's quotes."""
     return "'" + text.replace("'", "''") + "'" if len(text) <= _LONGEST_QUOTED else "'…'"
 
 

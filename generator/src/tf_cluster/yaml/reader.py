@@ -1,6 +1,6 @@
-"""Reads YAML the way Helm reads values files, and remembers where everything stands.
+"""Reads YAML as Helm reads values files, and records the place of every value.
 
-What readers disagree on, or what Helm drops without a word, is a finding.
+Findings are on what readers disagree on, and on what Helm drops silently.
 """
 
 import re
@@ -24,14 +24,14 @@ UNSUPPORTED_YAML = Code("TFC108", "a YAML feature that values files do not use")
 
 MAX_CHARACTERS = 1_000_000
 MAX_BYTES = 4 * MAX_CHARACTERS
-"""A longer file has more characters; it need not be read to its end."""
+"""A longer file has too many characters, too; the rest need not be read."""
 LONGEST_KEY = 1_000
-"""Kubernetes' longest have 317. Each finding has the keys around it."""
+"""Kubernetes' longest keys have 317. Every finding repeats the keys around it."""
 MAX_DEPTH = 40
 MAX_VALUES = 100_000
 
-# What is no text, what breaks a line for YAML and for no editor or reviewer (a carriage return
-# alone, U+0085, U+2028, U+2029), and what shows a line in another order than it is read in.
+# Control characters; line breaks that only YAML sees (a lone carriage return, U+0085, U+2028,
+# U+2029); and characters that display a line in another order.
 _REFUSED = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufffe\uffff]|\r(?!\n)"
 )
@@ -115,7 +115,7 @@ class _UnreadableError(Exception):
 
 
 def _refuse_depth(file: str, text: str) -> None:
-    """Composing recurses, so depth is bounded first; a second document is refused here too."""
+    """Check the depth before composing, which recurses. Also refuse a second document."""
     depth = documents = 0
     for event in yaml.parse(text, Loader=_Loader):
         if isinstance(event, yaml.DocumentStartEvent):
@@ -133,7 +133,7 @@ def _refuse_depth(file: str, text: str) -> None:
 
 
 class _Reader:
-    """Turns nodes into typed values, noting spots and findings on the way."""
+    """Turns nodes into typed values, and records spots and findings."""
 
     def __init__(self, file: str) -> None:
         self.file = file
@@ -165,7 +165,7 @@ class _Reader:
         return self._scalar(path, node)
 
     def _has_too_much(self, path: Pointer, node: yaml.Node) -> bool:
-        """Aliases make a small file large: values and characters count where they are used."""
+        """Whether a limit is passed. Aliased values count at each use: they add up fast."""
         before = self.is_full
         self._seen += 1
         self._characters += len(node.value) if isinstance(node, yaml.ScalarNode) else 0
@@ -181,7 +181,7 @@ class _Reader:
 
     @property
     def is_full(self) -> bool:
-        """Whether there is more in the file than is read."""
+        """Whether the file has more than is read."""
         return self._seen > MAX_VALUES or self._characters > MAX_CHARACTERS
 
     def _mapping(self, path: Pointer, node: yaml.MappingNode, around: tuple[int, ...]) -> Any:

@@ -1,4 +1,4 @@
-"""What is wrong with text that is not YAML, in words that say what to do."""
+"""Syntax errors, with advice for common mistakes."""
 
 import re
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ YAML_SYNTAX = Code("TFC102", "the file is not valid YAML")
 
 
 def syntax_finding(file: str, text: str, error: yaml.MarkedYAMLError) -> Finding:
-    """What PyYAML stumbled over in `text`, at its place, with what is mostly meant there."""
+    """PyYAML's error as a finding, with a fix if the mistake is a common one."""
     mark = error.problem_mark or error.context_mark
     place = Place(mark.line + 1, mark.column + 1) if mark else START
     problem = error.problem or "not YAML"
@@ -35,7 +35,7 @@ def syntax_finding(file: str, text: str, error: yaml.MarkedYAMLError) -> Finding
 
 
 _TEMPLATE = re.compile(r"(?:[^#'\"]*?[:,\[-] )? *(\{\{)")
-"""`{{` where a key or a value begins: in a text it is a text."""
+"""`{{` at the start of a key or value; inside a text it is plain text."""
 TEMPLATE_FIX = "{{ … }} is a template: render it first"
 
 
@@ -47,5 +47,5 @@ def _templates(lines: list[str]) -> Iterator[Place]:
 
 
 def is_template(key: yaml.Node) -> bool:
-    """`{{ name }}` is YAML: a mapping whose key is a mapping, in braces both."""
+    """Whether a key is `{{ name }}`, which YAML reads as a mapping with a mapping as its key."""
     return isinstance(key, yaml.MappingNode) and bool(key.flow_style)

@@ -12,13 +12,13 @@ _WORDS = {
     *("y", "n", "yes", "no", "on", "off", "true", "false", "t", "f"),
     *("null", "nan", "inf", "infinity"),
 }
-# Not a line that begins with `::`: it would be a command to a CI runner that prints the values,
-# and so would `##[` anywhere, which is escaped in double quotes.
+# No line that begins with `::`: a CI runner that prints the values would take it for a command.
+# The same holds for `##[` anywhere, which is escaped in double quotes.
 _BLOCK_LINE = re.compile(r"(?! *::)[ -~]*[!-~]|")
 
 
 class _Writer(yaml.SafeDumper):
-    """PyYAML's own rules for plain scalars know YAML 1.1 only and turn '1e-4' into a number."""
+    """Replaces PyYAML's rules for plain scalars: they are YAML 1.1's, and leave '1e-4' unquoted."""
 
     def ignore_aliases(self, data: Any) -> bool:
         """Write everything out: anchors are noise in a values file."""
