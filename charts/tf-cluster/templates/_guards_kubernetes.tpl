@@ -57,7 +57,10 @@ is in _guards.tpl.
 {{- end }}
 {{- end -}}
 
-{{- /* Helm reads numbers as float64: beyond 2^53 another one may arrive than was written. */ -}}
+{{- /*
+Helm reads numbers as float64: beyond 2^53 another one may arrive than was written. From 1e21 on JSON writes it
+with an exponent: what arrives there is a float, and nobody counts so far.
+*/ -}}
 {{- define "tf-cluster.guards.flags" -}}
 {{- include "tf-cluster.guards.flag" (dict "path" "flags" "value" .Values.flags) -}}
 {{- end -}}
@@ -72,7 +75,8 @@ is in _guards.tpl.
 {{- include "tf-cluster.guards.flag" (dict "path" (printf "%s[%d]" $.path $index) "value" $value) }}
 {{- end }}
 {{- else if has (kindOf .value) (list "float64" "int64" "int") }}
-{{- if or (gt (float64 .value) 9007199254740991.0) (lt (float64 .value) -9007199254740991.0) }}
+{{- $size := mulf .value (ternary -1 1 (lt (float64 .value) 0.0)) }}
+{{- if and (gt $size 9007199254740991.0) (lt $size 1e21) }}
 {{ .path }} is {{ toJson .value }}: Helm keeps numbers exactly only up to 9007199254740991 (2^53 - 1). Write it in quotes, as a
 text, or take a smaller one.
 {{- end }}

@@ -37,6 +37,8 @@ MOST_ANNOTATIONS = 255 << 10
 """Bytes of one object's annotations; Kubernetes takes 256 KiB, Helm's own among them."""
 MOST_EXACT = 2**53 - 1
 """Helm reads numbers as float64: beyond this another one may arrive than was written."""
+FLOATS_FROM = 1e21
+"""From here on JSON writes a float64 with an exponent: it arrives as the float that it is."""
 
 _ROLES = ("chief", "worker", "ps", "evaluator", "cleanup")
 _IDLE = {
@@ -243,7 +245,9 @@ def _flags(document: Document, values: Values, path: Pointer, value: Any) -> Ite
     elif isinstance(value, list):
         for index, inner in enumerate(value):
             yield from _flags(document, values, (*path, index), inner)
-    elif isinstance(value, (int, float)) and abs(value) > MOST_EXACT:
+    elif (isinstance(value, int) and abs(value) > MOST_EXACT) or (
+        isinstance(value, float) and MOST_EXACT < abs(value) < FLOATS_FROM
+    ):
         keys = next((i for i, key in enumerate(path) if isinstance(key, int)), len(path))
         where = (*written(values, path[:keys]), *path[keys:])
         spot = dotted(where)
