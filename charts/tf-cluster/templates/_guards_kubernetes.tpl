@@ -26,6 +26,13 @@ is in _guards.tpl.
 {{- if and (contains "/" $name) (ne $number (floor $number)) }}
 {{ $role }}.resources.{{ $kind }}.{{ $name }} is {{ $amount }}: only whole ones can be asked for.
 {{- end }}
+{{- if hasPrefix "hugepages-" $name }}
+{{- $page := trimPrefix "hugepages-" $name }}
+{{- $pages := divf $number (include "tf-cluster.quantity" $page | float64) }}
+{{- if ne $pages (floor $pages) }}
+{{ $role }}.resources.{{ $kind }}.{{ $name }} is {{ $amount }}: only whole pages of {{ $page }} can be asked for.
+{{- end }}
+{{- end }}
 {{- end }}
 {{- end }}
 {{- end }}

@@ -226,6 +226,15 @@ def _resources() -> Iterator[tuple[str, Case]]:
             resources("worker", requests={"hugepages-2Mi": "4Mi"}, limits={"hugepages-2Mi": "4Mi"}),
         ),
     )
+    yield (
+        "half a huge page",
+        Case(
+            resources("worker", limits={"hugepages-2Mi": "3Mi"}),
+            "worker.resources.limits.hugepages-2Mi is 3Mi: only whole pages of 2Mi",
+            "TFC340 /extraValues/worker/resources/limits/hugepages-2Mi",
+            resources("worker", limits={"hugepages-2Mi": 6291456}),
+        ),
+    )
     for amount in ("2.0", "+2", "2k", "2000m", "2e0", "2."):
         yield (
             f"idle GPUs: {amount}",
