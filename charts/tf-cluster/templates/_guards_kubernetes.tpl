@@ -160,8 +160,9 @@ that. Takes root.
 */ -}}
 {{- define "tf-cluster.guards.size" -}}
 {{- $draft := dict "root" . "attempt" "00000000" }}
-{{- $cluster := include "tf-cluster.config.cluster" $draft | len }}
-{{- $training := include "tf-cluster.config.training" $draft | len }}
+{{- /* Each has a last newline there. */ -}}
+{{- $cluster := include "tf-cluster.config.cluster" $draft | len | add 1 }}
+{{- $training := include "tf-cluster.config.training" $draft | len | add 1 }}
 {{- if gt (add $cluster $training | int64) 1048576 }}
 The ConfigMap of the tasks would have {{ div (add $cluster $training) 1024 }} KiB; Kubernetes takes 1024. The addresses of {{ int64 .Values.worker.replicas }} worker(s) and
 {{ include "tf-cluster.ps.count" . }} ps are {{ div $cluster 1024 }} KiB of it, program and flags {{ div $training 1024 }}: take fewer tasks or a shorter name (each address has it
