@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import signal
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 import tensorflow as tf
 from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.protocol import Failure, Result, Serving
-from tf_cluster_trainer.strategies import parameter_servers
+from tf_cluster_trainer.strategies import parameter_servers, tables
 
 from tests.slices import sliced
 from tests.trainer.child.programs import text
@@ -163,6 +164,43 @@ def test_a_table_serves_the_functions_inside_the_data_set(kind: Any) -> None:
     function = parameter_servers.for_workers(make).get_concrete_function()
     assert [sent for sent in function.captured_inputs if sent.dtype == tf.resource] == []
     assert [int(found) for found in function()] == [11, 20, -1]
+
+
+def filled_from_another() -> Any:
+    """With what is found in that, and its size."""
+    words = tf.constant(["a", "b"])
+    numbers = tf.constant([10, 20], tf.int64)
+    first = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(words, numbers), -1)
+    found = first.lookup(words) + first.size()
+    second = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(words, found), -1)
+    return tf.data.Dataset.from_tensor_slices(["a", "b", "c"]).map(second.lookup)
+
+
+def filled_by_hand() -> Any:
+    """In two parts, of which the second changes the first; and one key is taken out again."""
+    table = tf.lookup.experimental.MutableHashTable(tf.string, tf.int64, -1)
+    table.insert(tf.constant(["a", "b", "c"]), tf.constant([1, 22, 3], tf.int64))
+    table.insert(tf.constant(["a"]), tf.constant([12], tf.int64))
+    table.remove(tf.constant(["c"]))
+    return tf.data.Dataset.from_tensor_slices(["a", "b", "c"]).map(table.lookup)
+
+
+@pytest.mark.parametrize("make", [filled_from_another, filled_by_hand])
+def test_tables_are_filled_in_the_order_in_which_the_data_set_made_them(
+    make: Callable[[], Any],
+) -> None:
+    """Between-graph, where a worker's graph is of the 1.x style, as elsewhere."""
+    expected = [12, 22, -1]
+    assert [int(found) for found in make()] == expected
+    assert [int(found) for found in parameter_servers.for_workers(make)()] == expected
+    for _ in range(20):  # were they filled at once, it would be wrong now and then
+        with tf.Graph().as_default() as graph, tf.compat.v1.Session() as session:
+            batches = tf.compat.v1.data.make_initializable_iterator(make().batch(3))
+            following = batches.get_next()
+            for filling in tables.fillings(graph):
+                session.run(filling)
+            session.run(batches.initializer)
+            assert session.run(following).tolist() == expected
 
 
 def test_a_table_ends_with_the_data_set_it_was_made_for() -> None:

@@ -21,6 +21,8 @@ from tensorflow.python.ops import lookup_ops
 # The classes of static tables by name: of tf.lookup, of tf.compat.v1.lookup, and the one that a
 # StaticVocabularyTable holds.
 STATIC = ("StaticHashTable", "StaticHashTableV1", "HashTable")
+# The operations by which a program changes a table of another kind.
+_CHANGES = ("LookupTableInsertV2", "LookupTableRemoveV2")
 
 
 @contextmanager
@@ -38,6 +40,20 @@ def of_the_graph() -> Iterator[None]:
 
     with ops.resource_creator_scope(STATIC, make):
         yield
+
+
+def fillings(graph: tf.Graph) -> list[Any]:
+    """Of a graph of the 1.x style: what fills and changes its tables, in the program's order.
+
+    To be run one by one. TensorFlow knows which tables have to be filled, not that the size of one
+    is asked afterwards, or one filled from another; and of what `insert` gives it knows nothing.
+    """
+    initializers = graph.get_collection(tf.compat.v1.GraphKeys.TABLE_INITIALIZERS)
+    return [
+        operation
+        for operation in graph.get_operations()
+        if operation in initializers or operation.type in _CHANGES
+    ]
 
 
 class _OfTheGraph(lookup_ops.HashTable):  # type: ignore[misc]
