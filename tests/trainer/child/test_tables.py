@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
-from tf_cluster_trainer import exit_codes
+import tf_keras
+from tf_cluster_trainer import Context, exit_codes
+from tf_cluster_trainer.child.measuring import measure
 from tf_cluster_trainer.protocol import Failure, Result, Serving
 from tf_cluster_trainer.strategies import parameter_servers, tables
 
@@ -206,23 +209,51 @@ def test_tables_are_filled_in_the_order_in_which_the_data_set_made_them(
 def test_a_table_ends_with_the_data_set_it_was_made_for() -> None:
     """A worker that the chief reconnects gets a new data set, whose table is a new one."""
 
-    def make() -> Any:
-        keys = tf.range(WORDS_OF_A_LARGE_TABLE, dtype=tf.int64)
-        table = tf.lookup.StaticHashTable(
-            tf.lookup.KeyValueTensorInitializer(keys, keys), default_value=-1
-        )
-        return tf.data.Dataset.from_tensors(tf.constant(7, tf.int64)).map(table.lookup)
+    function = parameter_servers.for_workers(of_a_large_table).get_concrete_function()
 
-    function = parameter_servers.for_workers(make).get_concrete_function()
-
-    def held() -> int:
+    def use() -> None:
         assert [int(found) for found in function()] == [7]
-        return resident()
 
-    first, second = resident(), held()
-    more = [held() for _ in range(20)][-1] - second
-    # One table takes what the first call added; twenty would be twenty times that.
-    assert more < 3 * max(second - first, 1 << 22), (first, second, more)
+    assert_that_tables_end(use)
+
+
+@pytest.mark.parametrize("layer", [False, True], ids=["table", "layer"])
+def test_a_table_that_evaluate_makes_ends_with_it(tmp_path: Path, layer: bool) -> None:
+    """An evaluator calls it for every checkpoint."""
+
+    class Evaluates(Text):
+        def evaluate(self, ctx: Context, model: Any) -> Mapping[str, float]:
+            (found,) = of_a_large_table(layer)
+            return {"found": float(found)}
+
+    ctx = context(tmp_path)
+
+    def use() -> None:
+        assert measure(Evaluates(), ctx, None)["found"] >= 7
+
+    assert_that_tables_end(use)
+
+
+def of_a_large_table(layer: bool = False) -> Any:
+    """A data set of one example, which was looked up in it."""
+    keys = np.arange(WORDS_OF_A_LARGE_TABLE)
+    if layer:
+        lookup = tf_keras.layers.IntegerLookup(vocabulary=keys)
+    else:
+        filled = tf.lookup.KeyValueTensorInitializer(keys, keys)
+        lookup = tf.lookup.StaticHashTable(filled, default_value=-1).lookup
+    return tf.data.Dataset.from_tensors(tf.constant(7, tf.int64)).map(lookup)
+
+
+def assert_that_tables_end(use: Callable[[], None]) -> None:
+    """A table takes at least 24 bytes an entry; twenty of them would be twenty times that."""
+    taken = []
+    for times in (10, 20):  # at first TensorFlow takes memory of its own
+        for _ in range(times):
+            use()
+        gc.collect()  # layers hold themselves
+        taken.append(resident())
+    assert taken[1] - taken[0] < 10 * 24 * WORDS_OF_A_LARGE_TABLE, taken
 
 
 def resident() -> int:

@@ -42,6 +42,26 @@ def of_the_graph() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def ending_with_their_use() -> Iterator[None]:
+    """Let static tables that are made in it, outside any graph, end when nobody uses them.
+
+    TensorFlow gives each a name, by which it stays for as long as this process.
+    """
+
+    def make(
+        make_next: Callable[..., Any],
+        initializer: Any,
+        default_value: Any,
+        name: str | None = None,
+        experimental_is_anonymous: bool = False,
+    ) -> Any:
+        return make_next(initializer, default_value, name, experimental_is_anonymous=True)
+
+    with ops.resource_creator_scope(STATIC, make):
+        yield
+
+
 def fillings(graph: tf.Graph) -> list[Any]:
     """Of a graph of the 1.x style: what fills and changes its tables, in the program's order.
 
