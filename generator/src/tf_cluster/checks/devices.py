@@ -71,8 +71,11 @@ def _counted(params: Params) -> Iterator[Finding]:
             if "/" not in name and not name.startswith("hugepages-"):
                 continue
             path = (role, "resources", kind, name)
+            page = "" if "/" in name else name.removeprefix("hugepages-")
             if "/" in name and quantity(str(amount)).denominator != 1:
                 why, fix = "only whole ones can be asked for", "ask for whole ones"
+            elif page and (quantity(str(amount)) / quantity(page)).denominator != 1:
+                why, fix = f"only whole pages of {page} can be asked for", "ask for whole pages"
             elif name not in limits:
                 why, fix = f"{role}.resources.limits has none", "write it there instead"
             elif quantity(str(amount)) != quantity(str(limits[name])):

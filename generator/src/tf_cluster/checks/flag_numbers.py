@@ -10,6 +10,8 @@ from tf_cluster.yaml.helm_scalars import TOO_LARGE_NUMBER
 
 MOST_EXACT = 2**53 - 1
 """Helm reads numbers as float64: a larger one may arrive as another number."""
+FLOATS_FROM = 1e21
+"""From here on JSON writes a float64 with an exponent, so that it arrives unchanged."""
 
 
 def check(params: Params) -> Iterator[Finding]:
@@ -24,7 +26,9 @@ def _inside(params: Params, path: Pointer, value: Any) -> Iterator[Finding]:
     elif isinstance(value, list):
         for index, inner in enumerate(value):
             yield from _inside(params, (*path, index), inner)
-    elif isinstance(value, (int, float)) and abs(value) > MOST_EXACT:
+    elif (isinstance(value, int) and abs(value) > MOST_EXACT) or (
+        isinstance(value, float) and MOST_EXACT < abs(value) < FLOATS_FROM
+    ):
         keys = next((i for i, key in enumerate(path) if isinstance(key, int)), len(path))
         where = (*params.origin_of(path[:keys]), *path[keys:])
         spot = dotted(where)
