@@ -6,7 +6,7 @@ import re
 from dataclasses import asdict
 
 import yaml
-from tf_cluster.roles import COMBINATIONS as OF_THE_GENERATOR
+from tf_cluster.expand.roles import COMBINATIONS as OF_THE_GENERATOR
 from tf_cluster_trainer.config import COMBINATIONS as OF_THE_TRAINER
 
 from tests.chart.helm import CHART

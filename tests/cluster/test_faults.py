@@ -12,7 +12,7 @@ import pytest
 from tests.cluster.conftest import MakeValues
 from tests.cluster.kubernetes import CommandError, Object, Release
 from tests.cluster.waiting import eventually
-from tests.generator.combinations import RETRIED, last_steps
+from tests.generator.local.combinations import RETRIED, last_steps
 from tests.slices import in_turn
 
 pytestmark = pytest.mark.cluster

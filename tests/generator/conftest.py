@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.generator.helm_reader import HelmReader
-from tests.generator.local_run import LocalRunInTest
+from tests.generator.local.local_run import LocalRunInTest
 
-pytest.register_assert_rewrite("tests.generator.losing")
+pytest.register_assert_rewrite("tests.generator.local.losing")
 
 ROOT = Path(__file__).resolve().parents[2]
 

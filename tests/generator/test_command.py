@@ -99,7 +99,7 @@ def test_a_usage_error_exits_2_without_a_traceback(tf_cluster: Command) -> None:
 
 def test_a_bug_exits_2_and_says_so(tf_cluster: Command, tmp_path: Path, good: str) -> None:
     (tmp_path / "sitecustomize.py").write_text(
-        "import tf_cluster.preset as p\np.PRESETS['small']['worker']['replicas'] = 'two'\n"
+        "import tf_cluster.expand.preset as p\np.PRESETS['small']['worker']['replicas'] = 'two'\n"
     )
 
     ran = tf_cluster("generate", good, PYTHONPATH=str(tmp_path))

@@ -15,13 +15,13 @@ from pathlib import Path
 
 import pytest
 import yaml
-from tf_cluster import codes
 from tf_cluster.check import check
-from tf_cluster.difference import difference
+from tf_cluster.diff import difference
+from tf_cluster.expand.values_file import is_foreign, values_text
+from tf_cluster.findings.formats import MOST_SHOWN, Format, report
+from tf_cluster.params.schema_violations import WRONG_TYPE
 from tf_cluster.printable import printable
-from tf_cluster.report.formats import MOST_SHOWN, Format, report
-from tf_cluster.values_file import is_foreign, values_text
-from tf_cluster.yaml_out import yaml_text
+from tf_cluster.yaml.writer import yaml_text
 
 from tests.generator.conftest import Command
 
@@ -567,5 +567,5 @@ def test_a_large_value_is_left_out_of_json() -> None:
 
     (told,) = json.loads(report(findings, Format.JSON))["findings"]
 
-    assert told["code"] == codes.WRONG_TYPE
+    assert told["code"] == WRONG_TYPE
     assert told["value"] is None

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 import yaml
 from tf_cluster.check import check
-from tf_cluster.report.formats import Format, report
+from tf_cluster.findings.formats import Format, report
 
 from tests.generator.conftest import Command
-from tests.generator.local_run import fake_trainer
+from tests.generator.local.local_run import fake_trainer
 
 GOOD = "name: a\nimage: r/i:1\nprogram: {module: 'p.m:C'}\n"
 COMMAND = f"{shlex.quote(sys.executable)} -m tf_cluster"

@@ -18,9 +18,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.generator.combinations import COMBINATIONS, Combination, last_steps, params
-from tests.generator.local_run import LocalRunInTest
-from tests.generator.real_run import calls_retried, child_of, progress, supervisor_of
+from tests.generator.local.combinations import COMBINATIONS, Combination, last_steps, params
+from tests.generator.local.local_run import LocalRunInTest
+from tests.generator.local.real_run import calls_retried, child_of, progress, supervisor_of
 
 STEPS = 4000
 HANG_SECONDS = 240.0

@@ -2,7 +2,8 @@
 
     python -m tests.suites.combination_lint        print where it does; exit 1 if anywhere
 
-The rows are in tf_cluster_trainer/config/combination.py, tf_cluster/roles.py and _combinations.tpl.
+The rows are in tf_cluster_trainer/config/combination.py, tf_cluster/expand/roles.py and
+_combinations.tpl.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ for child in World(here, workers=1, ps=1).serve().values():
     print(child.process.pid)
 """
 LOCAL_RUN = """
-from tests.generator.local_run import LocalRunInTest, fake_trainer
+from tests.generator.local.local_run import LocalRunInTest, fake_trainer
 params = "name: a\\nprogram: {module: 'p.m:C'}\\ntrain: {steps: 100000}\\n"
 (here / "params.yaml").write_text(params)
 run = LocalRunInTest(here, trainer=fake_trainer(here))

@@ -1,25 +1,37 @@
-"""From the bytes of a params file to values and findings: everything the tool knows to say."""
+"""From the bytes of a params file to values and findings: the whole pipeline."""
 
 import copy
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tf_cluster import codes
-from tf_cluster.expand import Values, expand
-from tf_cluster.finding import Finding, by_place, errors
-from tf_cluster.mend import mended
+from tf_cluster.checks import run_checks
+from tf_cluster.expand.expand import NO_FLAGS, expand
+from tf_cluster.findings.finding import Finding, by_place, errors
+from tf_cluster.params.locate import located
+from tf_cluster.params.mend import Mended, mended
+from tf_cluster.params.params import Params
+from tf_cluster.params.schema_files import params_schema, values_schema
+from tf_cluster.params.schema_violations import (
+    CHART_REFUSES,
+    NAME_TOO_LONG,
+    NOT_A_CHOICE,
+    OUT_OF_RANGE,
+    WRONG_FORM,
+    WRONG_TYPE,
+    violations,
+)
+from tf_cluster.params.source_files import with_files
+from tf_cluster.params.values import PRESET, Flag, Values
 from tf_cluster.pointer import Pointer, dotted
-from tf_cluster.rules import cluster_rules, rules
-from tf_cluster.schema_files import params_schema, values_schema
-from tf_cluster.shape import Misfit, misfits
-from tf_cluster.source import with_files
-from tf_cluster.yaml_in import Document, read_document
+from tf_cluster.yaml.document import Document
+from tf_cluster.yaml.helm_scalars import AMBIGUOUS, NOT_FINITE, TOO_LARGE_NUMBER
+from tf_cluster.yaml.reader import DUPLICATE_KEY, UNSUPPORTED_YAML, read_document
 
 
 class BugError(Exception):
-    """The tool made values that the chart refuses, of params it had no findings on."""
+    """The chart's schema refuses values made of params without findings: a bug in the tool."""
 
 
 @dataclass(frozen=True)
@@ -27,24 +39,33 @@ class Checked:
     """A params file, what is wrong with it and the values it makes.
 
     The values are whole when no finding is an error; else they leave out what is wrong.
+    `of_flags` are the findings on flags of the command; the message of each names its flag.
     """
 
     document: Document
     findings: tuple[Finding, ...]
     values: Values
+    of_flags: tuple[Finding, ...] = ()
 
     @property
     def good(self) -> bool:
-        """No finding is an error (warnings may be there)."""
-        return not errors(self.findings)
+        """Whether there are no errors; there may be warnings."""
+        return not errors((*self.findings, *self.of_flags))
 
 
 def check(
-    file: str, raw: bytes, *, folder: Path | None = None, for_cluster: bool = True
+    file: str,
+    raw: bytes,
+    *,
+    folder: Path | None = None,
+    for_cluster: bool = True,
+    flags: Mapping[Flag, Any] = NO_FLAGS,
 ) -> Checked:
-    """Check one params file. `file` is its name in findings; a local run skips cluster matters.
+    """Check one params file. `file` is its name in findings.
 
-    Files that it names are looked for in `folder`, by default the one that `file` is in.
+    `for_cluster` is False for a local run, which skips the checks that concern a cluster only.
+    `flags` are values for `FLAGS`; they replace the file's, and every check sees them. The files
+    that program.source names are looked up in `folder`, by default the folder of `file`.
     Raises BugError.
     """
     document = read_document(file, raw)
@@ -52,70 +73,63 @@ def check(
         return Checked(document, document.findings, expand({}))
     meant = mended(document)
     document = meant.document
-    shapes = [_located(document, misfit) for misfit in misfits(document.data, params_schema())]
-    found = _without_echoes(
-        [*document.findings, *(_located(document, m) for m in meant.misfits)], shapes, meant.texts
-    )
-    # what was mended is as good as right, and so is the first of two
-    read = (f.pointer for f in document.findings if f.code != codes.DUPLICATE_KEY)
+    sound, found = _sound_part(meant, folder or Path(file).parent)
+    wrong_flags = _flag_findings(document, expand(sound, flags)) if flags else []
+    wrong = {finding.pointer for finding in wrong_flags}
+    values = expand(sound, {flag: flags[flag] for flag in flags if (flag,) not in wrong})
+    found += [*wrong_flags, *run_checks(Params(document, sound, values, for_cluster))]
+    told = by_place(replace(one, pointer=meant.as_written(one.pointer)) for one in found)
+    of_file = tuple(finding for finding in told if not _is_on_a_flag(finding))
+    of_flags = tuple(finding for finding in told if _is_on_a_flag(finding))
+    return Checked(document, of_file, values, of_flags)
+
+
+def _sound_part(meant: Mended, folder: Path) -> tuple[dict[str, Any], list[Finding]]:
+    """The part of a file that the schemas accept, and the findings on the rest."""
+    document = meant.document
+    shapes = [located(document, one) for one in violations(document.data, params_schema())]
+    found = [*document.findings, *(located(document, one) for one in meant.violations)]
+    found = _without_echoes(found, shapes, meant.texts)
+    # A mended value is used, and so is the first of two equal keys.
+    read = (f.pointer for f in document.findings if f.code != DUPLICATE_KEY)
     wrong = {*read} - meant.texts | {f.pointer for f in shapes}
-    good_part = _without(document.data, wrong)
-    good_part, unread = with_files(document, good_part, folder or Path(file).parent)
+    sound, unread = with_files(document, _without(document.data, wrong), folder)
     found += unread
-    refused = _chart_findings(document, expand(good_part), found)
-    found += refused
-    good_part = _without(good_part, (f.pointer for f in refused))
-    values = expand(good_part)
-    found += rules(document, good_part, values, for_cluster=for_cluster)
-    if for_cluster:
-        found += cluster_rules(document, values)
-    told = (replace(finding, pointer=meant.as_written(finding.pointer)) for finding in found)
-    return Checked(document, tuple(by_place(told)), values)
+    refused = _chart_findings(document, expand(sound), found)
+    return _without(sound, (f.pointer for f in refused)), [*found, *refused]
 
 
-def _located(document: Document, misfit: Misfit) -> Finding:
-    spot = document.spot(misfit.path)
-    key = misfit.at_key or misfit.code == codes.MISSING_KEY or misfit.value is None
-    return Finding(
-        document.file,
-        spot.key if key else spot.value,
-        misfit.code,
-        misfit.message,
-        misfit.path,
-        misfit.value,
-        misfit.fix,
-    )
+def _is_on_a_flag(finding: Finding) -> bool:
+    return isinstance((*finding.pointer, "")[0], Flag)
 
 
-_FORM = (codes.WRONG_FORM, codes.NOT_A_CHOICE, codes.NAME_TOO_LONG, codes.OUT_OF_RANGE)
+_FORM = (WRONG_FORM, NOT_A_CHOICE, NAME_TOO_LONG, OUT_OF_RANGE)
 _VALUE = (
-    *(codes.AMBIGUOUS, codes.NOT_FINITE, codes.UNSUPPORTED_YAML, codes.TOO_LARGE_NUMBER),
-    *(codes.WRONG_TYPE, codes.CHART_REFUSES),
+    *(AMBIGUOUS, NOT_FINITE, UNSUPPORTED_YAML, TOO_LARGE_NUMBER),
+    *(WRONG_TYPE, CHART_REFUSES),
 )
 
 
 def _without_echoes(
     read: list[Finding], shapes: list[Finding], texts: Set[Pointer]
 ) -> list[Finding]:
-    """Findings of reading and of the schema, without those that one mistake has of both.
+    """The findings of the reader and of the schema, one for each mistake.
 
-    A value that YAML readers disagree on, or that needs quotes, has a type that is none of its own:
-    the schema's word on its type is left out. When a text is needed there, and even that text would
-    be wrong, the quotes would not help; a number out of range is not too large besides.
+    Where the reader has a finding on a value (readers disagree on it, or it needs quotes), the
+    schema's finding on its type is dropped. Where the schema refuses the value even as a text, the
+    reader's advice to quote it is dropped. A number out of range is not also called too large.
     """
     on_values = {f.pointer for f in read if f.code in _VALUE}
     formed = {f.pointer for f in shapes if f.code in _FORM}
-    useless = {
-        f.pointer for f in read if f.pointer in texts or f.code == codes.TOO_LARGE_NUMBER
-    } & formed
+    useless = {f.pointer for f in read if f.pointer in texts or f.code == TOO_LARGE_NUMBER} & formed
     return [
         *(f for f in read if f.code not in _VALUE or f.pointer not in useless),
-        *(f for f in shapes if f.code != codes.WRONG_TYPE or f.pointer not in on_values),
+        *(f for f in shapes if f.code != WRONG_TYPE or f.pointer not in on_values),
     ]
 
 
 def _without(data: dict[str, Any], paths: Iterable[Pointer]) -> dict[str, Any]:
-    """A copy without what stands at `paths`: a list with a wrong item is left out whole."""
+    """A copy without the values at `paths`. A list with a wrong item is left out whole."""
     part = copy.deepcopy(data)
     for path in paths:
         inner: Any = part
@@ -130,17 +144,25 @@ def _without(data: dict[str, Any], paths: Iterable[Pointer]) -> dict[str, Any]:
 
 
 def _chart_findings(document: Document, values: Values, before: list[Finding]) -> list[Finding]:
-    """What the chart's own schema refuses, told at the place in the params it came from."""
+    """Findings of the chart's schema, each at the place in the params that its value came from."""
     found = []
-    for misfit in misfits(values.effective, values_schema(), named=values.named):
-        origin = values.origin(misfit.path)
+    for violation in violations(values.effective, values_schema(), named=values.named):
+        origin = values.origin_around(violation.path)
         if origin[:1] == ("extraValues",):
-            path = ("extraValues", *misfit.path)
-            located = _located(document, replace(misfit, path=path))
-            found.append(replace(located, code=codes.CHART_REFUSES))
+            path = ("extraValues", *violation.path)
+            found.append(located(document, replace(violation, path=path, code=CHART_REFUSES)))
         elif not errors(before):
             raise BugError(
-                f"values made of {document.file} are refused by the chart: {misfit.message} "
+                f"values made of {document.file} are refused by the chart: {violation.message} "
                 f"(from {dotted(origin) or 'the whole file'})"
             )
     return found
+
+
+def _flag_findings(document: Document, values: Values) -> list[Finding]:
+    """Findings of the chart's schema on values that flags set."""
+    return [
+        located(document, replace(violation, path=values.origins[violation.path]))
+        for violation in violations(values.effective, values_schema(), named=values.named)
+        if isinstance(values.origins.get(violation.path, PRESET)[0], Flag)
+    ]

@@ -1,6 +1,6 @@
-"""The command `tf-cluster`: reads arguments, prints, and leaves the thinking to others.
+"""The command `tf-cluster`: reads arguments and prints; the work is done elsewhere.
 
-Data goes to stdout, words to stderr. Exit codes are in exits.py.
+Data goes to stdout, messages to stderr. Exit codes are in exits.py.
 """
 
 import os
@@ -13,8 +13,8 @@ import typer
 
 from tf_cluster import __version__, exits
 from tf_cluster.exits import RefusedError
+from tf_cluster.findings.formats import Format
 from tf_cluster.printable import printable, printable_lines
-from tf_cluster.report.formats import Format
 from tf_cluster.streams import GoneError, use_streams
 
 app = typer.Typer(
@@ -30,7 +30,7 @@ ParamsFile = Annotated[str, typer.Argument(metavar="FILE", help="Params file; - 
 
 
 def main() -> None:
-    """Run the command and exit. What is not foreseen is a bug: traceback, exit 2."""
+    """Run the command and exit. An unexpected exception is a bug: traceback, exit 2."""
     use_streams()
     try:
         try:
@@ -53,7 +53,7 @@ def main() -> None:
 
 
 def _tell(words: str) -> None:
-    """Words for people, in which names of files may be."""
+    """Print a message, which may contain names of files, on stderr."""
     print(printable_lines(words), file=sys.stderr)
 
 
@@ -108,20 +108,21 @@ def validate(
 ) -> None:
     """Check params files and print everything that is wrong with them."""
     from tf_cluster.check import check
-    from tf_cluster.files import read_input, shown_name
-    from tf_cluster.finding import Finding, errors
-    from tf_cluster.report.formats import Unread, report
+    from tf_cluster.checks import CODES
+    from tf_cluster.files import shown_name
+    from tf_cluster.findings.finding import Finding, errors
+    from tf_cluster.findings.formats import Unread, report
 
     findings: list[Finding] = []
     unread: list[Unread] = []
     for file in files:
         try:
-            raw = read_input(file)
+            raw = _read(file)
         except RefusedError as refused:
             unread.append(Unread(shown_name(file), str(refused)))
             continue
         findings += check(shown_name(file), raw).findings
-    sys.stdout.write(report(findings, form, unread))
+    sys.stdout.write(report(findings, form, unread, CODES))
     sys.stdout.flush()
     for one in unread:
         _tell(f"tf-cluster: {printable(one.why)}")
@@ -152,17 +153,17 @@ def generate(
 ) -> None:
     """Write the chart's values that a params file asks for."""
     from tf_cluster.check import check
-    from tf_cluster.expand import preset_name
-    from tf_cluster.files import is_one_file, keep_copy, read_input, refuse_link_out, shown_name
-    from tf_cluster.report.formats import report
-    from tf_cluster.values_file import is_foreign, values_text
+    from tf_cluster.expand.expand import preset_name
+    from tf_cluster.expand.values_file import is_foreign, values_text
+    from tf_cluster.files import is_one_file, keep_copy, refuse_link_out, shown_name
+    from tf_cluster.findings.formats import report
 
     if (check_only or diff) and output == "-":
         raise RefusedError("--check and --diff compare with a file: name it with -o OUT")
     if is_one_file(file, output):
         raise RefusedError(f"{output} is the params file itself: name another file for the values")
     refuse_link_out(Path(output))
-    checked = check(shown_name(file), read_input(file))
+    checked = check(shown_name(file), _read(file))
     sys.stderr.write(report(checked.findings, Format.TEXT))
     if not checked.good:
         raise typer.Exit(exits.FINDINGS)
@@ -173,7 +174,7 @@ def generate(
             _tell(printable(f"{output} was not written by tf-cluster: kept as {kept}"))
         _write(text, output, force=True)
         return
-    from tf_cluster.difference import difference
+    from tf_cluster.diff import difference
 
     found = difference(Path(output), text)
     if diff:
@@ -211,21 +212,34 @@ def run(
 ) -> None:
     """Train on this machine: the same roles as in a cluster, as local processes."""
     from tf_cluster.check import check
-    from tf_cluster.files import read_input, shown_name
-    from tf_cluster.local.overrides import overridden
+    from tf_cluster.files import shown_name
+    from tf_cluster.findings.finding import errors
+    from tf_cluster.findings.formats import report
     from tf_cluster.local.ports import parse_range
     from tf_cluster.local.run import run_locally
-    from tf_cluster.report.formats import report
+    from tf_cluster.params.values import Flag
 
-    checked = check(shown_name(file), read_input(file), for_cluster=False)
+    given = {"--workers": workers, "--ps": ps, "--steps": steps, "--id": run_id}
+    flags = {Flag(flag): value for flag, value in given.items() if value is not None}
+    checked = check(shown_name(file), _read(file), for_cluster=False, flags=flags)
     sys.stderr.write(report(checked.findings, Format.TEXT))
-    if not checked.good:
+    if errors(checked.findings):
         raise typer.Exit(exits.FINDINGS)
-    values = overridden(
-        checked.values.effective, workers=workers, ps=ps, steps=steps, run_id=run_id
-    )
+    if not checked.good:
+        raise RefusedError("; ".join(finding.words for finding in checked.of_flags))
+    for finding in checked.of_flags:
+        _tell(f"tf-cluster: warning: {printable(finding.words)}")
     among = parse_range(ports) if ports else None
-    raise typer.Exit(run_locally(values, params_file=file, runs=runs, data=data, ports=among))
+    effective = checked.values.effective
+    raise typer.Exit(run_locally(effective, params_file=file, runs=runs, data=data, ports=among))
+
+
+def _read(file: str) -> bytes:
+    """The bytes of a params file; of one that is too long, more than the reader accepts."""
+    from tf_cluster.files import read_input
+    from tf_cluster.yaml.reader import MAX_BYTES
+
+    return read_input(file, MAX_BYTES + 1)
 
 
 def _write(text: str, output: str, *, force: bool) -> None:

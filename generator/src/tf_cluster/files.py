@@ -1,4 +1,4 @@
-"""Files in and out: what fails is told in words, what is written is whole."""
+"""Reads and writes files: clear errors, and no file half written."""
 
 import errno
 import os
@@ -10,24 +10,23 @@ import tempfile
 from pathlib import Path
 
 from tf_cluster.exits import RefusedError
-from tf_cluster.yaml_in import MAX_BYTES
 
 STDIO = "-"
 STDIN_NAME = "<stdin>"
 
 
-def read_input(name: str) -> bytes:
-    """The bytes of a file, or of standard input for `-`: `MAX_BYTES` + 1 of them at most.
+def read_input(name: str, most: int) -> bytes:
+    """The first `most` bytes of a file, or of standard input for `-`.
 
-    Raises RefusedError for what can't be read, a pipe and a device included: they may never end.
+    Raises RefusedError for what can't be read, including pipes and devices, which may never end.
     """
     try:
         if name == STDIO:
-            return sys.stdin.buffer.read(MAX_BYTES + 1)
+            return sys.stdin.buffer.read(most)
         if _is_open_here(name):
             with Path(name).open("rb") as file:
-                return file.read(MAX_BYTES + 1)
-        return read_regular(Path(name), MAX_BYTES + 1)
+                return file.read(most)
+        return read_regular(Path(name), most)
     except FileNotFoundError:
         raise RefusedError(f"{name}: there is no such file{_near(name)}") from None
     except OSError as error:
@@ -63,7 +62,7 @@ def _refuse_irregular(mode: int) -> None:
 
 
 def _is_open_here(name: str) -> bool:
-    """`/dev/stdin`, and `/dev/fd/63` of a shell's `<(…)`: somebody has opened them for us."""
+    """`/dev/stdin`, and `/dev/fd/63` of a shell's `<(…)`: open already, so reading ends."""
     return name == "/dev/stdin" or re.fullmatch(r"/dev/fd/[0-9]+", name, re.ASCII) is not None
 
 
@@ -73,22 +72,22 @@ def shown_name(name: str) -> str:
 
 
 def is_one_file(one: str, other: str) -> bool:
-    """Two names of one file, through links or in other words. Standard streams are no file."""
+    """Whether two names lead to one file. Standard streams are no file."""
     if STDIO in (one, other):
         return False
     try:
         return Path(one).samefile(other)
-    except OSError:  # one is not there yet, or can't be read: told when it is used
+    except OSError:  # missing or unreadable: refused when it is used
         return False
 
 
 def refuse_link_out(path: Path) -> None:
     """Raise RefusedError for a link that leaves its folder.
 
-    A pull request may bring one: what it leads to would be in a diff or a copy, or be replaced.
+    A pull request may contain one: its target would be printed, copied or replaced.
     """
     try:
-        is_special = path.exists() and not path.is_file()  # told when it is used
+        is_special = path.exists() and not path.is_file()  # refused when it is used
         leads_out = path.is_symlink() and not is_inside(path, path.parent)
     except OSError as error:  # a name too long for a file, before Python 3.14
         raise RefusedError(f"{path}: can't be used: {error.strerror}") from error
@@ -130,7 +129,7 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def _target(path: Path) -> Path:
-    """Where a path leads, whether something is there or not. Raises RefusedError for a loop."""
+    """The target of a path, existing or not. Raises RefusedError for a loop of links."""
     try:
         return Path(os.path.realpath(path, strict=True))
     except FileNotFoundError:
@@ -142,7 +141,7 @@ def _target(path: Path) -> Path:
 def keep_copy(path: Path) -> Path:
     """Copy a file to the first of `path.orig`, `path.orig.2`, … that is free. Raises RefusedError.
 
-    A pipe, device or folder is left alone: `write_whole` refuses it in its own words.
+    Nothing is copied of a pipe, device or folder: `write_whole` refuses those.
     """
     if not path.is_file():
         return path

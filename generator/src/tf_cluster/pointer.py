@@ -1,4 +1,4 @@
-"""Paths into a document, as tuples of keys and indexes, and the two ways to write them."""
+"""Paths into a document: tuples of keys and indexes, and two ways to print them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,7 +15,7 @@ def json_pointer(path: Pointer) -> str:
 
 
 def dotted(path: Pointer) -> str:
-    """The way people say it: `train.steps`, `data.accessModes[0]`; a long one is cut."""
+    """The form for people: `train.steps`, `data.accessModes[0]`; a long one is cut."""
     text = ""
     for part in path:
         text += f"[{part}]" if isinstance(part, int) else f".{part}"
@@ -23,7 +23,7 @@ def dotted(path: Pointer) -> str:
 
 
 def value_at(data: Any, path: Pointer) -> Any:
-    """What stands at `path` in nested mappings; None where nothing does."""
+    """The value at `path` in nested mappings; None if there is none."""
     for part in path:
         if not isinstance(data, Mapping) or part not in data:
             return None

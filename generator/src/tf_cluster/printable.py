@@ -1,4 +1,4 @@
-"""Text of others as it may be printed: nothing in it moves a terminal or commands a CI runner."""
+"""Makes foreign text safe to print: it can't control a terminal or a CI runner."""
 
 import re
 import unicodedata
@@ -9,7 +9,7 @@ _JOINERS = "\u200c\u200d"  # parts of emoji and of some scripts
 # GitHub's runner obeys lines that begin with `::`, and `##[` anywhere; Azure's obeys `##vso[`.
 _COMMAND = "::"
 OLD_COMMAND = re.compile(r"##(?=[A-Za-z]*\[)")
-"""Obeyed wherever it stands in a line."""
+"""A command anywhere in a line."""
 
 
 def printable(text: str, keep: str = "") -> str:
@@ -27,7 +27,7 @@ def printable_lines(text: str) -> str:
 
 
 def escaped_json(text: str) -> str:
-    r"""JSON text that means the same, with what is unsafe in its strings as `\u…`."""
+    r"""Equal JSON text, with unsafe characters in its strings as `\u…`."""
     safe = "".join(c if c == "\n" or not _is_unsafe(c) else _escaped_in_json(c) for c in text)
     return OLD_COMMAND.sub(r"#\\u0023", safe)
 

@@ -1,13 +1,13 @@
-"""The params file that `tf-cluster init` writes: short, valid, and saying what else there is."""
+"""The params file that `tf-cluster init` writes: short, valid, with other keys as comments."""
 
 from pathlib import PurePath
 from shlex import quote
 
 from tf_cluster.check import check
 from tf_cluster.exits import RefusedError
-from tf_cluster.names import NAME_LIMIT
+from tf_cluster.params.names import NAME_LIMIT
 from tf_cluster.printable import printable
-from tf_cluster.yaml_out import yaml_text
+from tf_cluster.yaml.writer import yaml_text
 
 _STARTER = """\
 # What to train and on what. Check it:        tf-cluster validate {file}
@@ -56,12 +56,12 @@ def starter_text(*, file: str, name: str, preset: str, module: str) -> str:
 
 
 def checked_starter(*, file: str, name: str | None, preset: str, module: str) -> str:
-    """A starter that is known to be valid. Raises RefusedError for a choice that is not."""
+    """A starter that is valid. Raises RefusedError for a choice that is not."""
     chosen = name_from(file) if name is None else name
     text = starter_text(file=file, name=chosen, preset=preset, module=module)
     findings = check(file, text.encode()).findings
     if findings:
-        reasons = "; ".join(f.message + (f" ({f.fix})" if f.fix else "") for f in findings)
+        reasons = "; ".join(finding.words for finding in findings)
         raise RefusedError(f"no params file written: {reasons}")
     return text
 

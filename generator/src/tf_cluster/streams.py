@@ -9,11 +9,11 @@ from tf_cluster.exits import RefusedError
 
 
 class GoneError(RefusedError):
-    """Whoever read standard output has gone: nothing more can be said there, and need be."""
+    """The reader of standard output is gone, so nothing is left to say."""
 
 
 class _Data(io.TextIOWrapper):
-    """Standard output: UTF-8 whatever the locale says; trouble with it ends the command."""
+    """Standard output in UTF-8, whatever the locale; an error ends the command."""
 
     def write(self, text: str) -> int:
         """Write, or raise RefusedError."""
@@ -31,7 +31,7 @@ class _Data(io.TextIOWrapper):
 
 
 class _Words(io.TextIOWrapper):
-    """Standard error: who does not take the words does without."""
+    """Standard error: write errors are ignored."""
 
     def write(self, text: str) -> int:
         """Write if it can be done."""
@@ -48,14 +48,14 @@ class _Words(io.TextIOWrapper):
 def use_streams() -> None:
     """Put streams in place that keep these promises.
 
-    A number that the caller closed is taken: Python would print what is for standard error on
-    standard output, and the next file that is opened would be either.
+    Closed numbers are opened on /dev/null: else Python would print errors on standard output, and
+    the next file to be opened would get such a number.
     """
     for number, mode in ((0, os.O_WRONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, mode)  # of the first nothing is read, to the second nothing goes
+            os.open(os.devnull, mode)  # reading or writing there fails, as on a closed stream
     if sys.stdin is None:
         sys.stdin = io.TextIOWrapper(io.BufferedReader(io.FileIO(0, closefd=False)))
     sys.stdout = _Data(_buffer(1), encoding="utf-8", errors="backslashreplace")
@@ -67,7 +67,7 @@ def _buffer(number: int) -> io.BufferedWriter:
 
 
 def _refused(error: OSError) -> RefusedError:
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left goes nowhere, at the end, too
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # so that the flush at exit does not fail again
     if isinstance(error, BrokenPipeError):
         return GoneError("nobody reads standard output")
     return RefusedError(f"standard output can't be written: {error.strerror}")

@@ -1,4 +1,4 @@
-"""Shows a run while it goes on: one live block on a terminal, plain lines elsewhere."""
+"""Shows the progress of a run: a live block on a terminal, plain lines elsewhere."""
 
 import os
 import sys
@@ -6,17 +6,17 @@ from collections.abc import Callable
 from typing import Protocol, TextIO
 
 from tf_cluster.local.progress import Progress
-from tf_cluster.local.sentence import progress_line
+from tf_cluster.local.progress_text import progress_line
 
 
 class Display(Protocol):
-    """Where the words of a run go (stderr). `close` ends what is live; it may come twice."""
+    """Prints the messages of a run on stderr. `close` may be called twice."""
 
     def show(self, progress: Progress) -> None:
-        """Show where training stands; called several times a second."""
+        """Show the progress; called several times a second."""
 
     def say(self, words: str) -> None:
-        """Say something that stays to be read."""
+        """Print a line that stays."""
 
     def close(self) -> None:
         """End the live part."""
@@ -35,7 +35,7 @@ class PlainLines:
         self._last: tuple[str, float, str] | None = None
 
     def show(self, progress: Progress) -> None:
-        """Print when the status is another one, or some time after the line before."""
+        """Print if the status has changed, or if the last line is old enough."""
         now = self._clock()
         line = progress_line(progress)
         if self._last is not None:
@@ -50,7 +50,7 @@ class PlainLines:
         print(f"{self._name}: {words}", file=self._stream, flush=True)
 
     def close(self) -> None:
-        """Nothing is live."""
+        """Do nothing: there is no live part."""
 
 
 def display_for(name: str, stream: TextIO, clock: Callable[[], float]) -> Display:

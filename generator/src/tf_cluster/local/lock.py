@@ -12,9 +12,9 @@ from tf_cluster.exits import RefusedError
 
 @contextmanager
 def held(path: Path, name: str) -> Iterator[None]:
-    """Hold the lock of a name; the system lets it go when this process ends, however it ends.
+    """Hold the lock of a name. The system releases it when this process ends, however it ends.
 
-    Raises RefusedError when another process holds it, or when there is no file to lock.
+    Raises RefusedError when another process holds it, or when the file can't be locked.
     """
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)

@@ -1,4 +1,4 @@
-"""The log of each task: one file a task, the run before kept as `.1`."""
+"""The log files, one per task; the previous run's are kept as `.1`."""
 
 from datetime import datetime, timezone
 from pathlib import Path
@@ -9,15 +9,15 @@ _MARK = "=== "
 
 
 def log_header(task: str) -> str:
-    """The line before the output of one start."""
+    """The line that precedes the output of one start."""
     now = datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M:%SZ")
     return f"{_MARK}{task} started {now}\n"
 
 
 def set_aside(folder: Path) -> None:
-    """Keep the logs of the run before as <task>.log.1; those before it are dropped.
+    """Rename the previous run's logs to <task>.log.1; older ones are dropped.
 
-    Raises RefusedError for a log that can't be.
+    Raises RefusedError for a log that can't be renamed.
     """
     for log in sorted(folder.glob("*.log")):
         kept = log.with_name(log.name + ".1")

@@ -33,7 +33,7 @@ def parse_range(text: str) -> PortRange:
 
 
 def default_range() -> PortRange:
-    """Below the ports that the system gives to outgoing connections, so that none takes ours."""
+    """Ports below those of outgoing connections, so that no connection takes one."""
     try:
         lowest = int(_EPHEMERAL.read_text().split()[0])
     except (OSError, ValueError, IndexError):
@@ -42,10 +42,10 @@ def default_range() -> PortRange:
 
 
 class Reservation:
-    """Ports held by bound sockets until `release`, so that nobody else is given them."""
+    """Ports held by bound sockets until `release`, so that no other process gets them."""
 
     def __init__(self, count: int, among: PortRange) -> None:
-        """Bind `count` ports. Raises RefusedError when there are not so many free ones."""
+        """Bind `count` ports. Raises RefusedError if there are too few free ones."""
         self._sockets = ExitStack()
         self.ports: list[int] = []
         for port in _candidates(among):
@@ -77,14 +77,14 @@ def is_free(port: int) -> bool:
 
 
 def _candidates(among: PortRange) -> Iterator[int]:
-    """Every port once, from a random start: two runs that begin together rarely meet."""
+    """Every port once, from a random start, so that two runs rarely try the same ones."""
     size = among.last - among.first + 1
     start = random.randrange(size)
     return (among.first + (start + i) % size for i in range(size))
 
 
 def _bound(port: int, *, reuse: bool = False) -> socket.socket | None:
-    """A socket on all addresses, where TensorFlow listens. `reuse`: old connections don't count."""
+    """A socket bound on all addresses, as TensorFlow's; with `reuse`, despite old connections."""
     holder = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         if reuse:

@@ -1,4 +1,4 @@
-"""The process of one task: started, watched and ended with everything it started itself."""
+"""The process of one task, which ends together with all processes that it started."""
 
 import os
 import signal
@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tf_cluster.local.logs import log_header
-from tf_cluster.local.plan import Task
+from tf_cluster.local.task import Task
 
 
 class TaskProcess:
-    """A supervisor of the trainer in a session of its own.
+    """A supervisor of the trainer, in a session of its own.
 
-    `restarts` counts the starts after faults; `due` is when to start it again (None: not waiting).
+    `restarts` counts restarts after faults; `due` is the time of the next restart, or None.
     """
 
     def __init__(
@@ -31,11 +31,11 @@ class TaskProcess:
 
     @property
     def alive(self) -> bool:
-        """Started and not seen to end yet."""
+        """Whether it was started and is not known to have ended."""
         return self._process is not None
 
     def start(self) -> None:
-        """Start it, with a pod UID of its own; output goes to the end of its log."""
+        """Start it with a new pod UID; output is appended to its log."""
         pod_uid = str(uuid.uuid4())
         environment = {
             **self._environment,
@@ -57,10 +57,10 @@ class TaskProcess:
             )
 
     def poll(self) -> int | None:
-        """The exit code, once it has ended: after that nothing of its session is left."""
+        """The exit code if it has ended; then nothing of its session is left."""
         if self._process is None:
             return self.exit_code
-        # Seen but not reaped: until then nobody else can be given its process group's number.
+        # Not reaped yet, so that its process group's number can't be reused.
         ended = os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         if ended is None:
             return None
@@ -72,11 +72,11 @@ class TaskProcess:
     def ask_to_end(self) -> None:
         """SIGTERM to the supervisor, which passes it on."""
         if self._process is not None:
-            # not send_signal, which would reap; until `poll` has reaped it the number is its own
+            # not send_signal, which would reap: until `poll` reaps it, the PID can't be reused
             os.kill(self._process.pid, signal.SIGTERM)
 
     def kill(self) -> None:
-        """SIGKILL to its whole session's group, and wait for it."""
+        """SIGKILL to its process group, and wait for it."""
         if self._process is not None:
             self._signal_group(signal.SIGKILL)
             self._process.kill()
@@ -88,4 +88,4 @@ class TaskProcess:
             try:
                 os.killpg(self._process.pid, number)
             except (ProcessLookupError, PermissionError):
-                return  # nothing is left of it, or only the zombie itself
+                return  # nothing is left but perhaps the zombie

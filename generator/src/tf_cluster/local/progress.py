@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Progress:
-    """The part of the status document that is shown; None where it is not known."""
+    """The part of the status document that is shown; None where unknown."""
 
     status: str
     final: bool = False
@@ -27,7 +27,7 @@ class Progress:
 
 
 def fetch_progress(port: int, attempt: str, timeout: float = 1.0) -> Progress | None:
-    """Ask the client; None when it does not answer, or answers for another attempt."""
+    """Ask the chief; None if it does not answer, or answers for another attempt."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
     try:
         connection.request("GET", "/progress")
@@ -40,7 +40,7 @@ def fetch_progress(port: int, attempt: str, timeout: float = 1.0) -> Progress | 
 
 
 def read_progress(run_folder: Path, attempt: str) -> Progress | None:
-    """What the run directory's progress.json says, when this attempt wrote it."""
+    """The run directory's progress.json, if this attempt wrote it."""
     try:
         return _of((run_folder / "progress.json").read_bytes(), attempt)
     except OSError:

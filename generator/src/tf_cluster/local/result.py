@@ -1,12 +1,12 @@
-"""The last words of a run: what came of it, where it is, and on failure why."""
+"""The last lines of a run: the result and where it is, or why it failed."""
 
 import json
 import os
 import sys
 from pathlib import Path
 
+from tf_cluster.local.folders import Folders
 from tf_cluster.local.logs import tail
-from tf_cluster.local.plan import Folders
 from tf_cluster.local.progress import Progress
 from tf_cluster.local.supervise import Ending
 
@@ -41,7 +41,7 @@ def tell_ending(ending: Ending, folders: Folders) -> bool:
 
 
 def _unevaluated(ending: Ending, folders: Folders) -> list[str]:
-    """That the training is good and its evaluation is not."""
+    """Lines that say that the training is done, but not its evaluation."""
     assert ending.evaluator is not None
     name = ending.evaluator.task.name
     return [
@@ -75,7 +75,7 @@ def _result(progress: Progress, folders: Folders, logs: str) -> list[str]:
 
 
 def _best(folders: Folders) -> list[tuple[str, str]]:
-    """What an evaluator found best, where it was asked to export that."""
+    """The evaluator's best checkpoint, if it was asked to export one."""
     try:
         best = json.loads((folders.run / "evaluations.json").read_bytes())["best"]
         if best is None:

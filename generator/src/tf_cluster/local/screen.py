@@ -1,4 +1,4 @@
-"""The live block on a terminal: a bar, the figures and what is going on."""
+"""The live block on a terminal: a bar, figures and the current activity."""
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -7,11 +7,11 @@ from rich.table import Table
 from rich.text import Text
 
 from tf_cluster.local.progress import Progress
-from tf_cluster.local.sentence import figures, what_it_does
+from tf_cluster.local.progress_text import figures, what_it_does
 
 
 class LiveBlock:
-    """Two lines that are drawn anew in place; what is said stays above them."""
+    """Two lines that are redrawn in place, below the messages."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -28,7 +28,7 @@ class LiveBlock:
         self._console.print(Text(f"{self._name}: {words}"))
 
     def close(self) -> None:
-        """Leave the block as it was last drawn."""
+        """Stop drawing; the block stays as it is."""
         self._live.stop()
 
 

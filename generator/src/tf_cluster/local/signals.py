@@ -1,16 +1,16 @@
-"""Ctrl-C, SIGTERM and a closed terminal, as a request that the run looks at."""
+"""Ctrl-C, SIGTERM and a closed terminal as a flag that the run polls."""
 
 import signal
 import threading
 import time
 from types import FrameType
 
-_ONE_PRESS = 0.5  # seconds: shells and wrappers may pass on a signal that came here already
+_ONE_PRESS = 0.5  # seconds: shells and wrappers may forward a signal that has arrived already
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class StopRequest:
-    """Collects signals from `install` on. The first asks to stop, the second to stop at once."""
+    """The signals since `install`. The first asks to stop, the second to stop at once."""
 
     def __init__(self) -> None:
         self._woken = threading.Event()
@@ -19,22 +19,22 @@ class StopRequest:
         self._first = 0.0
 
     def install(self) -> None:
-        """Take the signals over for the rest of this process."""
+        """Handle the signals from now on."""
         for number in _SIGNALS:
             signal.signal(number, self._note)
 
     def ignore(self) -> None:
-        """Take no more notice: everything has ended, only the result is still to be told."""
+        """Ignore further signals: all tasks have ended, only the result is to be printed."""
         for number in _SIGNALS:
             signal.signal(number, signal.SIG_IGN)
 
     @property
     def asked(self) -> bool:
-        """Whether a signal has come."""
+        """Whether a signal has arrived."""
         return self.signal is not None
 
     def wait(self, seconds: float) -> None:
-        """Sleep, but not on after the first signal."""
+        """Sleep; the first signal ends the sleep."""
         if self.asked:
             threading.Event().wait(seconds)
         else:

@@ -1,44 +1,41 @@
-"""Keeps the tasks of a local run going until it is over, as the Job controller of a cluster does.
+"""Supervises the tasks of a local run, as the Job controller does in a cluster.
 
-What is lost inside a task is the trainer's matter; here whole tasks are started again.
+It restarts whole tasks. The trainer handles what fails inside a task.
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from tf_cluster.local.display import Display
-from tf_cluster.local.plan import TaskType, client_name
+from tf_cluster.local.plan import Limits
 from tf_cluster.local.ports import is_free
 from tf_cluster.local.process import TaskProcess
 from tf_cluster.local.progress import Progress, fetch_progress
+from tf_cluster.local.restart_policy import (
+    CONFIG,
+    Action,
+    action_after,
+    how_it_ended,
+    restart_delay,
+)
 from tf_cluster.local.signals import StopRequest
-from tf_cluster.local.verdict import CONFIG, Verdict, how_it_ended, restart_delay, verdict
+from tf_cluster.local.task import chief_name
 
 TICK = 0.1
 POLL_EVERY = 0.5
-CLIENT_ANSWERS_WITHIN = 2.0
+CHIEF_ANSWERS_WITHIN = 2.0
 PORT_PATIENCE = 30.0
 EVALUATION_PATIENCE = 3600.0
-"""Seconds that an evaluator has for each checkpoint, after the training."""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """How often tasks are started again after a fault, and how long their ends may take (s)."""
-
-    restarts: Mapping[TaskType, int]
-    client_seconds: float
-    workers_seconds: float
-    others_seconds: float = 10.0
+"""Seconds that the evaluator has for each checkpoint after the training."""
 
 
 @dataclass(frozen=True)
 class Ending:
-    """How a run ended. `culprit` is the task that ended it, where one did.
+    """How a run ended. `culprit` is the task that ended it, if any.
 
-    `evaluator` is one that did not come to its own end, `evaluator_words` say how it ended.
+    `evaluator` is set if it did not finish; `evaluator_words` then say how it ended.
     """
 
     kind: Literal["done", "stopped", "failed"]
@@ -50,14 +47,16 @@ class Ending:
 
     @property
     def exit_code(self) -> int | None:
-        """Of the culprit."""
+        """The culprit's exit code."""
         return self.culprit.exit_code if self.culprit else None
 
 
 class LocalRun:
-    """The processes of one attempt. `supervise` returns when the client's part (the chief's, or
-    worker 0's where there is none) is over, and after a good end the evaluator's too; call
-    `end_all` whatever happened."""
+    """The processes of one attempt; the chief is worker 0 where the combination has none.
+
+    `supervise` returns when the chief has ended, and after a success the evaluator too. Always call
+    `end_all` then.
+    """
 
     def __init__(
         self,
@@ -69,8 +68,8 @@ class LocalRun:
         stop: StopRequest,
     ) -> None:
         self._processes = list(processes)
-        client = client_name([process.task for process in self._processes])
-        self._client = next(p for p in self._processes if p.task.name == client)
+        chief = chief_name([process.task for process in self._processes])
+        self._chief = next(p for p in self._processes if p.task.name == chief)
         self._evaluator = next((p for p in self._processes if p.task.type == "evaluator"), None)
         self._evaluator_words = ""
         self._attempt = attempt
@@ -81,7 +80,7 @@ class LocalRun:
         self._next_poll = 0.0
 
     def supervise(self) -> Ending:
-        """Start every task and keep them going until the run is done, stopped or failed."""
+        """Start every task and supervise them until the run is done, stopped or failed."""
         for process in self._processes:
             process.start()
         self._display.show(Progress("starting"))
@@ -91,15 +90,16 @@ class LocalRun:
                 return self._with_evaluator(ending)
             self._look_at_progress()
             self._stop.wait(TICK)
-        return self._stop_client()
+        return self._stop_chief()
 
     def end_all(self) -> None:
-        """End what still runs: workers get their time after a good end, then all are asked, then
-        killed. Nothing of this run is left afterwards."""
+        """End what still runs, so that no process is left.
+
+        After a success the workers may finish first; then all are asked to end, then killed."""
         self._end(self._processes)
 
     def _end(self, processes: Sequence[TaskProcess]) -> None:
-        if self._client.exit_code == 0:
+        if self._chief.exit_code == 0:
             workers = [p for p in processes if p.task.type == "worker"]
             self._wait_for(workers, self._limits.workers_seconds, unless_asked=True)
         for process in processes:
@@ -110,7 +110,7 @@ class LocalRun:
             process.kill()
 
     def _with_evaluator(self, ending: Ending) -> Ending:
-        """After a good end: what became of the evaluator, which is waited for."""
+        """After a success, wait for the evaluator and add how it ended."""
         evaluator = self._evaluator
         if ending.kind != "done" or evaluator is None:
             return ending
@@ -121,14 +121,14 @@ class LocalRun:
         return replace(ending, evaluator=evaluator, evaluator_words=words)
 
     def _wait_for_evaluator(self, evaluator: TaskProcess) -> str:
-        """Why it did not come to its end; empty when it did. It is started again as before."""
+        """Wait for its end, restarting it as before. Why it did not finish; empty if it did."""
         said, step = "", None
         deadline = time.monotonic() + EVALUATION_PATIENCE
         next_poll = 0.0
         while evaluator.alive or evaluator.due is not None:
             if self._stop.asked:
                 return "was stopped"
-            self._look_at_processes()  # only this one is left to look at
+            self._look_at_processes()  # only the evaluator is left
             if time.monotonic() >= next_poll:
                 next_poll = time.monotonic() + POLL_EVERY
                 seen = fetch_progress(evaluator.task.status_port, self._attempt)
@@ -146,9 +146,9 @@ class LocalRun:
 
     def _look_at_processes(self) -> Ending | None:
         ended = [p for p in self._processes if p.alive and p.poll() is not None]
-        # The client's word weighs most: a program that can't run fails in every task.
-        for process in sorted(ended, key=lambda p: p is not self._client):
-            ending = self._judge(process)
+        # The chief first: a program that can't run fails in every task.
+        for process in sorted(ended, key=lambda p: p is not self._chief):
+            ending = self._after(process)
             if ending:
                 return ending
         for process in self._processes:
@@ -158,25 +158,25 @@ class LocalRun:
                     return ending
         return None
 
-    def _judge(self, process: TaskProcess) -> Ending | None:
+    def _after(self, process: TaskProcess) -> Ending | None:
         task, code = process.task, process.exit_code
         assert code is not None
         limit = self._limits.restarts[task.type]
-        judged = verdict(task, code, process.restarts, limit, is_client=process is self._client)
-        if judged is Verdict.FINISHED:
+        action = action_after(task, code, process.restarts, limit, is_chief=process is self._chief)
+        if action is Action.FINISHED:
             self._look_at_progress(now=True)
             return Ending("done", "done", self._progress, process)
-        if judged is Verdict.STOPPED:
+        if action is Action.STOPPED:
             return Ending("stopped", f"{task.name} was asked to stop", self._progress, process)
-        if judged is Verdict.FAILED and process is self._evaluator:
+        if action is Action.FAILED and process is self._evaluator:
             self._go_on_without_evaluator(process, how_it_ended(code))
             return None
-        if judged is Verdict.FAILED:
+        if action is Action.FAILED:
             return self._failed(process, code)
-        if judged is Verdict.LEAVE:
+        if action is Action.LEAVE:
             return None
         words = f"{task.name} {how_it_ended(code)}; it is started again"
-        if judged is Verdict.RESTART:
+        if action is Action.RESTART:
             process.restarts += 1
             words += f" ({process.restarts} of at most {limit})"
         self._display.say(words)
@@ -184,17 +184,17 @@ class LocalRun:
         return None
 
     def _go_on_without_evaluator(self, process: TaskProcess, words: str) -> None:
-        """What is trained is worth as much without it: the run goes on, and tells at its end."""
+        """A lost evaluator does not stop the training; the result mentions it."""
         process.due = None
         self._evaluator_words = words
         self._display.say(f"{process.task.name} {words}; training is not affected")
 
     def _failed(self, process: TaskProcess, code: int) -> Ending:
-        """Who ends with 2 says why in its log. Else the client often knows: it gets a moment."""
-        if code != CONFIG and process is not self._client and self._client.alive:
-            self._wait_for([self._client], CLIENT_ANSWERS_WITHIN)
-            if self._client.exit_code == CONFIG:
-                process, code = self._client, CONFIG
+        """The run has failed. Unless the log says why (exit code 2), wait for the chief's word."""
+        if code != CONFIG and process is not self._chief and self._chief.alive:
+            self._wait_for([self._chief], CHIEF_ANSWERS_WITHIN)
+            if self._chief.exit_code == CONFIG:
+                process, code = self._chief, CONFIG
         words = f"{process.task.name} {how_it_ended(code)}"
         return Ending("failed", words, self._progress, process)
 
@@ -213,26 +213,26 @@ class LocalRun:
     def _look_at_progress(self, *, now: bool = False) -> None:
         if not now and time.monotonic() < self._next_poll:
             return
-        seen = fetch_progress(self._client.task.status_port, self._attempt)
+        seen = fetch_progress(self._chief.task.status_port, self._attempt)
         self._next_poll = time.monotonic() + POLL_EVERY
         if seen is not None:
             self._progress = seen
             self._display.show(seen)
 
-    def _stop_client(self) -> Ending:
-        """SIGTERM to the client first: it saves while the others still serve."""
-        client = "the chief" if self._client.task.type == "chief" else self._client.task.name
-        self._display.say(f"stopping: {client} saves first (again: end at once)")
-        self._client.ask_to_end()
-        deadline = time.monotonic() + self._limits.client_seconds
-        while self._client.poll() is None and time.monotonic() < deadline and not self._stop.hard:
+    def _stop_chief(self) -> Ending:
+        """Send SIGTERM to the chief first: it saves while the others still serve."""
+        chief = "the chief" if self._chief.task.type == "chief" else self._chief.task.name
+        self._display.say(f"stopping: {chief} saves first (again: end at once)")
+        self._chief.ask_to_end()
+        deadline = time.monotonic() + self._limits.chief_seconds
+        while self._chief.poll() is None and time.monotonic() < deadline and not self._stop.hard:
             self._look_at_progress()
             self._stop.wait(TICK)
-        if self._client.exit_code == 0:
-            return self._with_evaluator(Ending("done", "done", self._progress, self._client))
-        saved = self._client.exit_code == 42
-        words = "saved" if saved else f"{client} did not say that it saved"
-        return Ending("stopped", words, self._progress, self._client)
+        if self._chief.exit_code == 0:
+            return self._with_evaluator(Ending("done", "done", self._progress, self._chief))
+        saved = self._chief.exit_code == 42
+        words = "saved" if saved else f"{chief} did not say that it saved"
+        return Ending("stopped", words, self._progress, self._chief)
 
     def _wait_for(
         self, processes: Sequence[TaskProcess], seconds: float, *, unless_asked: bool = False

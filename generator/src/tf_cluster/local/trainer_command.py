@@ -10,13 +10,13 @@ from tf_cluster.exits import RefusedError
 
 COMMAND = "tf-trainer"
 VARIABLE = "TF_CLUSTER_TRAINER"
-"""Names another trainer than the one installed here."""
+"""Path of a trainer to use instead of the installed one."""
 
 
 def trainer_command(environment: Mapping[str, str]) -> str:
     """$TF_CLUSTER_TRAINER, else `tf-trainer` beside this Python, else on PATH.
 
-    Raises RefusedError where there is none.
+    Raises RefusedError if there is none.
     """
     chosen = environment.get(VARIABLE)
     if chosen:

@@ -288,6 +288,8 @@ class BetweenGraph:
         self._life = int(seen)
         self._seen = Seen(self._life, int(origin), tallies)
         if self._seen.step < self._own.total:
+            for filling in self._own.fillings:
+                run(filling)
             run(self._own.begin, {self._own.start: self._seen.step})
             self._calls.begin(self._session, self._seen)
         self._ready = True

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import tensorflow as tf
 
-from tf_cluster_trainer.strategies import on_ps, parameter_servers
+from tf_cluster_trainer.strategies import on_ps, parameter_servers, tables
 from tf_cluster_trainer.strategies.on_ps import State
 from tf_cluster_trainer.strategies.parameter_servers import Making
 from tf_cluster_trainer.strategies.rising import Rising
@@ -77,9 +77,10 @@ class OwnGraph:
             self._own = {
                 name: tf.Variable(value, trainable=False) for name, value in traced.own.items()
             }
+        # Before `begin`, one by one.
+        self.fillings = tables.fillings(tf.compat.v1.get_default_graph())
         self.begin = tf.group(
             self._batches.initializer,
-            tf.compat.v1.tables_initializer(),
             *(variable.initializer for variable in self._own.values()),
         )
 

@@ -1,0 +1,99 @@
+"""The checks, one file each: its codes, its messages and `check(params)`.
+
+To add a check, add a file, a line here and a row in docs/params.md. A rule that a schema can
+express belongs in a schema instead (params/schemas, or the chart's values.schema.json).
+"""
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from tf_cluster.checks import (
+    absent_roles,
+    absolute_paths,
+    annotations,
+    cadence,
+    characters,
+    claims,
+    combination,
+    config_size,
+    devices,
+    env,
+    flag_numbers,
+    image,
+    labels,
+    nulls,
+    optimizer,
+    overlaps,
+    pre_stop,
+    resources,
+    run_id,
+    schedule,
+    script,
+    source,
+    storage_size,
+    volumes,
+)
+from tf_cluster.findings.finding import Code, Finding
+from tf_cluster.params import schema_violations, source_files
+from tf_cluster.params.params import Params
+from tf_cluster.yaml import helm_scalars, reader, syntax_errors
+
+
+class Check(Protocol):
+    """A file of this folder: one rule on how keys go together."""
+
+    def check(self, params: Params) -> Iterator[Finding]:
+        """Findings, in any order."""
+
+
+CHECKS: tuple[Check, ...] = (
+    combination,
+    absent_roles,
+    optimizer,
+    schedule,
+    resources,
+    storage_size,
+    cadence,
+    run_id,
+    script,
+    source,
+    env,
+    characters,
+    overlaps,
+    nulls,
+)
+"""Checks for every run."""
+
+CLUSTER_CHECKS: tuple[Check, ...] = (
+    image,
+    absolute_paths,
+    volumes,
+    config_size,
+    pre_stop,
+    devices,
+    claims,
+    labels,
+    annotations,
+    flag_numbers,
+)
+"""Checks for a cluster only; `tf-cluster run` skips them."""
+
+
+def run_checks(params: Params) -> Iterator[Finding]:
+    """The findings of all checks that apply."""
+    for one in (*CHECKS, *(CLUSTER_CHECKS if params.for_cluster else ())):
+        yield from one.check(params)
+
+
+_FINDERS: tuple[object, ...] = (
+    *(reader, syntax_errors, helm_scalars, schema_violations, source_files),
+    *CHECKS,
+    *CLUSTER_CHECKS,
+)
+
+CODES: tuple[Code, ...] = tuple(
+    sorted(
+        {code for finder in _FINDERS for code in vars(finder).values() if isinstance(code, Code)}
+    )
+)
+"""Every code that a finding can have."""

@@ -1,0 +1,31 @@
+"""The program's paths, which have to be absolute in a container."""
+
+from collections.abc import Iterator
+
+from tf_cluster.expand.source import has_source
+from tf_cluster.findings.finding import Code, Finding
+from tf_cluster.params.params import Params
+from tf_cluster.pointer import Pointer, dotted
+
+PATH_NOT_ABSOLUTE = Code("TFC309", "a path in a container has to be absolute")
+
+
+def check(params: Params) -> Iterator[Finding]:
+    """Findings on relative paths, where no program.source gives them a base."""
+    at: Pointer = ("program", "path")
+    path = params.value_at(at)
+    # A source with findings is left out of the values, but the file does have one.
+    said = params.written_at(("program", "source")) is not None
+    fetched = said or has_source(params.effective)
+    if path and not path.startswith("/") and not fetched:
+        where = params.origin_of(at)
+        message = f"{dotted(where)} is '{path}'; in a container it has to be absolute"
+        fix = "put the code in the image, or on the data volume: /data/…"
+        yield params.finding(where, PATH_NOT_ABSOLUTE, message, path, fix)
+    script: Pointer = ("program", "script")
+    name = params.value_at(script)
+    if name and not path and not name.startswith("/") and not fetched:
+        where = params.origin_of(script)
+        message = f"{dotted(where)} is '{name}'; in a container it has to be absolute"
+        fix = f"put it on the data volume, as /data/{name}, or say as program.path where it is"
+        yield params.finding(where, PATH_NOT_ABSOLUTE, message, name, fix)

@@ -1,0 +1,27 @@
+"""The size of an object's annotations."""
+
+from collections.abc import Iterator
+
+from tf_cluster.expand.roles import PODS
+from tf_cluster.findings.finding import Code, Finding
+from tf_cluster.params.params import Params
+from tf_cluster.pointer import Pointer, dotted
+
+ANNOTATIONS_TOO_LARGE = Code("TFC341", "more annotations than an object takes")
+
+MOST_ANNOTATIONS = 255 << 10
+"""Bytes of annotations per object. Kubernetes accepts 256 KiB, including Helm's own."""
+
+
+def check(params: Params) -> Iterator[Finding]:
+    """Findings on objects that the API server would refuse."""
+    pods: list[Pointer] = [(role, "podAnnotations") for role in PODS]
+    claims: list[Pointer] = [("storage", volume, "annotations") for volume in ("data", "log")]
+    for path in [("commonAnnotations",), *pods, *claims]:
+        texts = params.value_at(path) or {}
+        size = sum(len(part.encode()) for pair in texts.items() for part in pair)
+        if size > MOST_ANNOTATIONS:
+            where = params.values.origin_around(path)
+            where = where[: len(path) + 1] if where[:1] == ("extraValues",) else where
+            message = f"{dotted(path)} has {size >> 10} KiB; an object takes 256 KiB of annotations"
+            yield params.finding(where, ANNOTATIONS_TOO_LARGE, message)

@@ -1,0 +1,87 @@
+"""GPUs that no task would use; devices and huge pages in amounts that Kubernetes refuses."""
+
+import re
+from collections.abc import Iterator
+
+from tf_cluster.expand.quantity import quantity
+from tf_cluster.expand.roles import PODS, has_ps
+from tf_cluster.findings.finding import Code, Finding
+from tf_cluster.params.params import Params
+from tf_cluster.pointer import dotted
+
+IDLE_GPUS = Code("TFC327", "GPUs that a task would not use")
+COUNTED_RESOURCE = Code("TFC340", "devices or huge pages that Kubernetes can't give so")
+
+DEVICES = r"/gpu(\.shared)?$|/mig-|/(i915|xe)$"
+"""Resources counted in devices that TensorFlow computes on."""
+ACCELERATORS = r"(?i)gpu|tpu|npu|/mig-|/(i915|xe)$|neuron|gaudi|ascend|/(mlu|dcu|qaic)"
+"""Accelerator resources, in any unit. A task that computes on CPUs uses none of them."""
+
+_WHY_IDLE = {
+    "worker": (
+        "with parameter servers a worker computes on one",
+        "ask for 1 and for more workers, or set strategy: all-reduce",
+    ),
+    "evaluator": ("an evaluator computes on one", "ask for 1"),
+    "chief": ("it computes on CPUs and is shown no GPU", "leave it out"),
+    "ps": ("it computes on CPUs and is shown no GPU", "leave it out"),
+}
+
+
+def check(params: Params) -> Iterator[Finding]:
+    """At most one finding for each resource: that it is idle, or else how it is counted."""
+    idle = list(_idle(params))
+    yield from idle
+    told = {finding.pointer for finding in idle}
+    yield from (finding for finding in _counted(params) if finding.pointer not in told)
+
+
+def _idle(params: Params) -> Iterator[Finding]:
+    used = {"chief": 0, "ps": 0, "evaluator": 1}
+    if has_ps(params.effective) and params.value_at(("program", "module")):
+        used["worker"] = 1
+    for role, most in used.items():
+        idle = re.compile(DEVICES if most else ACCELERATORS)
+        asked = {
+            name: (role, "resources", kind, name)
+            for kind in ("requests", "limits")
+            for name in params.value_at((role, "resources", kind)) or {}
+            if idle.search(name)
+        }
+        for name, path in asked.items():
+            amount = params.value_at(path)
+            if quantity(str(amount)) <= most:
+                continue
+            why, fix = _WHY_IDLE[role]
+            message = f"{role} asks for {amount} {name}, but {why}"
+            where = params.origin_of(path)
+            yield params.finding(where, IDLE_GPUS, message, amount, fix)
+
+
+def _counted(params: Params) -> Iterator[Finding]:
+    """Devices are whole numbers; devices and huge pages need a limit, equal to any request."""
+    for role in PODS:
+        amounts = {
+            kind: params.value_at((role, "resources", kind)) or {}
+            for kind in ("requests", "limits")
+        }
+        limits = amounts["limits"]
+        for kind, name in [(kind, name) for kind, named in amounts.items() for name in named]:
+            amount = amounts[kind][name]
+            if "/" not in name and not name.startswith("hugepages-"):
+                continue
+            path = (role, "resources", kind, name)
+            page = "" if "/" in name else name.removeprefix("hugepages-")
+            if "/" in name and quantity(str(amount)).denominator != 1:
+                why, fix = "only whole ones can be asked for", "ask for whole ones"
+            elif page and (quantity(str(amount)) / quantity(page)).denominator != 1:
+                why, fix = f"only whole pages of {page} can be asked for", "ask for whole pages"
+            elif name not in limits:
+                why, fix = f"{role}.resources.limits has none", "write it there instead"
+            elif quantity(str(amount)) != quantity(str(limits[name])):
+                why, fix = f"its limit is {limits[name]}", "leave the request out"
+            else:
+                continue
+            where = params.origin_of(path)
+            message = f"{dotted(path)} is {amount}, and {why}"
+            yield params.finding(where, COUNTED_RESOURCE, message, amount, fix)

@@ -1,0 +1,38 @@
+"""Variables of `extraEnv`. Reserved ones cannot be overridden, locally either."""
+
+from collections.abc import Iterator
+
+from tf_cluster.checks.script import VARIABLES as SCRIPT_VARIABLES
+from tf_cluster.expand.roles import TASKS
+from tf_cluster.findings.finding import Code, Finding
+from tf_cluster.params.params import Params
+from tf_cluster.pointer import Pointer
+
+RESERVED_VARIABLE = Code("TFC314", "an environment variable that the chart or Kubernetes sets")
+VARIABLE_TWICE = Code("TFC315", "an environment variable stands twice")
+
+RESERVED_VARIABLES = ("TF_CONFIG", "JOB_COMPLETION_INDEX", "GRPC_FAIL_FAST")
+RESERVED_VARIABLE_PREFIX = "TF_CLUSTER_"
+
+
+def check(params: Params) -> Iterator[Finding]:
+    """Findings on reserved names and on duplicate names."""
+    reserved = set(RESERVED_VARIABLES)
+    if params.value_at(("program", "script")):
+        reserved |= set(SCRIPT_VARIABLES)
+    for role in TASKS:
+        path: Pointer = (role, "extraEnv")
+        seen = set()
+        for i, entry in enumerate(params.value_at(path) or []):
+            name = entry["name"]
+            where = (*params.origin_of(path), i, "name")
+            if name in reserved or name.startswith(RESERVED_VARIABLE_PREFIX):
+                message = f"{role}.extraEnv sets {name}, which the chart or Kubernetes sets"
+                fix = "take another name"
+                code = RESERVED_VARIABLE
+                yield params.finding(where, code, message, name, fix)
+            elif name in seen:
+                message = f"{role}.extraEnv has {name} twice"
+                fix = "keep one of them"
+                yield params.finding(where, VARIABLE_TWICE, message, name, fix)
+            seen.add(name)

@@ -1,0 +1,1 @@
+"""From params to the chart's values, and the values file."""

@@ -1,0 +1,26 @@
+"""Sizes of data as JSON in Go's format, which is how a ConfigMap holds it."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+
+def json_bytes(data: Any) -> int:
+    """Bytes of data as Go prints JSON in one line; characters special in HTML take six each."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return len(text.encode()) + sum(
+        text.count(character) * (6 - len(character.encode())) for character in "<>&\u2028\u2029"
+    )
+
+
+def indented_bytes(data: Any, depth: int = 2) -> int:
+    """Bytes of data as Go prints JSON with an indent of two, each entry in a line of its own."""
+    if isinstance(data, Mapping):
+        entries = [
+            json_bytes(key) + 2 + indented_bytes(one, depth + 1) for key, one in data.items()
+        ]
+    elif isinstance(data, list):
+        entries = [indented_bytes(one, depth + 1) for one in data]
+    else:
+        return json_bytes(data)
+    return sum(entries) + len(entries) * (2 * depth + 4) + 4 + 2 * depth

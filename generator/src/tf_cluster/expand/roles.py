@@ -1,0 +1,75 @@
+"""The roles of a training: what follows from its combination, and the evaluator."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+TASKS = ("chief", "worker", "ps", "evaluator")
+"""The roles that train or evaluate."""
+PODS = (*TASKS, "cleanup")
+"""The roles that have pods in a cluster."""
+
+
+@dataclass(frozen=True)
+class Combination:
+    """One way to train; the chart and the trainer have the same rows."""
+
+    strategy: str
+    replication: str
+    update: str
+    has_chief: bool
+    has_ps: bool
+
+
+COMBINATIONS = (
+    Combination("parameter-server", "in-graph", "async", has_chief=True, has_ps=True),
+    Combination("parameter-server", "in-graph", "sync", has_chief=True, has_ps=True),
+    Combination("parameter-server", "between-graph", "async", has_chief=False, has_ps=True),
+    Combination("parameter-server", "between-graph", "sync", has_chief=False, has_ps=True),
+    Combination("all-reduce", "between-graph", "sync", has_chief=False, has_ps=False),
+)
+
+
+def is_combination(strategy: Any, replication: Any, update: Any) -> bool:
+    """Whether the three name a combination."""
+    wanted = (strategy, replication, update)
+    return any((row.strategy, row.replication, row.update) == wanted for row in COMBINATIONS)
+
+
+def only_choice(strategy: Any) -> dict[str, str]:
+    """Replication and update where the strategy leaves only one choice; else empty."""
+    rows = [row for row in COMBINATIONS if row.strategy == strategy]
+    if len(rows) != 1:
+        return {}
+    return {"replication": rows[0].replication, "update": rows[0].update}
+
+
+def has_chief(values: Mapping[str, Any]) -> bool:
+    """Whether a chief drives the workers. Without one, worker 0 trains like all and is chief."""
+    rows = [row for row in COMBINATIONS if row.replication == values.get("replication")]
+    return any(row.has_chief for row in rows) or not rows
+
+
+def has_ps(values: Mapping[str, Any]) -> bool:
+    """Whether variables live on parameter servers."""
+    rows = [row for row in COMBINATIONS if row.strategy == values.get("strategy")]
+    return any(row.has_ps for row in rows) or not rows
+
+
+def has_evaluator(values: Mapping[str, Any]) -> bool:
+    """Whether a task of its own measures the checkpoints."""
+    return bool((values.get("evaluator") or {}).get("enabled"))
+
+
+def absent_roles(values: Mapping[str, Any]) -> dict[str, str]:
+    """The roles without tasks in these (effective) values, each with the reason."""
+    absent = {}
+    if not has_chief(values):
+        absent["chief"] = (
+            f"replication {values['replication']} has no chief: worker 0 does its work"
+        )
+    if not has_ps(values):
+        absent["ps"] = f"strategy {values['strategy']} has no parameter servers"
+    if not has_evaluator(values):
+        absent["evaluator"] = "there is no evaluator unless it is asked for"
+    return absent

@@ -1,0 +1,65 @@
+"""One thing that is wrong with a params file, and where. The printers are beside this file."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from tf_cluster.pointer import Pointer
+
+Severity = Literal["error", "warning"]
+
+
+class Code(str):
+    """The code of one kind of finding, `TFC305`, and what it is about.
+
+    A code never changes its meaning. The file that uses it defines it; docs/params.md lists all.
+    """
+
+    about: str
+
+    def __new__(cls, code: str, about: str) -> "Code":
+        """Make the text from `code` alone."""
+        one = super().__new__(cls, code)
+        one.about = about
+        return one
+
+
+@dataclass(frozen=True)
+class Place:
+    """A place in a text file; line and column count from 1, columns are characters."""
+
+    line: int
+    column: int
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What is wrong, where, and what to do about it.
+
+    `message` says what is wrong, without the place; `fix` says what to do, or is empty; `value` is
+    the offending value, None where there is none.
+    """
+
+    file: str
+    place: Place
+    code: Code
+    message: str
+    pointer: Pointer = ()
+    value: Any = None
+    fix: str = ""
+    severity: Severity = "error"
+
+    @property
+    def words(self) -> str:
+        """What is wrong and, in brackets, what to do."""
+        return f"{self.message} ({self.fix})" if self.fix else self.message
+
+
+def by_place(findings: Iterable[Finding]) -> list[Finding]:
+    """Sort the findings of one file from top to bottom."""
+    return sorted(findings, key=lambda f: (f.place.line, f.place.column, f.code, f.message))
+
+
+def errors(findings: Iterable[Finding]) -> list[Finding]:
+    """Leave out the warnings."""
+    return [finding for finding in findings if finding.severity == "error"]

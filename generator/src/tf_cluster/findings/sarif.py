@@ -1,0 +1,77 @@
+"""Findings as SARIF 2.1.0, which code scanning services read."""
+
+import json
+import os
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import quote
+
+from tf_cluster import __version__
+from tf_cluster.findings.finding import Code, Finding
+from tf_cluster.findings.formats import Shown
+from tf_cluster.findings.relative import relative_path
+from tf_cluster.pointer import json_pointer
+from tf_cluster.printable import escaped_json, printable
+
+
+def sarif_report(shown: Shown, known: Sequence[Code] = ()) -> str:
+    """One run; every known code is a rule, whether it was found or not."""
+    codes = sorted({*known, *(finding.code for finding in shown.findings)})
+    rules = [{"id": code, "shortDescription": {"text": code.about}} for code in codes]
+    driver = {"name": "tf-cluster", "version": __version__, "rules": rules}
+    document = {
+        "$schema": "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {"driver": driver},
+                "columnKind": "unicodeCodePoints",
+                "invocations": [_invocation(shown)],
+                "results": [_result(finding, codes) for finding in shown.findings],
+            }
+        ],
+    }
+    return escaped_json(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"
+
+
+def _invocation(shown: Shown) -> dict[str, Any]:
+    """Whether everything was read, and what is not among the results."""
+    notices = [
+        {
+            "level": "error",
+            "message": _message(printable(f"{one.file}: {one.why}")),
+            "locations": [{"physicalLocation": {"artifactLocation": _artifact(one.file)}}],
+        }
+        for one in shown.unread
+    ]
+    if shown.more:
+        notices.append({"level": "warning", "message": _message(shown.of_more)})
+    return {"executionSuccessful": not shown.unread, "toolExecutionNotifications": notices}
+
+
+def _result(finding: Finding, codes: Sequence[Code]) -> dict[str, Any]:
+    region = {"startLine": finding.place.line, "startColumn": finding.place.column}
+    return {
+        "ruleId": finding.code,
+        "ruleIndex": codes.index(finding.code),
+        "level": finding.severity,
+        "message": _message(finding.words),
+        "locations": [
+            {
+                "physicalLocation": {
+                    "artifactLocation": _artifact(finding.file),
+                    "region": region,
+                },
+                "logicalLocations": [{"fullyQualifiedName": json_pointer(finding.pointer)}],
+            }
+        ],
+    }
+
+
+def _message(text: str) -> dict[str, str]:
+    """Text with `[words](place)` escaped, so that it is no link (SARIF 2.1.0, 3.11.6)."""
+    return {"text": text.replace("](", "]\\(")}
+
+
+def _artifact(file: str) -> dict[str, str]:
+    return {"uri": quote(os.fsencode(relative_path(file)))}

@@ -1,0 +1,37 @@
+"""The schemas of params and values, and the chart's own values.
+
+The chart's two files are links to charts/tf-cluster in a checkout, and files in a wheel.
+"""
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from tf_cluster.yaml.reader import read_document
+
+_FOLDER = Path(__file__).parent / "schemas"
+
+
+@cache
+def params_schema() -> dict[str, Any]:
+    """The schema of params files."""
+    return _json("params.schema.json")
+
+
+@cache
+def values_schema() -> dict[str, Any]:
+    """The chart's values.schema.json."""
+    return _json("values.schema.json")
+
+
+@cache
+def chart_values() -> dict[str, Any]:
+    """The chart's values.yaml: its defaults and its order. Do not modify it."""
+    name = "values.yaml"
+    return read_document(name, (_FOLDER / name).read_bytes()).data
+
+
+def _json(name: str) -> dict[str, Any]:
+    schema: dict[str, Any] = json.loads((_FOLDER / name).read_text(encoding="utf-8"))
+    return schema

@@ -1,0 +1,246 @@
+"""Validates data against a schema and describes each violation in words."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from jsonschema.exceptions import ValidationError
+
+from tf_cluster.findings.finding import Code
+from tf_cluster.params.go_validator import GoLikeValidator
+from tf_cluster.params.names import DNS_LABEL_LIMIT, longest_derived_name
+from tf_cluster.params.spelling import close_to, meant
+from tf_cluster.params.wording import (
+    either,
+    excerpt,
+    form_of,
+    kind_of,
+    module_fix,
+    needed,
+    type_fix,
+)
+from tf_cluster.pointer import Pointer, dotted
+from tf_cluster.printable import cut
+
+UNKNOWN_KEY = Code("TFC201", "unknown key")
+MISSING_KEY = Code("TFC202", "a required key is missing")
+WRONG_TYPE = Code("TFC203", "a value of the wrong type")
+NOT_A_CHOICE = Code("TFC204", "not one of the words accepted here")
+OUT_OF_RANGE = Code("TFC205", "a number or a length out of range")
+WRONG_FORM = Code("TFC206", "a text that has not the form needed")
+TWO_FORMS = Code("TFC207", "two forms of which only one can be used")
+NAME_TOO_LONG = Code("TFC301", "the names made from this name would be too long")
+CHART_REFUSES = Code("TFC311", "the chart does not accept this value")
+
+
+@dataclass(frozen=True)
+class Violation:
+    """One thing in the data that the schema refuses, without a place in a file."""
+
+    code: Code
+    path: Pointer
+    message: str
+    fix: str = ""
+    value: Any = None
+    at_key: bool = False
+
+
+Named = Callable[[Pointer], Pointer]
+"""Maps a path of the data to the path that the user wrote, for messages."""
+
+_MOST_SUGGESTIONS = 1_000
+"""Most unknown keys that get a suggestion; nobody reads more findings."""
+
+
+def violations(
+    data: Any, schema: dict[str, Any], named: Named = lambda path: path
+) -> list[Violation]:
+    """All violations of `schema` (draft-07) in `data`, each once."""
+    found: dict[tuple[str, Pointer], Violation] = {}
+    for error in GoLikeValidator(schema).iter_errors(data):
+        for violation in _of_error(error, schema, named):
+            found.setdefault((violation.code, violation.path), violation)
+    return list(found.values())
+
+
+def _of_error(error: ValidationError, schema: dict[str, Any], named: Named) -> Iterator[Violation]:
+    path: Pointer = tuple(part for part in error.absolute_path)
+    keyword: Any = error.validator
+    wanted: Any = error.validator_value
+    value: Any = error.instance
+    rules = error.schema if isinstance(error.schema, dict) else {}
+    name = dotted(named(path)) or "the file"
+    if "propertyNames" in error.absolute_schema_path:
+        form = rules.get("x-form") or form_of(path)
+        yield Violation(
+            WRONG_FORM, (*path, value), f"the key '{cut(value)}' is not {form}", at_key=True
+        )
+    elif keyword == "additionalProperties":
+        unknown = [key for key in value if key not in rules.get("properties", {})]
+        for key in unknown[:_MOST_SUGGESTIONS]:
+            suggestion = _suggestion(key, rules, schema)
+            yield unknown_key((*path, key), key, dotted(named(path)), suggestion)
+        for key in unknown[_MOST_SUGGESTIONS:]:
+            yield unknown_key((*path, key), key, dotted(named(path)))
+    elif keyword == "required":
+        for key in wanted:
+            if key not in value:
+                message = f"'{key}' is missing" + (f" in {name}" if named(path) else "")
+                yield Violation(MISSING_KEY, (*path, key), message, _example(rules, key))
+    elif keyword == "type":
+        is_what = "empty" if value is None else f"{excerpt(value)}, {kind_of(value)}"
+        message = f"{name} is {is_what}; {needed(wanted)} is needed"
+        yield Violation(WRONG_TYPE, path, message, type_fix(value, wanted), value)
+    elif keyword == "enum":
+        words = [str(word) for word in wanted]
+        message = f"{name} is {excerpt(value)}, not {either(words)}"
+        yield Violation(NOT_A_CHOICE, path, message, _close(value, words), value)
+    elif keyword == "pattern":
+        form = rules.get("x-form") or form_of(path)
+        message = f"{name} is {excerpt(value)}, not {form}"
+        fix = module_fix(value) if path[-1:] == ("module",) else _close_form(path, value)
+        yield Violation(WRONG_FORM, path, message, fix, value)
+    elif keyword == "oneOf":
+        yield from _forms(wanted, path, value, rules, named)
+    elif keyword == "not" and "dependencies" in error.absolute_schema_path:
+        for key in (form["required"][0] for form in wanted["anyOf"]):
+            if key in value:
+                message = (
+                    f"{name}.{key} is for a claim that the chart makes, "
+                    f"{name}.claim names one that exists"
+                )
+                fix = "keep one of them"
+                yield Violation(TWO_FORMS, (*path, key), message, fix, value[key], at_key=True)
+    else:
+        yield _out_of_range(str(keyword), wanted, path, name, value, error)
+
+
+def _forms(
+    forms: list[dict[str, Any]],
+    path: Pointer,
+    value: Any,
+    rules: dict[str, Any],
+    named: Named,
+) -> Iterator[Violation]:
+    """A mapping that has none of its possible forms, or several; a form's first key names it."""
+    if not isinstance(value, dict):  # told by its type
+        return
+    names = [form["required"][0] for form in forms]
+    chosen = [form for form in forms if form["required"][0] in value]
+    if not chosen:
+        missing = " or ".join(f"'{name}'" for name in names)
+        where = f" in {dotted(named(path))}" if path else ""
+        message = f"{missing} is missing{where}"
+        yield Violation(MISSING_KEY, (*path, names[0]), message, _example(rules, names[0]))
+        return
+    name = chosen[0]["required"][0]
+    for key in value:
+        alien = key not in chosen[0]["propertyNames"]["enum"]
+        if alien and any(key in form["propertyNames"]["enum"] for form in forms):
+            here = dotted(named(path))
+            message = f"{here}.{key} does not go with {here}.{name}"
+            fix = "keep one of them"
+            yield Violation(TWO_FORMS, (*path, key), message, fix, value[key], at_key=True)
+    for key in chosen[0]["required"]:
+        if key not in value:
+            message = f"'{key}' is missing in {dotted(named(path))}"
+            yield Violation(MISSING_KEY, (*path, key), message, _example(rules, key))
+
+
+_BOUNDS = {
+    "minimum": "at least {}",
+    "maximum": "at most {}",
+    "exclusiveMinimum": "more than {}",
+    "exclusiveMaximum": "less than {}",
+}
+_LENGTHS = {
+    "minLength": "at least {} characters",
+    "maxLength": "at most {} characters",
+    "minItems": "at least {} items",
+    "maxItems": "at most {} items",
+    "minProperties": "at least {} keys",
+}
+
+
+def _out_of_range(
+    keyword: str, wanted: Any, path: Pointer, name: str, value: Any, error: ValidationError
+) -> Violation:
+    if keyword in _BOUNDS:
+        message = f"{name} is {excerpt(value)}; {_BOUNDS[keyword].format(wanted)} is needed"
+    elif keyword in _LENGTHS:
+        bound = _LENGTHS[keyword].format(wanted)
+        if path == ("name",) and keyword == "maxLength":
+            return _name_too_long(value, wanted)
+        if wanted == 1:
+            message = f"{name} is empty"
+        else:
+            message = f"{name} is {excerpt(value)}, {len(value)} long; {bound} are accepted"
+    elif keyword == "uniqueItems":
+        message = f"{name} names a thing twice: {excerpt(value)}"
+    else:
+        message = f"{name}: {error.message}"
+    return Violation(OUT_OF_RANGE, path, message, value=value)
+
+
+def _name_too_long(name: str, limit: int) -> Violation:
+    longest = longest_derived_name(name)
+    message = (
+        f"name is {len(name)} characters long, at most {limit} leave room for the names made from "
+        f"it: {longest} would have {len(longest)} of at most {DNS_LABEL_LIMIT}"
+    )
+    return Violation(NAME_TOO_LONG, ("name",), message, f"shorten it to {limit}", name)
+
+
+def unknown_key(path: Pointer, key: str, where: str, fix: str = "") -> Violation:
+    """An undeclared key in the mapping that the message calls `where`."""
+    message = f"unknown key '{cut(key)}'" + (f" in {where}" if where else "")
+    return Violation(UNKNOWN_KEY, path, message, fix, at_key=True)
+
+
+def did_you_mean(word: str) -> str:
+    """A suggestion of one word; empty for none."""
+    return f"did you mean '{word}'?" if word else ""
+
+
+def _suggestion(key: str, rules: dict[str, Any], schema: dict[str, Any]) -> str:
+    """A suggestion for an unknown key; empty if no key resembles it."""
+    known = list(rules.get("properties", {}))
+    elsewhere = [p for p in _key_paths(schema) if p[-1] == key]
+    if elsewhere:
+        return f"did you mean {either(dotted(p) for p in elsewhere[:3])}?"
+    near = meant(key, known)
+    if near:
+        return did_you_mean(near)
+    return f"known here: {', '.join(known)}" if len(known) <= 8 else ""
+
+
+def _key_paths(
+    schema: dict[str, Any], rules: dict[str, Any] | None = None, path: Pointer = ()
+) -> Iterator[Pointer]:
+    """Every key that the schema declares, as a path."""
+    rules = schema if rules is None else rules
+    if "$ref" in rules:
+        rules = schema["definitions"][rules["$ref"].rpartition("/")[2]]
+    for key, inner in rules.get("properties", {}).items():
+        yield (*path, key)
+        yield from _key_paths(schema, inner, (*path, key))
+
+
+def _close(value: Any, words: list[str]) -> str:
+    return did_you_mean(close_to(str(value), words))
+
+
+def _close_form(path: Pointer, value: str) -> str:
+    if path == ("name",):
+        offer = "".join(c if c.isascii() and c.isalnum() else "-" for c in value.lower())
+        offer = offer.lstrip("-0123456789").rstrip("-")
+        return f"did you mean '{offer}'?" if offer else ""
+    return ""
+
+
+def _example(rules: dict[str, Any], key: str) -> str:
+    form = rules.get("properties", {}).get(key, {}).get("x-form", "")
+    if " as in " in form:
+        return f"add {key}: {form.rpartition(' as in ')[2]}"
+    inner = rules.get("properties", {}).get(key, {}).get("required")
+    return f"add {key}: with {', '.join(inner)}" if inner else f"add {key}: …"

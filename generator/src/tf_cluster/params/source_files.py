@@ -1,0 +1,99 @@
+"""Reads the files that program.source.files names, which stand beside the params file."""
+
+import codecs
+import errno
+import os
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from tf_cluster.files import is_inside, read_regular
+from tf_cluster.findings.finding import Code, Finding
+from tf_cluster.params.locate import finding_at
+from tf_cluster.pointer import Pointer, value_at
+from tf_cluster.yaml.document import Document
+
+CODE_FILE = Code("TFC324", "a file of program.source.files can't be used")
+CODE_TOO_LARGE = Code("TFC325", "program.source.files are too large for a ConfigMap")
+
+MOST_KIB = 512
+"""Size of all files as JSON: a ConfigMap holds 1 MiB, and so does Helm's release record."""
+
+FILES: Pointer = ("program", "source", "files")
+ELSEWHERE = "put the code at an address (program.source.url), in Git, or on the data volume"
+
+
+def with_files(
+    document: Document, params: Mapping[str, Any], folder: Path
+) -> tuple[dict[str, Any], list[Finding]]:
+    """Params with the files of program.source read: their texts by name instead of their names.
+
+    `folder` is the params file's. A file that can't be used becomes empty and has a finding.
+    """
+    names = value_at(params, FILES)
+    if not names:
+        return dict(params), []
+    texts: dict[str, str] = {}
+    found = []
+    room = MOST_KIB * 1024
+    for index, name in enumerate(names):
+        try:
+            text = _read(folder, name, room)
+        except _UnusableError as unusable:
+            text, where = "", (*FILES, index)
+            found.append(
+                finding_at(document, where, unusable.code, f"{name} {unusable}", name, unusable.fix)
+            )
+        texts[str(PurePosixPath(name))] = text
+        room = max(0, room - len(text))  # beyond the limit, the beginning of a file is enough
+    program = {**params["program"], "source": {"files": texts}}
+    return {**params, "program": program}, found
+
+
+class _UnusableError(Exception):
+    """A file of program.source.files can't be used; the text says why, after its name."""
+
+    def __init__(self, why: str, fix: str = "", code: Code = CODE_FILE) -> None:
+        super().__init__(why)
+        self.fix = fix
+        self.code = code
+
+
+def _read(folder: Path, name: str, room: int) -> str:
+    """A file's text; of one with more than `room` bytes, which is refused later, the beginning.
+
+    Raises _UnusableError, also for what is not a regular file in the folder: a pull request may
+    contain a link to secrets of the machine that checks it.
+    """
+    if ".." in PurePosixPath(name).parts:
+        raise _UnusableError("is not beside or below the params file")
+    try:
+        path = Path(os.path.realpath(folder / name, strict=True))
+        if not is_inside(path, folder):
+            fix = "put the file itself beside or below the params file"
+            raise _UnusableError("is a link out of the folder of the params file", fix)
+        size = path.stat().st_size
+        raw = read_regular(path, min(room, MOST_KIB * 1024) + 1)
+    except FileNotFoundError:
+        raise _UnusableError(f"is not there: no file {folder / name}") from None
+    except IsADirectoryError:
+        raise _UnusableError("is a directory: name its files") from None
+    except OSError as error:
+        words = error.strerror or str(error)
+        raise _UnusableError(
+            f"is {words}" if error.errno == errno.EINVAL else f"can't be read: {words}"
+        ) from error
+    if size > MOST_KIB * 1024:
+        why = f"has {_in_words(size)}; all files together can have {MOST_KIB} KiB"
+        raise _UnusableError(why, ELSEWHERE, CODE_TOO_LARGE)
+    try:
+        return codecs.getincrementaldecoder("utf-8")().decode(raw, final=len(raw) == size)
+    except UnicodeDecodeError:
+        raise _UnusableError(
+            "is not UTF-8 text, which is all that a ConfigMap is given here"
+        ) from None
+
+
+def _in_words(size: int) -> str:
+    """A number of bytes: `600 KiB`, `9 MiB`."""
+    return f"{size >> 20} MiB" if size >= 1 << 20 else f"{size >> 10} KiB"

@@ -1,0 +1,1 @@
+"""YAML as Helm reads it, and YAML that every reader types the same."""

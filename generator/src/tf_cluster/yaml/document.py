@@ -1,0 +1,41 @@
+"""A file as read: its values, and where each of them stands."""
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from tf_cluster.findings.finding import Finding, Place
+from tf_cluster.pointer import Pointer
+
+START = Place(1, 1)
+
+
+class Spot(NamedTuple):
+    """The place of a value and of its key (for the root and list items, the value's again).
+
+    `plain` is the text of an unquoted scalar as written.
+    """
+
+    key: Place
+    value: Place
+    plain: str | None = None
+
+
+@dataclass(frozen=True)
+class Document:
+    """A params file as read. `data` is empty when the file could not be read as a mapping."""
+
+    file: str
+    data: dict[str, Any] = field(default_factory=dict)
+    spots: dict[Pointer, Spot] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def readable(self) -> bool:
+        """Whether the file was read as a mapping."""
+        return () in self.spots
+
+    def spot(self, path: Pointer) -> Spot:
+        """The place of `path`; if nothing is there, of the nearest mapping around it."""
+        while path not in self.spots and path:
+            path = path[:-1]
+        return self.spots.get(path, Spot(START, START))

@@ -1,0 +1,17 @@
+"""Every combination has each of its tasks drained, and several at once."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.generator.conftest import RunParams
+from tests.generator.local.losing import LOSSES, loses
+from tests.slices import sliced
+
+
+# In another order, so that one commit sees two losses.
+@pytest.mark.parametrize(("name", "tasks"), sliced(LOSSES[::-1], 1))
+def test_drained_tasks_cost_no_result(
+    run_params: RunParams, name: str, tasks: tuple[str, ...]
+) -> None:
+    loses(run_params, name, tasks, drained=True)

@@ -1,0 +1,103 @@
+"""`tf-cluster run` with the real trainer: TensorFlow, four processes, the digits."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.generator.conftest import ROOT, RunParams
+from tests.generator.local.local_run import LocalRunInTest
+from tests.generator.local.real_run import progress, supervisor_of
+
+MINUTES = 240  # seconds: other suites may share the machine
+
+
+@pytest.fixture
+def digits(run_params: RunParams) -> Any:
+    """Start the digits example in an empty directory."""
+    example = (ROOT / "values-examples" / "digits.params.yaml").read_text()
+
+    def run(*options: str, change: tuple[str, str] = ("", "")) -> LocalRunInTest:
+        return run_params(example.replace(*change), *options)
+
+    return run
+
+
+def step_on_screen(run: LocalRunInTest) -> int:
+    steps = re.findall(r"running.* step (\d+) of", run.stderr)
+    return int(steps[-1]) if steps else 0
+
+
+def test_the_digits_train_to_the_end_though_a_worker_is_killed_on_the_way(digits: Any) -> None:
+    run = digits("--steps", "3000")
+    run.wait_until("some steps", lambda: step_on_screen(run) > 0, MINUTES)
+
+    os.kill(supervisor_of(run, "worker-1"), signal.SIGKILL)
+
+    assert run.wait(MINUTES) == 0, run.stderr
+    assert "worker-1 was killed by SIGKILL; it is started again (1 of at most 20)" in run.stderr
+    assert "chief-0 was" not in run.stderr
+    told = dict(line.split(maxsplit=1) for line in run.stdout.splitlines())
+    assert float(told["accuracy"]) >= 0.95
+    assert (run.folder / told["export"] / "saved_model.pb").is_file()
+    assert (run.folder / told["logs"] / "chief-0.log").is_file()
+    document = progress(run)
+    assert (document["status"], document["final"]) == ("done", True)
+    assert document["step"] >= 3000
+    assert document["placement"]
+    assert all(device.startswith("/job:ps/") for device in document["placement"].values())
+    assert run.processes() == []
+
+
+def test_an_evaluator_measures_on_the_way_and_exports_the_best(digits: Any) -> None:
+    evaluator = "evaluator: {exportBest: {metric: accuracy, mode: max}}"
+    train = "train:\n  steps: 1500\n  checkpoint: {seconds: 2, steps: 500}"
+    run = digits(change=("train:\n  steps: 2000", f"{evaluator}\n{train}"))
+
+    assert run.wait(MINUTES) == 0, run.stderr
+
+    told = dict(line.split(maxsplit=1) for line in run.stdout.splitlines())
+    record = json.loads((run.folder / "runs/digits/1/evaluations.json").read_text())
+    *_, last = record["evaluations"]
+    assert last["step"] == progress(run)["step"]
+    assert last["metrics"] == progress(run)["metrics"]
+    best = record["best"]
+    assert best["value"] == max(one["metrics"]["accuracy"] for one in record["evaluations"])
+    assert told["best"].startswith(f"accuracy {best['value']:.4f} at step {best['step']}, runs/")
+    assert (Path(best["export"]) / "saved_model.pb").is_file()
+    uids = progress(run)["jobUids"]
+    assert len({*uids.values()}) == 3
+    assert None not in uids.values()
+    assert run.processes() == []
+
+
+def test_ctrl_c_saves_leaves_no_process_and_the_next_run_goes_on(digits: Any) -> None:
+    first = digits("--steps", "1000000")
+    first.wait_until("some steps", lambda: step_on_screen(first) > 100, MINUTES)
+    first.send(signal.SIGINT)
+    assert first.wait(MINUTES) == 130, first.stderr
+    assert first.processes() == []
+    saved = progress(first)["checkpointStep"]
+    assert saved > 100
+
+    second = digits("--steps", str(saved + 200), "--workers", "1")
+
+    assert second.wait(MINUTES) == 0, second.stderr
+    assert saved + 200 <= progress(second)["step"] < saved + 500
+    log = (second.folder / "runs/digits/logs/chief-0.log").read_text()
+    assert str(saved) in log
+
+
+def test_a_program_that_does_not_exist_fails_at_once_and_is_named(digits: Any) -> None:
+    run = digits(change=("examples.digits:Digits", "examples.digits:Digit"))
+
+    assert run.wait(MINUTES) == 2
+    assert "digits: failed: chief-0 ended with exit code 2" in run.stderr
+    assert "Digit" in run.stderr.partition("failed:")[2]
+    assert run.processes() == []

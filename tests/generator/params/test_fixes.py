@@ -1,0 +1,247 @@
+"""A fix is one that helps, in the words of the file; and one round tells everything."""
+
+from __future__ import annotations
+
+import pytest
+from tf_cluster.check import check
+from tf_cluster.findings.formats import Format, report
+from tf_cluster.params.spelling import meant
+
+GOOD = "name: a\nimage: r/i:1\nprogram: {module: 'p.m:C'}\n"
+SCRIPT = "name: a\nimage: r/i:1\nprogram: {script: /data/x.py, %s}\n"
+HEX = "1e" + "1" * 38  # all of a commit's 40 digits, and a number to YAML
+
+
+def found(text: str) -> list[str]:
+    return report(check("p.yaml", text.encode()).findings, Format.TEXT).splitlines()
+
+
+@pytest.mark.parametrize(
+    ("text", "finding"),
+    [
+        (
+            f"{GOOD}run: {{id: 1.10}}",
+            "4:11: TFC203: run.id is 1.10, a number; a text is needed (write it in quotes: "
+            "'1.10') [/run/id]",
+        ),
+        (
+            f"{GOOD}run: {{id: 0x10}}",
+            "4:11: TFC203: run.id is 0x10, a number; a text is needed (write it in quotes: "
+            "'0x10') [/run/id]",
+        ),
+        (
+            f"{GOOD}run: {{id: true}}",
+            "4:11: TFC203: run.id is true, a boolean; a text is needed (write it in quotes: "
+            "'true') [/run/id]",
+        ),
+        (
+            SCRIPT % "args: [x, 1e-4]",
+            "3:41: TFC203: program.args[1] is 1e-4, a number; a text is needed (write it in "
+            "quotes: '1e-4') [/program/args/1]",
+        ),
+        (
+            f"{GOOD}run: {{id: 017}}",
+            "4:11: TFC106: run.id is 017: Helm reads it as 15 (write it in quotes: '017') "
+            "[/run/id]",
+        ),
+        (
+            GOOD.replace("name: a", "name: yes"),
+            "1:7: TFC106: name is yes: Helm reads it as true (write it in quotes: 'yes') [/name]",
+        ),
+        (
+            f"{GOOD}train: {{xla: yes}}",
+            "4:14: TFC106: train.xla is yes: Helm reads it as true (write true) [/train/xla]",
+        ),
+        (
+            f"{GOOD}train: {{steps: 017}}",
+            "4:16: TFC106: train.steps is 017: Helm reads it as 15 (write 15) [/train/steps]",
+        ),
+        (
+            f"{GOOD}flags: {{a: off}}",
+            "4:12: TFC106: flags.a is off: Helm reads it as false (write false, or 'off' in "
+            "quotes for the text) [/flags/a]",
+        ),
+        (
+            f"{GOOD}train: {{batchSize: 99999999999999999999}}",
+            "4:20: TFC205: train.batchSize is 99999999999999999999; at most 2147483647 is "
+            "needed [/train/batchSize]",
+        ),
+        (
+            GOOD.replace("'p.m:C'", f"'p:C', source: {{git: 'https://e.com/c', commit: {HEX}}}"),
+            f"3:67: TFC107: program.source.commit is {HEX}: too large for a number (write it in "
+            f"quotes: '{HEX}') [/program/source/commit]",
+        ),
+        (
+            GOOD.replace("name: a", "name: 1e3"),
+            "1:7: TFC206: name is \"1e3\", not lower-case letters, digits and '-', a letter first, "
+            "no '-' at the end (did you mean 'e3'?) [/name]",
+        ),
+        (
+            f"{GOOD}update: off",
+            '4:9: TFC204: update is "off", not async or sync [/update]',
+        ),
+        (
+            f"{GOOD}extraValues: {{worker: {{podLabels: {{a: 1.10}}}}}}",
+            "4:39: TFC311: extraValues.worker.podLabels.a is 1.10, a number; a text is needed "
+            "(write it in quotes: '1.10') [/extraValues/worker/podLabels/a]",
+        ),
+        (
+            f"{GOOD}extraValues: {{commonLabels: {{a: no}}}}",
+            "4:33: TFC106: extraValues.commonLabels.a is no: Helm reads it as false (write it in "
+            "quotes: 'no') [/extraValues/commonLabels/a]",
+        ),
+        (
+            f"{GOOD}extraValues: {{worker: {{extraEnv: [{{value: a}}]}}}}",
+            "4:35: TFC311: 'name' is missing in extraValues.worker.extraEnv[0] (add name: …) "
+            "[/extraValues/worker/extraEnv/0/name]",
+        ),
+        (
+            f"{GOOD}extraValues: {{worker: {{resources: {{requests: {{memory: 9Gi}}}}}}}}",
+            "4:55: TFC305: worker: the request of 9Gi memory is over the limit of 4Gi (raise "
+            "extraValues.worker.resources.limits.memory or lower the request) "
+            "[/extraValues/worker/resources/requests/memory]",
+        ),
+        (
+            f"{GOOD}extraValues: {{train: {{optimizer: {{momentum: 0.9}}}}}}",
+            "4:45: TFC304: extraValues.train.optimizer.momentum is 0.9, but the optimizer is Adam "
+            "(set train.optimizer.name: Momentum, or leave momentum out) "
+            "[/extraValues/train/optimizer/momentum]",
+        ),
+        (
+            f"{GOOD}extraValues: {{program: {{path: code}}}}",
+            "4:31: TFC309: extraValues.program.path is 'code'; in a container it has to be "
+            "absolute (put the code in the image, or on the data volume: /data/…) "
+            "[/extraValues/program/path]",
+        ),
+        (
+            f"{GOOD}extraValues: {{run: {{id: logs}}}}",
+            "4:25: TFC312: extraValues.run.id is 'logs', which `tf-cluster run` uses for a folder "
+            "of its own (choose another id) [/extraValues/run/id]",
+        ),
+        (
+            'a: "\\ud83d\\ude00"\n',
+            "1:7: TFC102: not YAML: while parsing a quoted scalar: found invalid Unicode character "
+            "escape code (write the character itself: YAML has no surrogate pairs, unlike JSON)",
+        ),
+        (
+            "name: a\n{{- if .x }}\nworkers: 3\n{{- end }}\n",
+            "2:1: TFC102: not YAML, but a template of it ({{ … }} is a template: render it first)",
+        ),
+        (
+            "a: b: c\nd: echo {{ x }}\n",
+            "1:5: TFC102: not YAML: mapping values are not allowed in this context (a text that "
+            "contains ': ' needs quotes; keys of one mapping need one indentation)",
+        ),
+        (
+            f"{GOOD}train: {{steps: '017'}}",
+            '4:16: TFC203: train.steps is "017", a text; a whole number is needed (write 15) '
+            "[/train/steps]",
+        ),
+        (
+            f"{GOOD}train: {{xla: 'on'}}",
+            '4:14: TFC203: train.xla is "on", a text; true or false is needed (write true) '
+            "[/train/xla]",
+        ),
+        (
+            f"{GOOD}resources: {{worker: {{requests: {{cpu: yes}}}}}}",
+            '4:38: TFC206: resources.worker.requests.cpu is "yes", not a Kubernetes quantity, as '
+            "in 500m, 2, 512Mi or 4Gi [/resources/worker/requests/cpu]",
+        ),
+        (
+            f"{GOOD}gpus: 1",
+            "4:1: TFC201: unknown key 'gpus' [/gpus]",
+        ),
+        (
+            f"{GOOD}extraValues: {{podLabels: {{a: b}}}}",
+            "4:15: TFC311: unknown key 'podLabels' (did you mean chief.podLabels, "
+            "worker.podLabels or ps.podLabels?) [/extraValues/podLabels]",
+        ),
+        (
+            GOOD.replace("name: a", "name: {{ name }}"),
+            "1:8: TFC108: a key has to be a text ({{ … }} is a template: render it first) [/name]",
+        ),
+    ],
+)
+def test_a_fix_helps(text: str, finding: str) -> None:
+    assert found(text) == ["p.yaml:" + finding]
+
+
+@pytest.mark.parametrize(
+    ("text", "findings"),
+    [
+        ("notebook: yes", ["TFC106 /notebook", "TFC201 /notebook"]),
+        ("train: {stpes: 017}", ["TFC106 /train/stpes", "TFC201 /train/stpes"]),
+        (
+            "resources: {workers: {requests: {cpu: 2 cores}}}",
+            ["TFC201 /resources/workers", "TFC206 /resources/workers/requests/cpu"],
+        ),
+        (
+            "extraValues: {wroker: {nodeSelecter: {a: 'b c'}}}",
+            [
+                "TFC311 /extraValues/wroker",
+                "TFC311 /extraValues/wroker/nodeSelecter",
+                "TFC311 /extraValues/wroker/nodeSelecter/a",
+            ],
+        ),
+        (
+            "train: {stpes: 10, checkpont: {steps: 20}}",
+            ["TFC201 /train/stpes", "TFC201 /train/checkpont", "TFC306 /train/checkpont/steps"],
+        ),
+        ("data:", ["TFC203 /data"]),
+        ("workers: '0'", ["TFC203 /workers", "TFC205 /workers"]),
+        ("train: {steps: x}\ntrain: {steps: 5}", ["TFC105 /train", "TFC203 /train/steps"]),
+        ("wrokers: 3\nworkers: x", ["TFC201 /wrokers", "TFC203 /workers"]),
+        ("wrokers: x\nworekrs: z", ["TFC201 /wrokers", "TFC203 /wrokers", "TFC201 /worekrs"]),
+    ],
+)
+def test_one_round_tells_everything(text: str, findings: list[str]) -> None:
+    told = [line.split(": ")[1] + " " + line.split("[")[-1][:-1] for line in found(GOOD + text)]
+
+    assert sorted(told) == sorted(findings)
+
+
+@pytest.mark.parametrize(
+    ("text", "finding"),
+    [
+        (
+            GOOD.replace("name: a", "nmae: a"),
+            "1:1: TFC201: unknown key 'nmae' (did you mean 'name'?) [/nmae]",
+        ),
+        (
+            GOOD.replace("module", "modul"),
+            "3:11: TFC201: unknown key 'modul' in program (did you mean 'module'?) "
+            "[/program/modul]",
+        ),
+        (
+            GOOD.replace("program", "progam"),
+            "3:1: TFC201: unknown key 'progam' (did you mean 'program'?) [/progam]",
+        ),
+    ],
+)
+def test_one_typing_error_is_one_finding(text: str, finding: str) -> None:
+    assert found(text) == ["p.yaml:" + finding]
+
+
+@pytest.mark.parametrize(
+    ("word", "words", "right"),
+    [
+        ("stpes", ["steps", "stepsPerCall"], "steps"),
+        ("Workers", ["worker", "workers"], "workers"),
+        ("gpus", ["ps", "update"], ""),
+        ("namespace", ["name"], ""),
+        ("release", ["preset"], ""),
+        ("abd", ["abc", "abe"], ""),  # two are as near
+        ("", ["a"], ""),
+        ("x" * 100_000, ["x" * 100_000], ""),
+    ],
+)
+def test_a_word_is_meant_when_one_is_near(word: str, words: list[str], right: str) -> None:
+    assert meant(word, words) == right
+
+
+@pytest.mark.parametrize("program", ["", "3", "train.py", "[a]", "{module: 'a:B', source: }"])
+def test_a_program_that_is_no_mapping_is_one_finding(program: str) -> None:
+    (line,) = found(f"name: a\nimage: r/i:1\nprogram: {program}\n")
+
+    assert ": TFC203: program" in line
+    assert "a mapping is needed" in line
