@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from tf_cluster_trainer import bare_tensorflow
 from tf_cluster_trainer.protocol import Serving
+from tf_cluster_trainer.servers import bare_tensorflow
 
 from tests.trainer.child.world import World
 
 LOAD = """
 import os, sys
-from tf_cluster_trainer import bare_tensorflow
+from tf_cluster_trainer.servers import bare_tensorflow
 bare_tensorflow.load(os.environ)
 print("tensorflow._api" in sys.modules)
 """

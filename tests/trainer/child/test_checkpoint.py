@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tf_cluster_trainer import checkpoint_read, checkpoint_write
 from tf_cluster_trainer.checkpoint import Checkpoint, Meta, TensorSpec
-from tf_cluster_trainer.child.errors import ProgramError
+from tf_cluster_trainer.errors import ProgramError
 
 
 def of(step: int, **tensors: np.ndarray) -> Checkpoint:

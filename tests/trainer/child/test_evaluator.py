@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import tensorflow as tf
 from tf_cluster_trainer import evaluations, evaluator_claim, exit_codes
-from tf_cluster_trainer.child.errors import ReplacedError
 from tf_cluster_trainer.config import ExportBest
+from tf_cluster_trainer.errors import ReplacedError
 from tf_cluster_trainer.evaluations import Best
 from tf_cluster_trainer.protocol import Evaluated, Failure, Phase, Ready, Result
 

@@ -11,10 +11,10 @@ import tensorflow as tf
 from tensorflow.python.distribute.coordinator.cluster_coordinator import ClosureInputError
 from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.child import failures
-from tf_cluster_trainer.child.errors import HookError, PeerLostError
-from tf_cluster_trainer.child.failures import explain, is_peer_lost
-from tf_cluster_trainer.child.servers import Servers
+from tf_cluster_trainer.child.failures import explain
 from tf_cluster_trainer.config import COMBINATIONS, Cluster
+from tf_cluster_trainer.errors import HookError, PeerLostError
+from tf_cluster_trainer.servers.lost import Servers, is_peer_lost
 
 from tests.ports import free_port
 from tests.trainer.child.programs.broken import RaisesWhileTraining as Broken

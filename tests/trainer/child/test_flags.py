@@ -11,8 +11,8 @@ import jsonschema
 import pytest
 from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.child import program_flags
-from tf_cluster_trainer.child.errors import HookError, ProgramError
 from tf_cluster_trainer.context import Flags
+from tf_cluster_trainer.errors import HookError, ProgramError
 from tf_cluster_trainer.program import Program
 from tf_cluster_trainer.protocol import Failure, Ready
 

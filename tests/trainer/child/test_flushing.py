@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from tf_cluster_trainer import checkpoint_write, export
 from tf_cluster_trainer.checkpoint import Checkpoint, Meta, TensorSpec
-from tf_cluster_trainer.child.errors import NotOwnerError
+from tf_cluster_trainer.errors import NotOwnerError
 from tf_cluster_trainer.strategies.rehearsal import build_model, rehearse
 
 from tests.trainer.child.programs.fixed import Fixed

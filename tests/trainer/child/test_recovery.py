@@ -6,7 +6,7 @@ import threading
 from types import SimpleNamespace
 
 import pytest
-from tf_cluster_trainer.child.errors import PeerLostError
+from tf_cluster_trainer.errors import PeerLostError
 from tf_cluster_trainer.strategies import worker_recovery
 from tf_cluster_trainer.strategies.worker_recovery import OneByOne
 
@@ -22,14 +22,14 @@ class Held:
         monkeypatch.setattr(worker_recovery.time, "monotonic", lambda: self.now)
         there = {address: index for index, address in workers.items()}
         monkeypatch.setattr(
-            worker_recovery, "answers", lambda address: there[address] in self.serving
+            worker_recovery, "responds", lambda address: there[address] in self.serving
         )
         self.said: list[str] = []
         self.recovery = object.__new__(OneByOne)
         self.recovery._whole = SimpleNamespace(cluster=SimpleNamespace(job=[job]))
         self.recovery._lost = lost
         self.recovery._away = set(lost)
-        self.recovery._say = self.said.append
+        self.recovery._log = self.said.append
         self.recovery._noting = threading.Lock()
         self.recovery._reconnect({0, 1, 2})
 
@@ -93,7 +93,7 @@ def test_who_comes_back_waits_a_while_for_those_whose_loss_is_not_known(
         held.now += 1 / 3
         return held.now > silent.get(index, 0)
 
-    monkeypatch.setattr(worker_recovery, "answers", look)
+    monkeypatch.setattr(worker_recovery, "responds", look)
     monkeypatch.setattr(worker_recovery, "LOOK_SECONDS", 0)
     monkeypatch.setattr(OneByOne, "_with_workers", lambda self, there: there)
     assert held.recovery._server_def == reconnected

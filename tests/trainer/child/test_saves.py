@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 from tf_cluster_trainer import checkpoint_write
-from tf_cluster_trainer.child.errors import NotFiniteError, NotOwnerError
 from tf_cluster_trainer.child.saves import Saves
+from tf_cluster_trainer.errors import NotFiniteError, NotOwnerError
 from tf_cluster_trainer.protocol import Message, Saved
 from tf_cluster_trainer.strategies.tally import Tally
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
-from tf_cluster_trainer.child.errors import PeerLostError
+from tf_cluster_trainer.errors import PeerLostError
 from tf_cluster_trainer.strategies.between_graph import LOST_SESSIONS, BetweenGraph
 from tf_cluster_trainer.strategies.line import Line
 from tf_cluster_trainer.strategies.own_graph import Seen

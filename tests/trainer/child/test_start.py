@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from tf_cluster_trainer import config, exit_codes
 from tf_cluster_trainer.child import preparing, user_program
-from tf_cluster_trainer.child.errors import ProgramError
+from tf_cluster_trainer.errors import ProgramError
 from tf_cluster_trainer.protocol import Failure, Ready, Serving
 
 from tests.trainer.child.world import World, training

@@ -9,13 +9,13 @@ import tensorflow as tf
 
 from tf_cluster_trainer import checkpoint
 from tf_cluster_trainer.checkpoint import Checkpoint, Meta, TensorSpec
-from tf_cluster_trainer.child.errors import ProgramError
+from tf_cluster_trainer.errors import ProgramError
 
 UNREADABLE = ".unreadable"
 _BLOCK = 1 << 20
 
 
-def newest(checkpoints: Path, say: Callable[[str], None]) -> Checkpoint | None:
+def newest(checkpoints: Path, log: Callable[[str], None]) -> Checkpoint | None:
     """The newest checkpoint that is whole; None when there is none at all.
 
     One that can't be read is said, set aside under another name, and the one before is tried.
@@ -31,11 +31,11 @@ def newest(checkpoints: Path, say: Callable[[str], None]) -> Checkpoint | None:
             missing = isinstance(error, FileNotFoundError)
             if isinstance(error, OSError | MemoryError) and not missing:
                 raise  # the fault of the disk or of this process, not the checkpoint's
-            say(f"the checkpoint of step {step} can't be read ({first_line(error)})")
+            log(f"the checkpoint of step {step} can't be read ({first_line(error)})")
             unreadable.append(path)
             continue
         for left in unreadable:
-            _set_aside(left, say)
+            _set_aside(left, log)
         return whole
     if found:
         raise ProgramError(
@@ -101,13 +101,13 @@ def _read_again(path: Path) -> Checkpoint:
         return read(path)
 
 
-def _set_aside(path: Path, say: Callable[[str], None]) -> None:
+def _set_aside(path: Path, log: Callable[[str], None]) -> None:
     aside, number = path.with_name(path.name + UNREADABLE), 1
     while aside.exists():  # the same step was damaged before
         number += 1
         aside = path.with_name(f"{path.name}{UNREADABLE}-{number}")
     path.rename(aside)
-    say(f"{path.name} is kept as {aside.name}; the one before is used")
+    log(f"{path.name} is kept as {aside.name}; the one before is used")
 
 
 def _text(spec: TensorSpec) -> str:

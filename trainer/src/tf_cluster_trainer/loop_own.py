@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from tf_cluster_trainer.child.errors import NotNowError
+from tf_cluster_trainer.errors import NotNowError
 from tf_cluster_trainer.loop import Plan, pace_of
 from tf_cluster_trainer.loop_cadence import Cadence, Reporting
 from tf_cluster_trainer.loop_pace import Pace

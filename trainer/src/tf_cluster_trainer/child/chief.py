@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from tf_cluster_trainer import checkpoint_variables, loop
-from tf_cluster_trainer.child import connecting, restore
+from tf_cluster_trainer.child import restore
 from tf_cluster_trainer.child.leading import Hears, Led, Start, lead, newest_of_ours
-from tf_cluster_trainer.child.say import say
+from tf_cluster_trainer.log import log
 from tf_cluster_trainer.protocol import Lost
+from tf_cluster_trainer.servers import connect
 from tf_cluster_trainer.strategies import parameter_servers, registry
 from tf_cluster_trainer.strategies.parameter_servers import CHIEF, Making
 
@@ -16,10 +17,10 @@ def train(start: Start) -> int:
     told, prepared = start.told, start.prepared
     settings, rehearsal, cluster = told.settings, prepared.rehearsal, told.cluster
     restored = newest_of_ours(told, prepared)
-    connecting.check_peers(cluster)
+    connect.check_peers(cluster)
     start.servers.meet()
-    with connecting.killable():
-        say(f"connecting to {cluster.size('worker')} workers and {cluster.size('ps')} ps")
+    with connect.killable():
+        log(f"connecting to {cluster.size('worker')} workers and {cluster.size('ps')} ps")
         strategy = parameter_servers.connect(cluster, settings.precision)
     making = Making(
         strategy=strategy,

@@ -25,13 +25,13 @@ from tf_cluster_trainer import (
 )
 from tf_cluster_trainer.checkpoint import Checkpoint
 from tf_cluster_trainer.child.control import Orders
-from tf_cluster_trainer.child.errors import NotOwnerError, ProgramError, ReplacedError
 from tf_cluster_trainer.child.measuring import measure
 from tf_cluster_trainer.child.preparing import Prepared
-from tf_cluster_trainer.child.say import say
 from tf_cluster_trainer.config import Config
+from tf_cluster_trainer.errors import NotOwnerError, ProgramError, ReplacedError
 from tf_cluster_trainer.evaluations import Best, Evaluation, Record
 from tf_cluster_trainer.export import export, versions
+from tf_cluster_trainer.log import log
 from tf_cluster_trainer.owner import OwnerUnreadableError, read_owner
 from tf_cluster_trainer.program import Program
 from tf_cluster_trainer.protocol import Channel, Evaluated, Failure, Phase
@@ -97,7 +97,7 @@ class Evaluator:
         Raises ReplacedError when another pod is the attempt's evaluator now.
         """
         if self._evaluated >= 0:
-            say(f"going on after step {self._evaluated}, which was evaluated")
+            log(f"going on after step {self._evaluated}, which was evaluated")
         since: float | None = None
         while True:
             self._check_claim()
@@ -123,7 +123,7 @@ class Evaluator:
         """
         if not self._may_write():
             if last is not None and self._evaluated < last:
-                say("another attempt goes on with the run: the rest is its evaluator's")
+                log("another attempt goes on with the run: the rest is its evaluator's")
             return exit_codes.DONE
         if last is None or self._evaluated >= last:
             self._keep_all()
@@ -131,7 +131,7 @@ class Evaluator:
         if last in self._passed_over or waited >= APPEAR_SECONDS:
             why = "can't be read" if last in self._passed_over else "did not appear"
             message = f"the last checkpoint, of step {last}, {why}: it is not evaluated"
-            say(message)
+            log(message)
             self._channel.send(Failure(message))
             return exit_codes.FAILED
         self._tell("waiting", f"waiting to see the checkpoint of step {last}")
@@ -161,12 +161,12 @@ class Evaluator:
             self._draw(step, metrics)
             self._keep(step, metrics)
         except NotOwnerError as error:
-            say(f"step {step} is not recorded: {error}")
+            log(f"step {step} is not recorded: {error}")
             return
         export_path = self._best.export if self._best else None
         self._channel.send(Evaluated(step, metrics, export_path))
         words = ", ".join(f"{name} {value:.4g}" for name, value in metrics.items())
-        say(f"step {step}: {words}" + (f"; the best so far, in {export_path}" if better else ""))
+        log(f"step {step}: {words}" + (f"; the best so far, in {export_path}" if better else ""))
 
     def _read(self, step: int, path: Path) -> Checkpoint | None:
         """The checkpoint's model; None when it is gone, or can't be read.
@@ -182,13 +182,13 @@ class Evaluator:
             # Being removed takes a moment, in which parts of it are there.
             self._sleep(PERIOD_SECONDS)
             if not path.is_dir():
-                say(f"the checkpoint of step {step} was removed before it could be evaluated")
+                log(f"the checkpoint of step {step} was removed before it could be evaluated")
                 return None
         assert trouble is not None
         if isinstance(trouble, OSError) and not isinstance(trouble, FileNotFoundError):
             raise trouble
         words = checkpoint_read.first_line(trouble)
-        say(f"the checkpoint of step {step} can't be read ({words}): it is passed over")
+        log(f"the checkpoint of step {step} can't be read ({words}): it is passed over")
         return None
 
     def _export_if_better(self, step: int, metrics: dict[str, float]) -> bool:

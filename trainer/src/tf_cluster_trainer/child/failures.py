@@ -12,39 +12,16 @@ from pathlib import Path
 import tensorflow as tf
 
 from tf_cluster_trainer import exit_codes
-from tf_cluster_trainer.child.errors import (
+from tf_cluster_trainer.config import ConfigError
+from tf_cluster_trainer.errors import (
     HookError,
     NotOwnerError,
     PeerLostError,
     ProgramError,
     ReplacedError,
 )
-from tf_cluster_trainer.child.servers import Servers, are_lost
-from tf_cluster_trainer.config import ConfigError
+from tf_cluster_trainer.servers.lost import CARRIED, Servers, are_lost, is_peer_lost, unwrapped
 
-# Words of TensorFlow's runtime when a task went away, or came back without what it held.
-_LOST = re.compile(
-    r"/job:(ps|worker|chief)/replica:\d+/task:\d+ (is|was) "
-    r"|unknown device"
-    r"|different incarnation"
-    r"|Unable to find (the relevant tensor remote_handle|a context_id)"
-    r"|Resource .* does not exist|Container .* does not exist"
-    r"|neither a type of a primitive operation nor a name of a function"
-    # A call of its own that had no answer: a heartbeat, say.
-    r"|RPC: /tensorflow\."
-    r"|failed to connect to all addresses|Socket closed|Connection reset|Connection refused",
-    re.IGNORECASE,
-)
-# TensorFlow ends every error that crosses the wire with these words, a wrong label as well as a
-# lost task. They tell of a loss only where the error is of a kind that a program seldom makes.
-_CARRIED = "GRPC error information from remote target"
-_OF_THE_WIRE = (
-    tf.errors.InternalError,
-    tf.errors.UnknownError,
-    tf.errors.CancelledError,
-    tf.errors.DeadlineExceededError,
-    tf.errors.FailedPreconditionError,
-)
 # Of disks and networks: over at a retry, perhaps, where a missing file is not.
 _PASSING = {
     *(errno.EIO, errno.ESTALE, errno.ENOSPC, errno.EDQUOT, errno.EAGAIN),
@@ -80,7 +57,7 @@ class Explained:
 
 def explain(error: BaseException, servers: Servers | None = None) -> Explained:
     """What ended a child; the servers that it depended on, if any, are asked who is gone."""
-    error = _original(error)
+    error = unwrapped(error)
     if isinstance(error, NotOwnerError | ReplacedError):
         return Explained(exit_codes.NOT_OWNER, str(error))
     if isinstance(error, PeerLostError):
@@ -142,22 +119,6 @@ def _may_pass(error: BaseException | None) -> bool:
     return False
 
 
-def is_peer_lost(error: BaseException) -> bool:
-    """Whether a ps or worker went away, or was replaced by one that knows nothing."""
-    original = _original(error)
-    if isinstance(original, tf.errors.UnavailableError | tf.errors.AbortedError):
-        return True
-    if isinstance(original, _OF_THE_WIRE) and _CARRIED in str(original):
-        return True
-    return isinstance(original, tf.errors.OpError) and bool(_LOST.search(str(original)))
-
-
-def _original(error: BaseException) -> BaseException:
-    """What the coordinator wrapped, when making a worker's data failed."""
-    original = getattr(error, "original_exception", None)
-    return original if isinstance(original, BaseException) else error
-
-
 def _who(text: str) -> str:
     found = set(_TARGET.findall(text) or _TASK.findall(text))
     # Workers pass on what a ps did to them; a lost worker alone never ends us.
@@ -199,9 +160,7 @@ def _reason(error: BaseException) -> str:
     if text.startswith(_OF_AUTOGRAPH):
         text = _CONVERTED.sub("", text).removeprefix(_OF_AUTOGRAPH).strip()
         return _one_line(text.removeprefix(f"{type(error).__name__}: "))
-    own = (
-        text.partition(f"Additional {_CARRIED}")[0] if isinstance(error, tf.errors.OpError) else ""
-    )
+    own = text.partition(f"Additional {CARRIED}")[0] if isinstance(error, tf.errors.OpError) else ""
     counted = _COUNTED.search(own)
     if counted:
         own = _AFTERWARDS.sub("", own[counted.end() :])

@@ -8,11 +8,11 @@ from typing import Any
 import tensorflow as tf
 
 from tf_cluster_trainer import checkpoint_variables
-from tf_cluster_trainer.child.errors import HookError
 from tf_cluster_trainer.child.measuring import measure
-from tf_cluster_trainer.child.say import say
 from tf_cluster_trainer.context import Context
+from tf_cluster_trainer.errors import HookError
 from tf_cluster_trainer.export import export
+from tf_cluster_trainer.log import log
 from tf_cluster_trainer.program import Program
 from tf_cluster_trainer.protocol import Result
 from tf_cluster_trainer.strategies import precision
@@ -40,7 +40,7 @@ def result(
     metrics = measure(program, ctx, model)
     directory = ctx.run_dir / "export"
     path = export(model, rehearsal.features, step, directory, check_owner=check_owner)
-    say(f"exported step {step} to {path}")
+    log(f"exported step {step} to {path}")
     try:
         program.after_train(ctx, model)
     except Exception as error:

@@ -14,17 +14,17 @@ import tensorflow as tf
 from tf_cluster_trainer import checkpoint, checkpoint_write, exit_codes, schedule
 from tf_cluster_trainer.checkpoint import Checkpoint
 from tf_cluster_trainer.child import finish, program_flags, restore, settings_file
-from tf_cluster_trainer.child.errors import NotFiniteError, NotNowError, NotOwnerError
 from tf_cluster_trainer.child.preparing import Prepared
 from tf_cluster_trainer.child.reports import Reports
 from tf_cluster_trainer.child.saves import Saves
-from tf_cluster_trainer.child.say import say
-from tf_cluster_trainer.child.servers import Servers
 from tf_cluster_trainer.child.stop import Stop
 from tf_cluster_trainer.config import Config, Settings
+from tf_cluster_trainer.errors import NotFiniteError, NotNowError, NotOwnerError
+from tf_cluster_trainer.log import log
 from tf_cluster_trainer.loop import Plan
 from tf_cluster_trainer.owner import owns
 from tf_cluster_trainer.protocol import Channel, Phase, Placement
+from tf_cluster_trainer.servers.lost import Servers
 from tf_cluster_trainer.strategies.gradients import NOT_FINITE
 from tf_cluster_trainer.strategies.tally import Origin, Tally
 
@@ -83,7 +83,7 @@ def lead(start: Start, origin: Origin, led: Led) -> int:
     checkpoint_write.sweep(checkpoint.directory(settings.run_dir))
     channel.send(Placement(led.devices))
     sentence = f"training from step {origin.step} to {settings.steps}"
-    say(sentence)
+    log(sentence)
     channel.send(Phase("running", sentence))
     saves = Saves(
         directory=checkpoint.directory(settings.run_dir),
@@ -116,10 +116,10 @@ def lead(start: Start, origin: Origin, led: Led) -> int:
         except NotNowError as error:
             if finished:
                 raise
-            say(f"stopped at step {tally.step} of {settings.steps}; not saved: {error}")
+            log(f"stopped at step {tally.step} of {settings.steps}; not saved: {error}")
             return exit_codes.STOPPED
     if not finished:
-        say(f"stopped at step {tally.step} of {settings.steps}; it is saved")
+        log(f"stopped at step {tally.step} of {settings.steps}; it is saved")
         return exit_codes.STOPPED
     stop.at_once()
     start.servers.release()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tf_cluster_trainer.child.errors import HookError, ProgramError
 from tf_cluster_trainer.context import Context
+from tf_cluster_trainer.errors import HookError, ProgramError
 from tf_cluster_trainer.program import Program
 
 

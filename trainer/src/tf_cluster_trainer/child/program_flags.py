@@ -13,8 +13,8 @@ import typing
 from collections.abc import Mapping
 from typing import Any, Literal, Union
 
-from tf_cluster_trainer.child.errors import HookError, ProgramError
 from tf_cluster_trainer.context import Flags
+from tf_cluster_trainer.errors import HookError, ProgramError
 from tf_cluster_trainer.program import Program
 
 _PLAIN = {

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import tensorflow as tf
 
-from tf_cluster_trainer.child.say import say
+from tf_cluster_trainer.log import log
 from tf_cluster_trainer.protocol import Channel, Progress
 from tf_cluster_trainer.strategies.tally import Tally
 from tf_cluster_trainer.summaries import EventFile
@@ -99,4 +99,4 @@ class Reports:
             self._events = None
             if not self._said:
                 self._said = True
-                say(f"TensorBoard's events can't be written, training goes on: {error}")
+                log(f"TensorBoard's events can't be written, training goes on: {error}")

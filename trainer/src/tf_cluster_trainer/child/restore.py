@@ -9,7 +9,7 @@ from typing import Any
 from tf_cluster_trainer import checkpoint, checkpoint_read, checkpoint_variables
 from tf_cluster_trainer.checkpoint import Checkpoint, TensorSpec
 from tf_cluster_trainer.checkpoint_variables import Stored
-from tf_cluster_trainer.child.say import say
+from tf_cluster_trainer.log import log
 from tf_cluster_trainer.strategies.tally import Origin
 
 
@@ -18,10 +18,10 @@ def newest(run_dir: Path, model: Mapping[str, TensorSpec]) -> Checkpoint | None:
 
     Raises ProgramError when none can be read, or when the model was changed.
     """
-    found = checkpoint_read.newest(checkpoint.directory(run_dir), say)
+    found = checkpoint_read.newest(checkpoint.directory(run_dir), log)
     if found:
         checkpoint_read.check_model(found.meta, model)
-        say(f"going on from the checkpoint of step {found.meta.step}")
+        log(f"going on from the checkpoint of step {found.meta.step}")
     return found
 
 
@@ -52,7 +52,7 @@ def chosen(restored: Checkpoint, optimizer: str, stored: Iterable[Stored]) -> di
     """
     same = restored.meta.optimizer == optimizer
     if not same:
-        say(f"the optimizer was {restored.meta.optimizer} and is {optimizer}: its slots are reset")
+        log(f"the optimizer was {restored.meta.optimizer} and is {optimizer}: its slots are reset")
     return {
         one.key: restored.tensors[one.key]
         for one in stored

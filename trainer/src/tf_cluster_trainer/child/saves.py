@@ -12,8 +12,8 @@ import numpy as np
 
 from tf_cluster_trainer import checkpoint_write
 from tf_cluster_trainer.checkpoint import Checkpoint, Meta, TensorSpec
-from tf_cluster_trainer.child.errors import NotFiniteError
-from tf_cluster_trainer.child.say import say
+from tf_cluster_trainer.errors import NotFiniteError
+from tf_cluster_trainer.log import log
 from tf_cluster_trainer.protocol import Channel, Finishing, Phase, Saved
 from tf_cluster_trainer.strategies.tally import Tally
 
@@ -106,7 +106,7 @@ class Saves:
         try:
             self._write(copied, began)
         except OSError as error:
-            say(f"the checkpoint of step {copied.meta.step} can't be written: {error}")
+            log(f"the checkpoint of step {copied.meta.step} can't be written: {error}")
 
     def _write(self, copied: Checkpoint, began: float) -> None:
         self._check_finite(copied)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tf_cluster_trainer.child.say import say
+from tf_cluster_trainer.log import log
 from tf_cluster_trainer.owner import replace_json
 
 SETTINGS_FILE = "settings.json"
@@ -26,4 +26,4 @@ def write(
     try:
         replace_json(run_dir / SETTINGS_FILE, {**training, "flags": dict(flags)})
     except OSError as error:
-        say(f"can't write {run_dir / SETTINGS_FILE}: {error}; training goes on")
+        log(f"can't write {run_dir / SETTINGS_FILE}: {error}; training goes on")

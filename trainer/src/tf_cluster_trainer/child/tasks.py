@@ -8,9 +8,9 @@ from contextlib import ExitStack
 from tf_cluster_trainer import config, exit_codes
 from tf_cluster_trainer.child import device_flags
 from tf_cluster_trainer.child.control import listen
-from tf_cluster_trainer.child.say import say
 from tf_cluster_trainer.child.stop import Stop
 from tf_cluster_trainer.config import Config
+from tf_cluster_trainer.log import log
 from tf_cluster_trainer.protocol import Channel, Failure, Ready
 
 
@@ -31,7 +31,7 @@ def run(environment: MutableMapping[str, str], stop: Stop) -> int:
     # TensorFlow is imported from here on.
     from tf_cluster_trainer.child import chief, evaluator, failures, preparing, trainee
     from tf_cluster_trainer.child.leading import Start
-    from tf_cluster_trainer.child.servers import Servers
+    from tf_cluster_trainer.servers.lost import Servers
     from tf_cluster_trainer.strategies import registry
 
     servers = None  # nobody is needed yet
@@ -53,7 +53,7 @@ def run(environment: MutableMapping[str, str], stop: Stop) -> int:
         except BaseException as error:
             failure = failures.explain(error, servers)
             if failure.details:
-                say(failure.details)
+                log(failure.details)
             return _failed(channel, failure.code, failure.message, failure.lost)
 
 
@@ -70,12 +70,12 @@ def _prepare(environment: MutableMapping[str, str]) -> None:
 
 
 def _serve(told: Config, channel: Channel, environment: Mapping[str, str]) -> int:
-    from tf_cluster_trainer import server
+    from tf_cluster_trainer.servers import serve
 
-    return server.serve(told.task, told.cluster, channel, environment)
+    return serve.serve(told.task, told.cluster, channel, environment)
 
 
 def _failed(channel: Channel, code: int, message: str, lost: Sequence[str] = ()) -> int:
-    say(message)
+    log(message)
     channel.send(Failure(message, lost))
     return code

@@ -9,7 +9,6 @@ import tensorflow as tf
 
 from tf_cluster_trainer import exit_codes, loop_own
 from tf_cluster_trainer.checkpoint import Checkpoint
-from tf_cluster_trainer.child.errors import PeerLostError
 from tf_cluster_trainer.child.leading import (
     Hears,
     Led,
@@ -21,9 +20,10 @@ from tf_cluster_trainer.child.leading import (
     plan_of,
     while_finite,
 )
-from tf_cluster_trainer.child.say import say
 from tf_cluster_trainer.child.stop import Stop
 from tf_cluster_trainer.config import Config
+from tf_cluster_trainer.errors import PeerLostError
+from tf_cluster_trainer.log import log
 from tf_cluster_trainer.loop import Plan
 from tf_cluster_trainer.protocol import Lost
 from tf_cluster_trainer.strategies.tally import Origin
@@ -74,11 +74,11 @@ def _follow(told: Config, trainee: Trainee, stop: Stop) -> int:
     with while_finite(trainee.tally), _until_all_are_through(trainee):
         loop_own.follow(plan, trainee, stop.requested)
     if stop.requested.is_set():
-        say("stopped; the run's state is with worker-0")
+        log("stopped; the run's state is with worker-0")
         return exit_codes.STOPPED
     if trainee.ended_by():
         # As if asked: the supervisor, which was not, waits for worker 0's next start.
-        say(_ended_by(trainee))
+        log(_ended_by(trainee))
         return exit_codes.STOPPED
     return exit_codes.DONE
 

@@ -8,8 +8,8 @@ import importlib.util
 import sys
 from types import ModuleType
 
-from tf_cluster_trainer.child.errors import HookError, ProgramError
 from tf_cluster_trainer.config import Settings
+from tf_cluster_trainer.errors import HookError, ProgramError
 from tf_cluster_trainer.program import Program
 
 REQUIRED_HOOKS = ("build_model", "dataset")

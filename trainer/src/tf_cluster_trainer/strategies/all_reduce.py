@@ -21,14 +21,15 @@ import tensorflow as tf
 from tensorflow.compiler.xla.tsl.protobuf.coordination_config_pb2 import CoordinatedJob
 from tensorflow.python.eager import context
 
-from tf_cluster_trainer import checkpoint_variables, server
+from tf_cluster_trainer import checkpoint_variables
 from tf_cluster_trainer.checkpoint import Checkpoint
 from tf_cluster_trainer.checkpoint_variables import Stored
-from tf_cluster_trainer.child import connecting, restore
+from tf_cluster_trainer.child import restore
 from tf_cluster_trainer.child.preparing import Prepared
-from tf_cluster_trainer.child.say import say
 from tf_cluster_trainer.config import Config, ConfigError
 from tf_cluster_trainer.context import DataShard
+from tf_cluster_trainer.log import log
+from tf_cluster_trainer.servers import connect, serve
 from tf_cluster_trainer.strategies import input as worker_input
 from tf_cluster_trainer.strategies import optimizers, replica_lookups
 from tf_cluster_trainer.strategies.gradients import Gradients, scaled, when_finite
@@ -79,11 +80,11 @@ def join(joining: Joining) -> AllReduce:
     Raises ConfigError when this task's port is taken, or a batch is less than an example for each
     of its devices.
     """
-    say(f"connecting to {joining.told.cluster.size('worker')} workers")
-    with connecting.killable(CONNECT_SECONDS):
+    log(f"connecting to {joining.told.cluster.size('worker')} workers")
+    with connect.killable(CONNECT_SECONDS):
         strategy = _connect(joining.told)
     # The others wait in TensorFlow while the client reads its checkpoint: no handler of ours runs.
-    with connecting.killable(0):
+    with connect.killable(0):
         return AllReduce(joining, strategy)
 
 
@@ -339,9 +340,9 @@ def _connect(told: Config) -> Any:
             )
         )
     except tf.errors.UnknownError as error:
-        if server.CANT_LISTEN not in error.message:
+        if serve.CANT_LISTEN not in error.message:
             raise
-        raise server.port_taken(told.task.name, addresses[told.task.index]) from None
+        raise serve.port_taken(told.task.name, addresses[told.task.index]) from None
     # What "CPU:0" meant in the rehearsal is no device any more. TensorFlow forgets it when it
     # connects to parameter servers, and not here.
     context._device_parsing_cache.clear()

@@ -17,18 +17,18 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tf_cluster_trainer import checkpoint_variables, server
+from tf_cluster_trainer import checkpoint_variables
 from tf_cluster_trainer.checkpoint import Checkpoint
 from tf_cluster_trainer.child import restore
-from tf_cluster_trainer.child.errors import NotNowError, PeerLostError
-from tf_cluster_trainer.child.failures import is_peer_lost
 from tf_cluster_trainer.child.preparing import Prepared
-from tf_cluster_trainer.child.say import say
-from tf_cluster_trainer.child.servers import are_lost
 from tf_cluster_trainer.config import Cluster, Config
+from tf_cluster_trainer.errors import NotNowError, PeerLostError
+from tf_cluster_trainer.log import log
+from tf_cluster_trainer.servers import serve
+from tf_cluster_trainer.servers.health import accepts_connections, responds
+from tf_cluster_trainer.servers.lost import are_lost, is_peer_lost
 from tf_cluster_trainer.strategies import input as worker_input
 from tf_cluster_trainer.strategies import on_ps, traced
-from tf_cluster_trainer.strategies.answering import answers, listens
 from tf_cluster_trainer.strategies.between_graph_async import AsyncCalls
 from tf_cluster_trainer.strategies.between_graph_sync import SyncCalls
 from tf_cluster_trainer.strategies.line import Line, in_thread
@@ -301,7 +301,7 @@ class BetweenGraph:
         run, filling = self._session.run, self._filling
         run(filling.no_life)
         if self._life:
-            say("the ps lost the run's state; worker-0 fills them again")
+            log("the ps lost the run's state; worker-0 fills them again")
             self._restored = restore.newest(
                 self._joining.told.settings.run_dir, self._joining.rehearsal.variables
             )
@@ -353,7 +353,7 @@ class BetweenGraph:
                 self._lost_sessions = 0
                 if self._outage:
                     self._outage = False
-                    say(f"goes on; the run is at step {self._step}")
+                    log(f"goes on; the run is at step {self._step}")
             return
         if not _lost(error):
             raise error
@@ -367,7 +367,7 @@ class BetweenGraph:
             absent = self._absent("ps")
             for task in absent:
                 self._joining.lost(task)
-            say(f"{_are_lost(absent)} ({type(error).__name__}); this worker stays and waits")
+            log(f"{_are_lost(absent)} ({type(error).__name__}); this worker stays and waits")
         self._drop_session()
 
     def _look(self) -> None:
@@ -394,11 +394,11 @@ class BetweenGraph:
         kinds = ("ps", "worker") if self._sync else ("ps",)
         names = [name for kind in kinds for name in self._absent(kind)]
         if names:
-            say(f"waiting for {' and '.join(names)}")
+            log(f"waiting for {' and '.join(names)}")
         elif self._sync or not self._ready:
-            say("waiting for the other workers" if self._leads else "waiting for worker-0")
+            log("waiting for the other workers" if self._leads else "waiting for worker-0")
         else:
-            say("a call takes long; every ps answers")
+            log("a call takes long; every ps answers")
 
     def _settle(self) -> None:
         """Asked to stop: let a call that makes steps come to its end; then see what was done."""
@@ -424,7 +424,7 @@ class BetweenGraph:
         """The state at the end, which is not saved unless it is seen. A busy ps may miss a look."""
         until = self._clock() + LAST_LOOKS_SECONDS
         ps = self._joining.told.cluster.cluster["ps"]
-        while self._life and all(map(listens, ps)):
+        while self._life and all(map(accepts_connections, ps)):
             if self._session is None:
                 self._reopen()
             left = until - self._clock()
@@ -478,7 +478,7 @@ class BetweenGraph:
 
     def _absent(self, kind: str) -> list[str]:
         addresses = self._joining.told.cluster.cluster.get(kind, ())
-        return [f"{kind}-{at}" for at, address in enumerate(addresses) if not answers(address)]
+        return [f"{kind}-{at}" for at, address in enumerate(addresses) if not responds(address)]
 
     def _nothing_seen(self) -> Seen:
         rows = 1 if self._sync else self._own.workers
@@ -510,7 +510,7 @@ def _serve(told: Config) -> Any:
             start=True,
         )
     except tf.errors.UnknownError as error:
-        if server.CANT_LISTEN not in error.message:
+        if serve.CANT_LISTEN not in error.message:
             raise
         address = cluster.cluster[told.task.type][told.task.index]
-        raise server.port_taken(told.task.name, address) from None
+        raise serve.port_taken(told.task.name, address) from None

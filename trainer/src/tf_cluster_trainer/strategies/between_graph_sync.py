@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tf_cluster_trainer.child.say import say
+from tf_cluster_trainer.log import log
 from tf_cluster_trainer.strategies import on_ps
 from tf_cluster_trainer.strategies.own_graph import OwnGraph, Seen
 
@@ -83,7 +83,7 @@ class SyncCalls:
             return True
         if waited >= self._patience:
             self._patience *= 2  # for good: steps may take that long
-            say(f"no step in {waited:.0f} s: asking every worker for its gradients again")
+            log(f"no step in {waited:.0f} s: asking every worker for its gradients again")
             return True
         return False
 

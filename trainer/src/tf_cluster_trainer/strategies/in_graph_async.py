@@ -12,7 +12,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tf_cluster_trainer.child.say import say
+from tf_cluster_trainer.log import log
 from tf_cluster_trainer.strategies import optimizers, parameter_servers, worker_recovery
 from tf_cluster_trainer.strategies.gradients import Gradients
 from tf_cluster_trainer.strategies.parameter_servers import CHIEF, Making
@@ -33,7 +33,7 @@ class InGraphAsync:
         self._metrics = making.rehearsal.metrics
         self._strategy = making.strategy
         self._coordinator = tf.distribute.coordinator.ClusterCoordinator(making.strategy)
-        self._recovery = worker_recovery.install(self._coordinator, say, making.lost)
+        self._recovery = worker_recovery.install(self._coordinator, log, making.lost)
         with making.strategy.scope():
             self.model = build_model(making.program, making.ctx, making.rehearsal.features)
             self.optimizer = optimizers.make(

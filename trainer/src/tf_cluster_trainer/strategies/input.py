@@ -7,8 +7,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from tf_cluster_trainer.child.errors import HookError
 from tf_cluster_trainer.context import Context, DataShard
+from tf_cluster_trainer.errors import HookError
 from tf_cluster_trainer.program import Program
 
 SHUFFLE_BYTES = 64 << 20

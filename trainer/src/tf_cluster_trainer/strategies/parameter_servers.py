@@ -8,12 +8,12 @@ from typing import Any
 
 import tensorflow as tf
 
-from tf_cluster_trainer import server
-from tf_cluster_trainer.child.errors import ProgramError
-from tf_cluster_trainer.child.say import say
 from tf_cluster_trainer.config import Cluster
 from tf_cluster_trainer.context import Context, DataShard
+from tf_cluster_trainer.errors import ProgramError
+from tf_cluster_trainer.log import log
 from tf_cluster_trainer.program import Program
+from tf_cluster_trainer.servers import serve
 from tf_cluster_trainer.strategies import input as worker_input
 from tf_cluster_trainer.strategies import precision, tables
 from tf_cluster_trainer.strategies.rehearsal import Rehearsal
@@ -47,9 +47,9 @@ def connect(cluster: Cluster, computing_in: str) -> Any:
     try:
         return _strategy(cluster, cluster.size("ps") if computing_in == precision.FULL else 1)
     except tf.errors.UnknownError as error:
-        if server.CANT_LISTEN not in error.message:
+        if serve.CANT_LISTEN not in error.message:
             raise
-        raise server.port_taken("chief-0", cluster.cluster["chief"][0]) from None
+        raise serve.port_taken("chief-0", cluster.cluster["chief"][0]) from None
 
 
 def _strategy(cluster: Cluster, shards: int) -> Any:
@@ -104,7 +104,7 @@ def _check_reach(graph: Any) -> None:
             "make it in dataset, anew each time that is called"
         )
     if CHIEF in used:
-        say(
+        log(
             "dataset makes a table inside a function (map, ...): every worker asks the chief for "
             "every example; make the table in dataset itself and use it there"
         )

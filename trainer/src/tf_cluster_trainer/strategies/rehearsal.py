@@ -15,8 +15,8 @@ import tf_keras
 
 from tf_cluster_trainer import checkpoint_variables
 from tf_cluster_trainer.checkpoint import TensorSpec
-from tf_cluster_trainer.child.errors import HookError, ProgramError
 from tf_cluster_trainer.context import Context
+from tf_cluster_trainer.errors import HookError, ProgramError
 from tf_cluster_trainer.program import Program
 from tf_cluster_trainer.strategies import precision
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import tensorflow as tf
 
-from tf_cluster_trainer.child.errors import HookError, ProgramError
 from tf_cluster_trainer.config import Settings
 from tf_cluster_trainer.context import Context
+from tf_cluster_trainer.errors import HookError, ProgramError
 from tf_cluster_trainer.program import Program
 from tf_cluster_trainer.strategies.gradients import Gradients
 from tf_cluster_trainer.strategies.rehearsal import Rehearsal, build_model

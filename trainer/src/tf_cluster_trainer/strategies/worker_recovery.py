@@ -15,8 +15,8 @@ from typing import Any
 
 from tensorflow.python.distribute.coordinator import cluster_coordinator
 
-from tf_cluster_trainer.child.errors import PeerLostError
-from tf_cluster_trainer.strategies.answering import answers
+from tf_cluster_trainer.errors import PeerLostError
+from tf_cluster_trainer.servers.health import responds
 
 LOOK_SECONDS = 0.2
 # One that does not answer but was not lost is slow (a busy machine), or its call is about to fail.
@@ -27,15 +27,15 @@ LOOK_AGAIN_SECONDS = 5.0
 SILENT_LOOKS = 4
 
 
-def install(coordinator: Any, say: Callable[[str], None], lost: Callable[[str], None]) -> OneByOne:
+def install(coordinator: Any, log: Callable[[str], None], lost: Callable[[str], None]) -> OneByOne:
     """Let the coordinator recover its workers this way. Call it before anything is scheduled.
 
-    `say` is told in a sentence which worker is lost and which is back, `lost` the name of one that
+    `log` is told in a sentence which worker is lost and which is back, `lost` the name of one that
     is lost.
     """
     cluster = coordinator._cluster
     whole = cluster.failure_handler
-    recovery = OneByOne(whole._server_def, cluster, say, lost)
+    recovery = OneByOne(whole._server_def, cluster, log, lost)
     whole.stop()
     cluster.failure_handler = recovery
     for worker in cluster.workers:
@@ -53,11 +53,11 @@ class OneByOne(cluster_coordinator.WorkerPreemptionHandler):  # type: ignore[mis
         self,
         server_def: Any,
         cluster: Any,
-        say: Callable[[str], None],
+        log: Callable[[str], None],
         lost: Callable[[str], None],
     ) -> None:
         self._whole = server_def
-        self._say = say
+        self._log = log
         self._tell_lost = lost
         # Lost: waits to be reconnected. Away: was said to be lost. A worker that is still away
         # when others are reconnected tries, fails and waits again; that is not worth a word.
@@ -82,7 +82,7 @@ class OneByOne(cluster_coordinator.WorkerPreemptionHandler):  # type: ignore[mis
         self._look_at = time.monotonic() + LOOK_AGAIN_SECONDS
         with self._noting:
             lost = set(self._lost)
-        serving = {index for index, address in self._workers() if answers(address)}
+        serving = {index for index, address in self._workers() if responds(address)}
         self._silent = {
             index: self._silent.get(index, 0) + 1 for index in self._reconnecting - serving
         }
@@ -108,7 +108,7 @@ class OneByOne(cluster_coordinator.WorkerPreemptionHandler):  # type: ignore[mis
         self._reconnect(set())
         all_heard_at = time.monotonic()
         while True:
-            there = {index for index, address in self._workers() if answers(address)}
+            there = {index for index, address in self._workers() if responds(address)}
             now = time.monotonic()
             with self._noting:
                 silent = {index for index, _ in self._workers()} - there - self._lost
@@ -117,7 +117,7 @@ class OneByOne(cluster_coordinator.WorkerPreemptionHandler):  # type: ignore[mis
                 if self._lost & there and (not silent or now - all_heard_at > PATIENCE_SECONDS):
                     for index in sorted(self._away & there):
                         self._away.remove(index)
-                        self._say(f"worker-{index} is back")
+                        self._log(f"worker-{index} is back")
                     self._reconnect(there)
                     return self._with_workers(there)
             threading.Event().wait(LOOK_SECONDS)
@@ -142,7 +142,7 @@ class OneByOne(cluster_coordinator.WorkerPreemptionHandler):  # type: ignore[mis
                 self._lost.add(index)
                 if index not in self._away:
                     self._away.add(index)
-                    self._say(f"worker-{index} is lost; its call goes to another worker")
+                    self._log(f"worker-{index} is lost; its call goes to another worker")
                     self._tell_lost(f"worker-{index}")
             if on_failure_fn:
                 on_failure_fn(error)

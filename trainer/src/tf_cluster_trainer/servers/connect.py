@@ -11,9 +11,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from tf_cluster_trainer.child.errors import PeerLostError
 from tf_cluster_trainer.config import Cluster
-from tf_cluster_trainer.strategies.answering import listens
+from tf_cluster_trainer.errors import PeerLostError
+from tf_cluster_trainer.servers.health import accepts_connections
 
 LOOKS = 3
 LOOK_SECONDS = 1.0
@@ -27,7 +27,7 @@ def check_peers(cluster: Cluster, sleep: Callable[[float], None] = time.sleep) -
             f"{kind}-{index} is lost: nothing listens at {address}"
             for kind in ("worker", "ps")
             for index, address in enumerate(cluster.cluster.get(kind, ()))
-            if not listens(address)
+            if not accepts_connections(address)
         ]
         if not absent:
             return

@@ -1,14 +1,43 @@
-"""The servers of the other tasks: an error may be of one that was lost, whatever its words are."""
+"""Which of the other tasks are gone.
+
+Asked after any error that a lost task can cause: the error's words do not say it reliably.
+"""
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from tf_cluster_trainer.config import Cluster, Combination
-from tf_cluster_trainer.strategies.answering import listens, status
+import tensorflow as tf
 
+from tf_cluster_trainer.config import Cluster, Combination
+from tf_cluster_trainer.servers.health import accepts_connections, incarnation
+
+# Words of TensorFlow's runtime when a task went away, or came back without what it held.
+_LOST = re.compile(
+    r"/job:(ps|worker|chief)/replica:\d+/task:\d+ (is|was) "
+    r"|unknown device"
+    r"|different incarnation"
+    r"|Unable to find (the relevant tensor remote_handle|a context_id)"
+    r"|Resource .* does not exist|Container .* does not exist"
+    r"|neither a type of a primitive operation nor a name of a function"
+    # A call of its own that had no answer: a heartbeat, say.
+    r"|RPC: /tensorflow\."
+    r"|failed to connect to all addresses|Socket closed|Connection reset|Connection refused",
+    re.IGNORECASE,
+)
+# TensorFlow ends every error that crosses the wire with these words, a wrong label as well as a
+# lost task. They tell of a loss only where the error is of a kind that a program seldom makes.
+CARRIED = "GRPC error information from remote target"
+_OF_THE_WIRE = (
+    tf.errors.InternalError,
+    tf.errors.UnknownError,
+    tf.errors.CancelledError,
+    tf.errors.DeadlineExceededError,
+    tf.errors.FailedPreconditionError,
+)
 # Of tasks that serve, in the order in which they are named.
 KINDS = ("ps", "worker")
 # What listens and does not answer may be busy; all of them together are waited for so long.
@@ -43,7 +72,7 @@ class Servers:
         """
         addresses = [address for _, address in self._tasks(self._needed)]
         with ThreadPoolExecutor(ASKED_AT_ONCE) as threads:
-            self._met = dict(zip(addresses, threads.map(status, addresses), strict=True))
+            self._met = dict(zip(addresses, threads.map(incarnation, addresses), strict=True))
 
     def release(self) -> None:
         """Nobody is needed any more: from now on none of them is gone, wherever they are."""
@@ -61,8 +90,8 @@ class Servers:
         until = time.monotonic() + BUSY_SECONDS
 
         def is_gone(address: str) -> bool:
-            while (found := status(address)) is None:
-                if time.monotonic() > until or not listens(address):
+            while (found := incarnation(address)) is None:
+                if time.monotonic() > until or not accepts_connections(address):
                     return True
             return found != (self._met.get(address) or found)
 
@@ -83,3 +112,19 @@ class Servers:
 def are_lost(tasks: Sequence[str]) -> str:
     """That these are lost, as a person is told."""
     return f"{' and '.join(tasks)} {'are' if len(tasks) > 1 else 'is'} lost"
+
+
+def is_peer_lost(error: BaseException) -> bool:
+    """Whether a ps or worker went away, or was replaced by one that knows nothing."""
+    original = unwrapped(error)
+    if isinstance(original, tf.errors.UnavailableError | tf.errors.AbortedError):
+        return True
+    if isinstance(original, _OF_THE_WIRE) and CARRIED in str(original):
+        return True
+    return isinstance(original, tf.errors.OpError) and bool(_LOST.search(str(original)))
+
+
+def unwrapped(error: BaseException) -> BaseException:
+    """What the coordinator wrapped, when making a worker's data failed."""
+    original = getattr(error, "original_exception", None)
+    return original if isinstance(original, BaseException) else error

@@ -7,10 +7,10 @@ import sys
 import threading
 from collections.abc import Mapping
 
-from tf_cluster_trainer import bare_tensorflow
-from tf_cluster_trainer.child.say import say
 from tf_cluster_trainer.config import Cluster, ConfigError, Task
+from tf_cluster_trainer.log import log
 from tf_cluster_trainer.protocol import Channel, Serving
+from tf_cluster_trainer.servers import bare_tensorflow
 
 CANT_LISTEN = "Could not start gRPC server"
 
@@ -31,7 +31,7 @@ def serve(task: Task, cluster: Cluster, channel: Channel, environment: Mapping[s
     try:
         tensorflow = bare_tensorflow.load(environment)
     except bare_tensorflow.OtherLayoutError:
-        say("this TensorFlow has its servers elsewhere: begins anew, and imports all of it")
+        log("this TensorFlow has its servers elsewhere: begins anew, and imports all of it")
         channel.outlive_exec()
         whole = {**environment, bare_tensorflow.WHOLE_VARIABLE: "1"}
         os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], whole)

@@ -5,6 +5,6 @@ from __future__ import annotations
 import sys
 
 
-def say(sentence: str) -> None:
+def log(sentence: str) -> None:
     """Print one sentence at once."""
     print(sentence, file=sys.stderr, flush=True)

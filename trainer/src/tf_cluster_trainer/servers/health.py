@@ -10,7 +10,7 @@ CONNECT_SECONDS = 1.0
 GET_STATUS = "/tensorflow.WorkerService/GetStatus"
 
 
-def listens(address: str) -> bool:
+def accepts_connections(address: str) -> bool:
     """Whether something accepts connections at host:port."""
     host, _, port = address.rpartition(":")
     try:
@@ -20,12 +20,12 @@ def listens(address: str) -> bool:
     return True
 
 
-def answers(address: str) -> bool:
+def responds(address: str) -> bool:
     """Whether the TensorFlow server at host:port answers."""
-    return status(address) is not None
+    return incarnation(address) is not None
 
 
-def status(address: str) -> bytes | None:
+def incarnation(address: str) -> bytes | None:
     """What the TensorFlow server at host:port says of itself: its devices, each with a random
     number of this process. None: it does not answer.
 
@@ -33,7 +33,7 @@ def status(address: str) -> bytes | None:
     given back, and for one that is frozen. This asks what TensorFlow itself asks, without a
     deadline, when it connects.
     """
-    if not listens(address):  # far cheaper than a channel
+    if not accepts_connections(address):  # far cheaper than a channel
         return None
     with grpc.insecure_channel(address, options=[("grpc.enable_http_proxy", 0)]) as channel:
         get_status: grpc.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary(GET_STATUS)
