@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 import tf_keras
-from tf_cluster_trainer.context import Context
-from tf_cluster_trainer.program import Program
-from tf_cluster_trainer.strategies.rehearsal import build_model
+from tf_cluster_trainer.program.base import Program
+from tf_cluster_trainer.program.context import Context
+from tf_cluster_trainer.program.trial import build_model
 
 from tests.trainer.child.programs.fixed import Fixed, examples
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tf_cluster_trainer import exit_codes
-from tf_cluster_trainer.checkpoint import TensorSpec
+from tf_cluster_trainer.checkpoint.record import TensorSpec
 from tf_cluster_trainer.protocol import Failure, Placement, Progress, Ready, Result, Saved, Serving
 from tf_cluster_trainer.strategies import on_ps
 from tf_cluster_trainer.strategies.rising import Rising

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tf_cluster_trainer import checkpoint_read, checkpoint_write
-from tf_cluster_trainer.checkpoint import Checkpoint, Meta, TensorSpec
+from tf_cluster_trainer.checkpoint import read as checkpoint_read
+from tf_cluster_trainer.checkpoint import write as checkpoint_write
+from tf_cluster_trainer.checkpoint.record import Checkpoint, Meta, TensorSpec
 from tf_cluster_trainer.errors import ProgramError
 
 

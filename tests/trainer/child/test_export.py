@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 import tensorflow as tf
 import tf_keras
-from tf_cluster_trainer import Context, Program, export
-from tf_cluster_trainer.strategies.rehearsal import build_model, rehearse
+from tf_cluster_trainer import Context, Program
+from tf_cluster_trainer.checkpoint import export
+from tf_cluster_trainer.program.trial import build_model, run_trial
 
 from tests.trainer.child.programs.fixed import Fixed
 from tests.trainer.child.test_sync import context
@@ -150,7 +151,7 @@ def test_an_export_is_called_by_the_programs_names_and_gives_what_the_model_give
     tmp_path: Path, program: Program, inputs: dict[str, Any], outputs: dict[str, str]
 ) -> None:
     ctx = context(tmp_path)
-    features = rehearse(program, ctx).features
+    features = run_trial(program, ctx).features
     model = build_model(program, ctx, features)
     path = export.export(model, features, 7, tmp_path / "export", check_owner=lambda: None)
     said = subprocess.run(

@@ -153,7 +153,7 @@ def test_in_all_reduce_an_error_of_a_step_is_the_programs_unless_its_words_are_o
     [
         (nobody("in-graph-sync"), exit_codes.PEER_LOST),
         (nobody("all-reduce"), exit_codes.PEER_LOST),
-        (None, exit_codes.FAILED),  # in the rehearsal nobody has to be there yet
+        (None, exit_codes.FAILED),  # in the trial nobody has to be there yet
     ],
 )
 def test_a_hook_that_works_on_the_cluster_fails_with_a_server_that_is_gone(

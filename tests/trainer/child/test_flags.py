@@ -10,10 +10,10 @@ from typing import Any, Literal
 import jsonschema
 import pytest
 from tf_cluster_trainer import exit_codes
-from tf_cluster_trainer.child import program_flags
-from tf_cluster_trainer.context import Flags
 from tf_cluster_trainer.errors import HookError, ProgramError
-from tf_cluster_trainer.program import Program
+from tf_cluster_trainer.program import flags as program_flags
+from tf_cluster_trainer.program.base import Program
+from tf_cluster_trainer.program.context import Flags
 from tf_cluster_trainer.protocol import Failure, Ready
 
 from tests.trainer.child.world import World

@@ -13,10 +13,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tf_cluster_trainer import checkpoint_write, export
-from tf_cluster_trainer.checkpoint import Checkpoint, Meta, TensorSpec
+from tf_cluster_trainer.checkpoint import export
+from tf_cluster_trainer.checkpoint import write as checkpoint_write
+from tf_cluster_trainer.checkpoint.record import Checkpoint, Meta, TensorSpec
 from tf_cluster_trainer.errors import NotOwnerError
-from tf_cluster_trainer.strategies.rehearsal import build_model, rehearse
+from tf_cluster_trainer.program.trial import build_model, run_trial
 
 from tests.trainer.child.programs.fixed import Fixed
 from tests.trainer.child.test_sync import context
@@ -46,7 +47,7 @@ def checkpoint(log: Path, check_owner: Callable[[], None]) -> Path:
 
 def exported(log: Path, check_owner: Callable[[], None]) -> Path:
     program, ctx = Fixed(), context(log)
-    features = rehearse(program, ctx).features
+    features = run_trial(program, ctx).features
     model = build_model(program, ctx, features)
     return export.export(model, features, 7, log / "named", check_owner=check_owner)
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import tensorflow as tf
 import tf_keras
-from tf_cluster_trainer import export
+from tf_cluster_trainer.checkpoint import export
 from tf_cluster_trainer.child.reports import Reports
 from tf_cluster_trainer.protocol import Message, Progress
 from tf_cluster_trainer.strategies.tally import Tally

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from tf_cluster_trainer import Context, Program, exit_codes
-from tf_cluster_trainer.context import DataShard
+from tf_cluster_trainer.program import input as worker_input
+from tf_cluster_trainer.program.context import DataShard
 from tf_cluster_trainer.protocol import Ready
-from tf_cluster_trainer.strategies import input as worker_input
 
 from tests.slices import sliced
 from tests.trainer.child.programs.own_part import EXAMPLES

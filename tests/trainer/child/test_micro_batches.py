@@ -9,9 +9,9 @@ import numpy as np
 import tensorflow as tf
 import tf_keras
 from tf_cluster_trainer import Program, exit_codes
+from tf_cluster_trainer.program.trial import build_model
 from tf_cluster_trainer.protocol import Progress, Ready, Result
 from tf_cluster_trainer.strategies.gradients import Gradients
-from tf_cluster_trainer.strategies.rehearsal import build_model
 
 from tests.slices import in_turn
 from tests.trainer.child import test_sync

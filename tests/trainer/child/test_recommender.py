@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tf_cluster_trainer import exit_codes
-from tf_cluster_trainer.context import Context
+from tf_cluster_trainer.program.context import Context
 from tf_cluster_trainer.protocol import Result
 
 from tests.slices import sliced

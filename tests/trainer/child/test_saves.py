@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tf_cluster_trainer import checkpoint_write
+from tf_cluster_trainer.checkpoint import write as checkpoint_write
 from tf_cluster_trainer.child.saves import Saves
 from tf_cluster_trainer.errors import NotFiniteError, NotOwnerError
 from tf_cluster_trainer.protocol import Message, Saved
@@ -116,5 +116,5 @@ def test_what_no_gradient_changes_may_be_infinite(tmp_path: Path) -> None:
 def test_what_a_killed_child_left_half_written_makes_room_for_the_next(tmp_path: Path) -> None:
     left = tmp_path / "ckpt-3.tmp-0123"
     left.mkdir()
-    checkpoint_write.sweep(tmp_path)
+    checkpoint_write.remove_partial(tmp_path)
     assert not left.exists()

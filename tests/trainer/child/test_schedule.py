@@ -11,9 +11,9 @@ import pytest
 import tensorflow as tf
 import tf_keras
 from tf_cluster_trainer import config, exit_codes, schedule
-from tf_cluster_trainer.checkpoint import Checkpoint, Meta, TensorSpec
-from tf_cluster_trainer.checkpoint_variables import ITERATIONS, Stored
-from tf_cluster_trainer.child import restore
+from tf_cluster_trainer.checkpoint import restore
+from tf_cluster_trainer.checkpoint.record import Checkpoint, Meta, TensorSpec
+from tf_cluster_trainer.checkpoint.variables import ITERATIONS, StoredTensor
 from tf_cluster_trainer.config import Optimizer, Schedule
 from tf_cluster_trainer.protocol import Ready
 
@@ -133,8 +133,8 @@ def test_the_run_goes_on_at_its_step_whatever_the_optimizer_had_counted(
 ) -> None:
     """The count itself goes with the slots, whose bias it corrects."""
     restored = saved_with(before)
-    stored = [Stored(key, spec, ()) for key, spec in restored.meta.tensors.items()]
-    assert restore.origin_of(restored, "Adam").ahead == ahead
+    stored = [StoredTensor(key, spec, ()) for key, spec in restored.meta.tensors.items()]
+    assert restore.resume_point_of(restored, "Adam").optimizer_lag == ahead
     assert (ITERATIONS in restore.chosen(restored, "Adam", stored)) is (before == "Adam")
 
 

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 import tf_keras
-from tf_cluster_trainer import checkpoint_variables
-from tf_cluster_trainer.checkpoint import TensorSpec
-from tf_cluster_trainer.checkpoint_variables import Stored
+from tf_cluster_trainer.checkpoint import variables as checkpoint_variables
+from tf_cluster_trainer.checkpoint.record import TensorSpec
+from tf_cluster_trainer.checkpoint.variables import StoredTensor
 from tf_cluster_trainer.config import Optimizer
 from tf_cluster_trainer.strategies import optimizers, replica_lookups
 
@@ -264,7 +264,7 @@ def test_a_checkpoints_copy_has_the_second_moment_as_late_as_the_first() -> None
     spec = TensorSpec((ROWS, WIDTH), "float32")
     model = SimpleNamespace(trainable_variables=[variable])
     stored = checkpoint_variables.of_optimizer(
-        optimizer, [Stored("model/table", spec, (variable,))], model
+        optimizer, [StoredTensor("model/table", spec, (variable,))], model
     )
     m, v = slots(optimizer, variable)
     graph = tf.function(lambda: checkpoint_variables.read(stored)).get_concrete_function().graph

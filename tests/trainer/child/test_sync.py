@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from tf_cluster_trainer import exit_codes
-from tf_cluster_trainer.context import Context, Flags
+from tf_cluster_trainer.program.context import Context, Flags
 from tf_cluster_trainer.protocol import Failure, Placement, Progress, Ready, Result
 
 from tests.slices import in_turn, sliced

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
-from tf_cluster_trainer import owner as files
-from tf_cluster_trainer.owner import Owner, owns
+from tf_cluster_trainer.run_directory import owner as files
+from tf_cluster_trainer.run_directory.owner import Owner, owns
 from tf_cluster_trainer.supervisor.contest import (
     Candidate,
     Contest,

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tf_cluster_trainer import evaluator_claim
-from tf_cluster_trainer.owner import Owner, create_owner
+from tf_cluster_trainer.run_directory import evaluator_claim
+from tf_cluster_trainer.run_directory.owner import Owner, create_owner
 
 from .conftest import MakeWorld
 from .world import Task, World, alive, eventually

@@ -9,7 +9,8 @@ from typing import Any
 
 import tensorflow as tf
 import tf_keras
-from tf_cluster_trainer import Context, checkpoint_write
+from tf_cluster_trainer import Context
+from tf_cluster_trainer.checkpoint import write as checkpoint_write
 from tf_cluster_trainer.strategies import all_reduce
 
 from tests.trainer.child.programs.broken import Small

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from tf_cluster_trainer import checkpoint_variables, loop
-from tf_cluster_trainer.child import restore
+from tf_cluster_trainer import loop
+from tf_cluster_trainer.checkpoint import restore
+from tf_cluster_trainer.checkpoint import variables as checkpoint_variables
 from tf_cluster_trainer.child.leading import Hears, Led, Start, lead, newest_of_ours
 from tf_cluster_trainer.log import log
 from tf_cluster_trainer.protocol import Lost
@@ -15,7 +16,7 @@ from tf_cluster_trainer.strategies.parameter_servers import CHIEF, Making
 def train(start: Start) -> int:
     """Make the run's remaining steps; the exit code. Raises what ends it early."""
     told, prepared = start.told, start.prepared
-    settings, rehearsal, cluster = told.settings, prepared.rehearsal, told.cluster
+    settings, trial, cluster = told.settings, prepared.trial, told.cluster
     restored = newest_of_ours(told, prepared)
     connect.check_peers(cluster)
     start.servers.meet()
@@ -26,13 +27,13 @@ def train(start: Start) -> int:
         strategy=strategy,
         program=prepared.program,
         ctx=prepared.ctx,
-        rehearsal=rehearsal,
+        trial=trial,
         workers=cluster.size("worker"),
-        origin=restore.origin_of(restored, settings.optimizer.name),
+        origin=restore.resume_point_of(restored, settings.optimizer.name),
         lost=lambda task: start.channel.send(Lost(task)),
     )
     training = registry.make(settings.combination, making)
-    model = checkpoint_variables.of_model(rehearsal.variables, training.model)
+    model = checkpoint_variables.of_model(trial.variables, training.model)
     slots = checkpoint_variables.of_optimizer(training.optimizer, model, training.model)
     if restored:
         restore.fill(restored, settings.optimizer.name, model, slots)

@@ -15,28 +15,24 @@ from pathlib import Path
 
 import tensorflow as tf
 
-from tf_cluster_trainer import (
-    checkpoint,
-    checkpoint_read,
-    checkpoint_variables,
-    evaluations,
-    evaluator_claim,
-    exit_codes,
-)
-from tf_cluster_trainer.checkpoint import Checkpoint
+from tf_cluster_trainer import exit_codes
+from tf_cluster_trainer.checkpoint import read as checkpoint_read
+from tf_cluster_trainer.checkpoint import variables as checkpoint_variables
+from tf_cluster_trainer.checkpoint.export import export, versions
+from tf_cluster_trainer.checkpoint.record import Checkpoint
 from tf_cluster_trainer.child.control import Orders
-from tf_cluster_trainer.child.measuring import measure
-from tf_cluster_trainer.child.preparing import Prepared
 from tf_cluster_trainer.config import Config
 from tf_cluster_trainer.errors import NotOwnerError, ProgramError, ReplacedError
-from tf_cluster_trainer.evaluations import Best, Evaluation, Record
-from tf_cluster_trainer.export import export, versions
 from tf_cluster_trainer.log import log
-from tf_cluster_trainer.owner import OwnerUnreadableError, read_owner
-from tf_cluster_trainer.program import Program
+from tf_cluster_trainer.program import precision
+from tf_cluster_trainer.program.base import Program
+from tf_cluster_trainer.program.evaluate import measure
+from tf_cluster_trainer.program.prepare import Prepared
+from tf_cluster_trainer.program.trial import build_model
 from tf_cluster_trainer.protocol import Channel, Evaluated, Failure, Phase
-from tf_cluster_trainer.strategies import precision
-from tf_cluster_trainer.strategies.rehearsal import build_model
+from tf_cluster_trainer.run_directory import evaluations, evaluator_claim, layout
+from tf_cluster_trainer.run_directory.evaluations import Best, Evaluation, Record
+from tf_cluster_trainer.run_directory.owner import OwnerUnreadableError, read_owner
 from tf_cluster_trainer.summaries import EventFile
 
 PERIOD_SECONDS = 1.0
@@ -87,7 +83,7 @@ class Evaluator:
         self._passed_over: set[int] = set()
         self._events: EventFile | None = None
         self._said = ""
-        features, full = prepared.rehearsal.features, prepared.rehearsal.variables
+        features, full = prepared.trial.features, prepared.trial.variables
         self._model = build_model(prepared.program, prepared.ctx, features, precision.FULL)
         self._stored = checkpoint_variables.of_model(full, self._model)
 
@@ -141,7 +137,7 @@ class Evaluator:
         """The oldest checkpoint that is to be measured, while the run is our attempt's."""
         if not self._may_write():
             return None
-        for step, path in reversed(checkpoint.whole(checkpoint.directory(self._run_dir))):
+        for step, path in reversed(layout.whole_checkpoints(layout.checkpoints(self._run_dir))):
             if step > self._evaluated and step not in self._passed_over:
                 return step, path
         return None
@@ -152,7 +148,7 @@ class Evaluator:
         if saved is None:
             self._passed_over.add(step)
             return
-        checkpoint_read.check_model(saved.meta, self._prepared.rehearsal.variables)
+        checkpoint_read.check_model(saved.meta, self._prepared.trial.variables)
         checkpoint_variables.assign(self._stored, saved.tensors)
         metrics = measure(self._prepared.program, self._prepared.ctx, self._model)
         self._take_in()
@@ -204,8 +200,8 @@ class Evaluator:
         value = metrics[wanted.metric]
         if not evaluations.is_better(value, self._best, wanted):
             return False
-        directory = self._run_dir / evaluations.BEST
-        features = self._prepared.rehearsal.features
+        directory = self._run_dir / layout.BEST
+        features = self._prepared.trial.features
         path = export(self._model, features, step, directory, check_owner=self._check_owner)
         self._best = Best(wanted.metric, wanted.mode, step, value, str(path))
         for old in sorted(versions(directory))[: -self._told.settings.checkpoint.keep]:
@@ -216,7 +212,7 @@ class Evaluator:
         self._check_owner()
         with _as_os_error():
             if self._events is None:
-                self._events = EventFile(self._run_dir / evaluations.EVENTS, step=step)
+                self._events = EventFile(self._run_dir / layout.EVALUATOR_EVENTS, step=step)
             self._events.scalars(step, {f"evaluation/{name}": v for name, v in metrics.items()})
 
     def _keep(self, step: int, metrics: dict[str, float]) -> None:

@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tf_cluster_trainer import checkpoint, checkpoint_write, exit_codes, schedule
-from tf_cluster_trainer.checkpoint import Checkpoint
-from tf_cluster_trainer.child import finish, program_flags, restore, settings_file
-from tf_cluster_trainer.child.preparing import Prepared
+from tf_cluster_trainer import exit_codes, schedule
+from tf_cluster_trainer.checkpoint import restore
+from tf_cluster_trainer.checkpoint import write as checkpoint_write
+from tf_cluster_trainer.checkpoint.record import Checkpoint
+from tf_cluster_trainer.checkpoint.resume_point import ResumePoint
+from tf_cluster_trainer.child import finish
 from tf_cluster_trainer.child.reports import Reports
 from tf_cluster_trainer.child.saves import Saves
 from tf_cluster_trainer.child.stop import Stop
@@ -22,11 +24,15 @@ from tf_cluster_trainer.config import Config, Settings
 from tf_cluster_trainer.errors import NotFiniteError, NotNowError, NotOwnerError
 from tf_cluster_trainer.log import log
 from tf_cluster_trainer.loop import Plan
-from tf_cluster_trainer.owner import owns
+from tf_cluster_trainer.program import flags as program_flags
+from tf_cluster_trainer.program.prepare import Prepared
 from tf_cluster_trainer.protocol import Channel, Phase, Placement
+from tf_cluster_trainer.run_directory import layout
+from tf_cluster_trainer.run_directory import settings as settings_file
+from tf_cluster_trainer.run_directory.owner import owns
 from tf_cluster_trainer.servers.lost import Servers
 from tf_cluster_trainer.strategies.gradients import NOT_FINITE
-from tf_cluster_trainer.strategies.tally import Origin, Tally
+from tf_cluster_trainer.strategies.tally import Tally
 
 Hears = Callable[[Tally], None]
 
@@ -68,10 +74,10 @@ class Led:
 def newest_of_ours(told: Config, prepared: Prepared) -> Checkpoint | None:
     """The checkpoint to go on from. Raises NotOwnerError when the run is another attempt's."""
     owner_check(told)()
-    return restore.newest(told.settings.run_dir, prepared.rehearsal.variables)
+    return restore.newest(told.settings.run_dir, prepared.trial.variables)
 
 
-def lead(start: Start, origin: Origin, led: Led) -> int:
+def lead(start: Start, origin: ResumePoint, led: Led) -> int:
     """Make the run's remaining steps from `origin` and keep its records; the exit code."""
     told, prepared, channel, stop = start.told, start.prepared, start.channel, start.stop
     settings = told.settings
@@ -80,16 +86,16 @@ def lead(start: Start, origin: Origin, led: Led) -> int:
     settings_file.write(settings.run_dir, told.training, flags, check_owner)
     check_owner()
     # A volume that a killed child's half checkpoint fills takes no other, for ever.
-    checkpoint_write.sweep(checkpoint.directory(settings.run_dir))
+    checkpoint_write.remove_partial(layout.checkpoints(settings.run_dir))
     channel.send(Placement(led.devices))
     sentence = f"training from step {origin.step} to {settings.steps}"
     log(sentence)
     channel.send(Phase("running", sentence))
     saves = Saves(
-        directory=checkpoint.directory(settings.run_dir),
+        directory=layout.checkpoints(settings.run_dir),
         keep=settings.checkpoint.keep,
         optimizer=settings.optimizer.name,
-        trained=prepared.rehearsal.trained,
+        trained=prepared.trial.trained,
         copy=led.copy,
         check_owner=check_owner,
         channel=channel,
@@ -97,7 +103,7 @@ def lead(start: Start, origin: Origin, led: Led) -> int:
     )
     start.at_end.callback(saves.settle)
     reports = Reports(
-        events=settings.run_dir / "events",
+        events=settings.run_dir / layout.EVENTS,
         first=led.tally(),
         rate=lambda step: float(schedule.rate(settings.optimizer, step, np)),
         channel=channel,
@@ -125,13 +131,13 @@ def lead(start: Start, origin: Origin, led: Led) -> int:
     start.servers.release()
     channel.send(
         finish.result(
-            prepared.program, prepared.ctx, prepared.rehearsal, tensors, tally.step, check_owner
+            prepared.program, prepared.ctx, prepared.trial, tensors, tally.step, check_owner
         )
     )
     return exit_codes.DONE
 
 
-def plan_of(settings: Settings, origin: Origin, callees: int, sharers: int) -> Plan:
+def plan_of(settings: Settings, origin: ResumePoint, callees: int, sharers: int) -> Plan:
     """How far this start goes and in what pieces."""
     return Plan(
         step=origin.step,

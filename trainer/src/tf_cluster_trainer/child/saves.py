@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from tf_cluster_trainer import checkpoint_write
-from tf_cluster_trainer.checkpoint import Checkpoint, Meta, TensorSpec
+from tf_cluster_trainer.checkpoint import write as checkpoint_write
+from tf_cluster_trainer.checkpoint.record import Checkpoint, Meta, TensorSpec
 from tf_cluster_trainer.errors import NotFiniteError
 from tf_cluster_trainer.log import log
 from tf_cluster_trainer.protocol import Channel, Finishing, Phase, Saved

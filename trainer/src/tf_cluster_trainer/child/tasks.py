@@ -29,8 +29,9 @@ def run(environment: MutableMapping[str, str], stop: Stop) -> int:
         return _failed(channel, exit_codes.CONFIG, str(error))
 
     # TensorFlow is imported from here on.
-    from tf_cluster_trainer.child import chief, evaluator, failures, preparing, trainee
+    from tf_cluster_trainer.child import chief, evaluator, failures, trainee
     from tf_cluster_trainer.child.leading import Start
+    from tf_cluster_trainer.program import prepare
     from tf_cluster_trainer.servers.lost import Servers
     from tf_cluster_trainer.strategies import registry
 
@@ -39,7 +40,7 @@ def run(environment: MutableMapping[str, str], stop: Stop) -> int:
         try:
             if told.trains:
                 registry.announce(told)
-            prepared = preparing.prepare(told)
+            prepared = prepare.prepare(told)
             join = registry.prepare(told, prepared) if told.trains else None
             channel.send(Ready())
             if told.evaluates:

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import tensorflow as tf
 
 from tf_cluster_trainer import exit_codes, loop_own
-from tf_cluster_trainer.checkpoint import Checkpoint
+from tf_cluster_trainer.checkpoint.record import Checkpoint
+from tf_cluster_trainer.checkpoint.resume_point import ResumePoint
 from tf_cluster_trainer.child.leading import (
     Hears,
     Led,
@@ -26,7 +27,6 @@ from tf_cluster_trainer.errors import PeerLostError
 from tf_cluster_trainer.log import log
 from tf_cluster_trainer.loop import Plan
 from tf_cluster_trainer.protocol import Lost
-from tf_cluster_trainer.strategies.tally import Origin
 from tf_cluster_trainer.strategies.trainee import Join, Joining, Trainee
 
 
@@ -43,9 +43,7 @@ def train(start: Start, join: Join) -> int:
         if told.is_client:
             start.channel.send(Lost(task))
 
-    trainee = join(
-        Joining(told, prepared.program, prepared.ctx, prepared.rehearsal, restored, lost)
-    )
+    trainee = join(Joining(told, prepared.program, prepared.ctx, prepared.trial, restored, lost))
     if not told.is_client:
         return _follow(told, trainee, stop)
 
@@ -70,7 +68,7 @@ def train(start: Start, join: Join) -> int:
 
 def _follow(told: Config, trainee: Trainee, stop: Stop) -> int:
     stop.save_first()
-    plan = plan_of(told.settings, Origin(), 1, _sharers(told))
+    plan = plan_of(told.settings, ResumePoint(), 1, _sharers(told))
     with while_finite(trainee.tally), _until_all_are_through(trainee):
         loop_own.follow(plan, trainee, stop.requested)
     if stop.requested.is_set():

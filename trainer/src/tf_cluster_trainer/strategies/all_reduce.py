@@ -17,24 +17,25 @@ import numpy as np
 import tensorflow as tf
 
 # What tf.distribute offers of these has neither the time to register nor a place before the
-# rehearsal.
+# trial.
 from tensorflow.compiler.xla.tsl.protobuf.coordination_config_pb2 import CoordinatedJob
 from tensorflow.python.eager import context
 
-from tf_cluster_trainer import checkpoint_variables
-from tf_cluster_trainer.checkpoint import Checkpoint
-from tf_cluster_trainer.checkpoint_variables import Stored
-from tf_cluster_trainer.child import restore
-from tf_cluster_trainer.child.preparing import Prepared
+from tf_cluster_trainer.checkpoint import restore
+from tf_cluster_trainer.checkpoint import variables as checkpoint_variables
+from tf_cluster_trainer.checkpoint.record import Checkpoint
+from tf_cluster_trainer.checkpoint.resume_point import ResumePoint
+from tf_cluster_trainer.checkpoint.variables import StoredTensor
 from tf_cluster_trainer.config import Config, ConfigError
-from tf_cluster_trainer.context import DataShard
 from tf_cluster_trainer.log import log
+from tf_cluster_trainer.program import input as worker_input
+from tf_cluster_trainer.program.context import DataShard
+from tf_cluster_trainer.program.prepare import Prepared
+from tf_cluster_trainer.program.trial import build_model
 from tf_cluster_trainer.servers import connect, serve
-from tf_cluster_trainer.strategies import input as worker_input
 from tf_cluster_trainer.strategies import optimizers, replica_lookups
 from tf_cluster_trainer.strategies.gradients import Gradients, scaled, when_finite
-from tf_cluster_trainer.strategies.rehearsal import build_model
-from tf_cluster_trainer.strategies.tally import Origin, Tally
+from tf_cluster_trainer.strategies.tally import Tally
 from tf_cluster_trainer.strategies.trainee import Join, Joining
 
 # After this long without a heartbeat a task is lost; most losses are seen at once, by a connection
@@ -51,9 +52,9 @@ _REDUCIBLE = (tf.float16, tf.bfloat16, tf.float32, tf.float64, tf.int32, tf.int6
 def announce(told: Config) -> None:
     """Tell TensorFlow that this process will be one of a cluster; before its first operation.
 
-    Nothing is connected. The rehearsal needs TensorFlow, and later this is refused.
+    Nothing is connected. The trial needs TensorFlow, and later this is refused.
     """
-    # It warns of tensors made before connecting: the rehearsal leaves none.
+    # It warns of tensors made before connecting: the trial leaves none.
     logging.getLogger("absl").setLevel(logging.ERROR)
     ours = context.context()
     ours.configure_collective_ops(
@@ -96,7 +97,7 @@ class AllReduce:
         self._told = told
         self._strategy = strategy
         self._workers = told.cluster.size("worker")
-        self._metrics = joining.rehearsal.metrics
+        self._metrics = joining.trial.metrics
         self._replicas = strategy.num_replicas_in_sync // self._workers
         if told.settings.batch_size < self._replicas:
             raise ConfigError(
@@ -105,10 +106,12 @@ class AllReduce:
             )
         replica_lookups.install()
         with strategy.scope():
-            self._model = build_model(program, joining.ctx, joining.rehearsal.features)
-            self._optimizer = optimizers.make(told.settings.optimizer, lambda: self._origin.ahead)
+            self._model = build_model(program, joining.ctx, joining.trial.features)
+            self._optimizer = optimizers.make(
+                told.settings.optimizer, lambda: self._origin.optimizer_lag
+            )
             self._optimizer._create_all_weights(self._model.trainable_variables)
-        model = checkpoint_variables.of_model(joining.rehearsal.variables, self._model)
+        model = checkpoint_variables.of_model(joining.trial.variables, self._model)
         slots = checkpoint_variables.of_optimizer(self._optimizer, model, self._model)
         model, slots = (tuple(map(self._here, stored)) for stored in (model, slots))
         self.copy = checkpoint_variables.Copy((*model, *slots), self._cpu)
@@ -128,7 +131,7 @@ class AllReduce:
         """Where every trainable variable is."""
         return {v.name.partition(":")[0]: v.device for v in self._model.trainable_variables}
 
-    def origin(self) -> Origin:
+    def origin(self) -> ResumePoint:
         """Where this start began."""
         return self._origin
 
@@ -188,7 +191,7 @@ class AllReduce:
     def _left(self) -> int:
         return self._told.settings.steps - self._origin.step - self._made
 
-    def _here(self, stored: Stored) -> Stored:
+    def _here(self, stored: StoredTensor) -> StoredTensor:
         """The same with this worker's first replica's: reading all takes all workers."""
         local = self._strategy.experimental_local_results
         return replace(stored, parts=tuple(local(part)[0] for part in stored.parts))
@@ -209,18 +212,21 @@ class AllReduce:
             )
 
     def _restore(
-        self, restored: Checkpoint | None, model: Iterable[Stored], slots: Iterable[Stored]
-    ) -> Origin:
+        self,
+        restored: Checkpoint | None,
+        model: Iterable[StoredTensor],
+        slots: Iterable[StoredTensor],
+    ) -> ResumePoint:
         """Give every worker what the client alone has read; where all go on from."""
-        origin = restore.origin_of(restored, self._told.settings.optimizer.name)
+        origin = restore.resume_point_of(restored, self._told.settings.optimizer.name)
         told = json.dumps(asdict(origin) if restored else None)
         said = json.loads(self._said_by_client(told))
         if said is None:
-            return Origin()
+            return ResumePoint()
         if restored:
             restore.fill(restored, self._told.settings.optimizer.name, model, slots)
         self._spread([*self._model.variables, *self._optimizer.variables()])
-        return Origin(**said)
+        return ResumePoint(**said)
 
     def _said_by_client(self, text: str) -> str:
         """The client's text, in every worker."""
@@ -343,7 +349,7 @@ def _connect(told: Config) -> Any:
         if serve.CANT_LISTEN not in error.message:
             raise
         raise serve.port_taken(told.task.name, addresses[told.task.index]) from None
-    # What "CPU:0" meant in the rehearsal is no device any more. TensorFlow forgets it when it
+    # What "CPU:0" meant in the trial is no device any more. TensorFlow forgets it when it
     # connects to parameter servers, and not here.
     context._device_parsing_cache.clear()
     return strategy

@@ -17,25 +17,26 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tf_cluster_trainer import checkpoint_variables
-from tf_cluster_trainer.checkpoint import Checkpoint
-from tf_cluster_trainer.child import restore
-from tf_cluster_trainer.child.preparing import Prepared
+from tf_cluster_trainer.checkpoint import restore
+from tf_cluster_trainer.checkpoint import variables as checkpoint_variables
+from tf_cluster_trainer.checkpoint.record import Checkpoint
+from tf_cluster_trainer.checkpoint.resume_point import ResumePoint
 from tf_cluster_trainer.config import Cluster, Config
 from tf_cluster_trainer.errors import NotNowError, PeerLostError
 from tf_cluster_trainer.log import log
+from tf_cluster_trainer.program import input as worker_input
+from tf_cluster_trainer.program.prepare import Prepared
+from tf_cluster_trainer.program.trial import build_model
 from tf_cluster_trainer.servers import serve
 from tf_cluster_trainer.servers.health import accepts_connections, responds
 from tf_cluster_trainer.servers.lost import are_lost, is_peer_lost
-from tf_cluster_trainer.strategies import input as worker_input
 from tf_cluster_trainer.strategies import on_ps, traced
 from tf_cluster_trainer.strategies.between_graph_async import AsyncCalls
 from tf_cluster_trainer.strategies.between_graph_sync import SyncCalls
 from tf_cluster_trainer.strategies.line import Line, in_thread
 from tf_cluster_trainer.strategies.own_graph import Calls, OwnGraph, Seen
 from tf_cluster_trainer.strategies.parameter_servers import Making
-from tf_cluster_trainer.strategies.rehearsal import build_model
-from tf_cluster_trainer.strategies.tally import Origin, Tally
+from tf_cluster_trainer.strategies.tally import Tally
 from tf_cluster_trainer.strategies.traced import Traced
 from tf_cluster_trainer.strategies.trainee import Join, Joining
 
@@ -69,7 +70,7 @@ def prepare(told: Config, prepared: Prepared) -> Join:
     Raises HookError and ProgramError.
     """
     seed = worker_input.seed(prepared.ctx, told.task.index, 0)
-    step = traced.trace(prepared.program, prepared.ctx, prepared.rehearsal, seed)
+    step = traced.trace(prepared.program, prepared.ctx, prepared.trial, seed)
     return partial(join, step=step)
 
 
@@ -86,9 +87,9 @@ def join(joining: Joining, step: Traced) -> BetweenGraph:
         strategy=None,
         program=joining.program,
         ctx=joining.ctx,
-        rehearsal=joining.rehearsal,
+        trial=joining.trial,
         workers=workers,
-        origin=restore.origin_of(restored, told.settings.optimizer.name),
+        origin=restore.resume_point_of(restored, told.settings.optimizer.name),
         lost=joining.lost,
     )
     index = told.task.index
@@ -157,7 +158,7 @@ class BetweenGraph:
         self._sync = joining.told.settings.combination.lockstep
         self._restored = restored
         self._optimizer = joining.told.settings.optimizer.name
-        self._origin = self._began = restore.origin_of(restored, self._optimizer)
+        self._origin = self._began = restore.resume_point_of(restored, self._optimizer)
         self._session: Any = None
         self._ready = False
         self._life = 0
@@ -178,7 +179,7 @@ class BetweenGraph:
         trainable = self._own.state.model.trainable_variables
         return {v.name.partition(":")[0]: v.device for v in trainable}
 
-    def origin(self) -> Origin:
+    def origin(self) -> ResumePoint:
         """Where this start began."""
         return self._began
 
@@ -253,7 +254,7 @@ class BetweenGraph:
 
     @property
     def _metrics(self) -> tuple[str, ...]:
-        return self._joining.rehearsal.metrics
+        return self._joining.trial.metrics
 
     # In the thread of the calls.
 
@@ -303,9 +304,9 @@ class BetweenGraph:
         if self._life:
             log("the ps lost the run's state; worker-0 fills them again")
             self._restored = restore.newest(
-                self._joining.told.settings.run_dir, self._joining.rehearsal.variables
+                self._joining.told.settings.run_dir, self._joining.trial.variables
             )
-            origin = restore.origin_of(self._restored, self._optimizer)
+            origin = restore.resume_point_of(self._restored, self._optimizer)
             with self._going_back:
                 self._before = self._before + self._seen.tallies.sum(axis=0)
                 self._origin = origin
@@ -328,8 +329,8 @@ class BetweenGraph:
             return restore.chosen(self._restored, self._optimizer, self._own.state.stored)
         with tf.device("CPU:0"):
             joining = self._joining
-            model = build_model(joining.program, joining.ctx, joining.rehearsal.features)
-        keys = joining.rehearsal.variables
+            model = build_model(joining.program, joining.ctx, joining.trial.features)
+        keys = joining.trial.variables
         return {k: v.numpy() for k, v in zip(keys, model.variables, strict=True)}
 
     def _new_session(self) -> Any:

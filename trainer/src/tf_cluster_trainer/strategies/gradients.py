@@ -7,8 +7,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from tf_cluster_trainer.program import Program
-from tf_cluster_trainer.strategies import precision
+from tf_cluster_trainer.program import precision
+from tf_cluster_trainer.program.base import Program
 from tf_cluster_trainer.strategies.reading import ReadOnce
 
 NOT_FINITE = "the loss is not finite:"

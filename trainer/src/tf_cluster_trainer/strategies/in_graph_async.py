@@ -13,10 +13,10 @@ from typing import Any
 import tensorflow as tf
 
 from tf_cluster_trainer.log import log
+from tf_cluster_trainer.program.trial import build_model
 from tf_cluster_trainer.strategies import optimizers, parameter_servers, worker_recovery
 from tf_cluster_trainer.strategies.gradients import Gradients
 from tf_cluster_trainer.strategies.parameter_servers import CHIEF, Making
-from tf_cluster_trainer.strategies.rehearsal import build_model
 from tf_cluster_trainer.strategies.tally import Tally
 
 
@@ -30,14 +30,14 @@ class InGraphAsync:
 
     def __init__(self, making: Making) -> None:
         self._making = making
-        self._metrics = making.rehearsal.metrics
+        self._metrics = making.trial.metrics
         self._strategy = making.strategy
         self._coordinator = tf.distribute.coordinator.ClusterCoordinator(making.strategy)
         self._recovery = worker_recovery.install(self._coordinator, log, making.lost)
         with making.strategy.scope():
-            self.model = build_model(making.program, making.ctx, making.rehearsal.features)
+            self.model = build_model(making.program, making.ctx, making.trial.features)
             self.optimizer = optimizers.make(
-                making.ctx.settings.optimizer, lambda: making.origin.ahead
+                making.ctx.settings.optimizer, lambda: making.origin.optimizer_lag
             )
             self.optimizer._create_all_weights(self.model.trainable_variables)
             # One row a worker: steps, sum of losses, sums of metrics. Only that worker writes it,

@@ -11,11 +11,11 @@ from typing import Any
 
 import tensorflow as tf
 
+from tf_cluster_trainer.program.trial import build_model
 from tf_cluster_trainer.strategies import optimizers, parameter_servers
 from tf_cluster_trainer.strategies.call_thread import CallThread
 from tf_cluster_trainer.strategies.gradients import Gradients, check_finite
 from tf_cluster_trainer.strategies.parameter_servers import CHIEF, Making
-from tf_cluster_trainer.strategies.rehearsal import build_model
 from tf_cluster_trainer.strategies.tally import Tally
 
 
@@ -29,11 +29,11 @@ class InGraphSync:
 
     def __init__(self, making: Making) -> None:
         self._making = making
-        self._metrics = making.rehearsal.metrics
+        self._metrics = making.trial.metrics
         with making.strategy.scope():
-            self.model = build_model(making.program, making.ctx, making.rehearsal.features)
+            self.model = build_model(making.program, making.ctx, making.trial.features)
             self.optimizer = optimizers.make(
-                making.ctx.settings.optimizer, lambda: making.origin.ahead
+                making.ctx.settings.optimizer, lambda: making.origin.optimizer_lag
             )
             self.optimizer._create_all_weights(self.model.trainable_variables)
             self._sums = tf.Variable(

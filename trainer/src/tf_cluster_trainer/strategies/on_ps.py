@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tf_cluster_trainer import checkpoint_variables
-from tf_cluster_trainer.checkpoint import TensorSpec
-from tf_cluster_trainer.checkpoint_variables import Stored
+from tf_cluster_trainer.checkpoint import variables as checkpoint_variables
+from tf_cluster_trainer.checkpoint.record import TensorSpec
+from tf_cluster_trainer.checkpoint.variables import StoredTensor
 from tf_cluster_trainer.config import Cluster, Settings
 from tf_cluster_trainer.strategies import optimizers
 from tf_cluster_trainer.strategies.traced import Described
@@ -49,7 +49,7 @@ class State:
     life: Any
     tallies: Any
     members: Any
-    stored: tuple[Stored, ...]
+    stored: tuple[StoredTensor, ...]
 
     def variables(self) -> list[Any]:
         """Every variable, `life` first."""
@@ -78,7 +78,7 @@ def make(
         life = _variable("life", np.zeros([3], np.int64))
         members = _variable("members", np.zeros([workers], np.int64))
         tallies = _variable("tallies", np.zeros([rows, 2 + metrics], np.float64))
-        optimizer = optimizers.make(settings.optimizer, lambda: _ahead(life))
+        optimizer = optimizers.make(settings.optimizer, lambda: _optimizer_lag(life))
         _ = optimizer.iterations
     variables = []
     for one, key, task in zip(described, specs, spread(specs.values(), ps), strict=True):
@@ -130,8 +130,8 @@ def beside(worker: str) -> Callable[[Any], str]:
     return choose
 
 
-def _ahead(life: Any) -> Any:
-    """How far the run's step is ahead of the optimizer's count (`Origin.ahead`), in the graph."""
+def _optimizer_lag(life: Any) -> Any:
+    """`ResumePoint.optimizer_lag`, in the graph."""
     began = tf.convert_to_tensor(life)
     return began[1] - began[2]
 

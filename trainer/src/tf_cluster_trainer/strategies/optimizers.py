@@ -20,17 +20,18 @@ from tf_cluster_trainer.strategies.sparse_updates import LazyAdam, PlainSGD
 DEFAULT_MOMENTUM = 0.9
 
 
-def make(settings: Optimizer, ahead: Callable[[], Any]) -> Any:
+def make(settings: Optimizer, lag: Callable[[], Any]) -> Any:
     """An optimizer whose hyperparameters are constants of the graph, or computed in it.
 
     Given as numbers they become variables on ps 0, which every step of every worker would read;
-    given as functions they don't. `ahead` gives, when a step is traced, how far the run's step is
-    ahead of the optimizer's own count (`Origin.ahead`), as an int or a scalar int64 tensor: with
-    the count, which every update of every worker adds 1 to, it is the step that a schedule goes by.
+    given as functions they don't. `lag` gives, when a step is traced, how far the run's step is
+    ahead of the optimizer's own count (`ResumePoint.optimizer_lag`), as an int or a scalar int64
+    tensor: with the count, which every update of every worker adds 1 to, it is the step that a
+    schedule goes by.
     """
 
     def scheduled() -> Any:
-        step = tf.cast(optimizer.iterations + ahead(), tf.float64)
+        step = tf.cast(optimizer.iterations + lag(), tf.float64)
         return schedule.rate(settings, step, tf)
 
     rate = scheduled if settings.schedule else _constant(settings.learning_rate)

@@ -56,16 +56,16 @@ class OwnGraph:
         self.total = making.ctx.settings.steps
         # Of lives, rounds and sessions alike: what is of an earlier life has a lower number.
         self.numbers = Rising()
-        self.measures = 1 + len(making.rehearsal.metrics)
+        self.measures = 1 + len(making.trial.metrics)
         self.kinds = traced.kinds
         self.state: State = on_ps.make(
             traced.variables,
-            making.rehearsal.variables,
+            making.trial.variables,
             making.ctx.settings,
             ps=ps,
             rows=rows,
             workers=making.workers,
-            metrics=len(making.rehearsal.metrics),
+            metrics=len(making.trial.metrics),
         )
         self._traced = traced
         self._worker = f"/job:worker/replica:0/task:{index}"

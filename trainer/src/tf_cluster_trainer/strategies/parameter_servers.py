@@ -8,16 +8,17 @@ from typing import Any
 
 import tensorflow as tf
 
+from tf_cluster_trainer.checkpoint.resume_point import ResumePoint
 from tf_cluster_trainer.config import Cluster
-from tf_cluster_trainer.context import Context, DataShard
 from tf_cluster_trainer.errors import ProgramError
 from tf_cluster_trainer.log import log
-from tf_cluster_trainer.program import Program
+from tf_cluster_trainer.program import input as worker_input
+from tf_cluster_trainer.program import precision
+from tf_cluster_trainer.program.base import Program
+from tf_cluster_trainer.program.context import Context, DataShard
+from tf_cluster_trainer.program.trial import Trial
 from tf_cluster_trainer.servers import serve
-from tf_cluster_trainer.strategies import input as worker_input
-from tf_cluster_trainer.strategies import precision, tables
-from tf_cluster_trainer.strategies.rehearsal import Rehearsal
-from tf_cluster_trainer.strategies.tally import Origin
+from tf_cluster_trainer.strategies import tables
 
 CHIEF = "/job:chief/replica:0/task:0/device:CPU:0"
 SHARD_BYTES = 256 << 10
@@ -30,9 +31,9 @@ class Making:
     strategy: Any
     program: Program
     ctx: Context
-    rehearsal: Rehearsal
+    trial: Trial
     workers: int
-    origin: Origin
+    origin: ResumePoint
     lost: Callable[[str], None]
 
 

@@ -14,11 +14,11 @@ from typing import Any
 import tensorflow as tf
 
 from tf_cluster_trainer.config import Settings
-from tf_cluster_trainer.context import Context
 from tf_cluster_trainer.errors import HookError, ProgramError
-from tf_cluster_trainer.program import Program
+from tf_cluster_trainer.program.base import Program
+from tf_cluster_trainer.program.context import Context
+from tf_cluster_trainer.program.trial import Trial, build_model
 from tf_cluster_trainer.strategies.gradients import Gradients
-from tf_cluster_trainer.strategies.rehearsal import Rehearsal, build_model
 
 
 @dataclass(frozen=True)
@@ -92,14 +92,14 @@ class Traced:
         return Imported(gradients, tensors.pop(0), effects)
 
 
-def trace(program: Program, ctx: Context, rehearsal: Rehearsal, seed: int) -> Traced:
+def trace(program: Program, ctx: Context, trial: Trial, seed: int) -> Traced:
     """Build the model on this machine, trace the step, and let go of the model.
 
     `seed` is of the operations that draw by chance in a step (dropout). Raises HookError.
     """
     with tf.device("CPU:0"):
-        model = build_model(program, ctx, rehearsal.features)
-        gradients = Gradients(program, model, rehearsal.metrics, ctx.settings.micro_batches)
+        model = build_model(program, ctx, trial.features)
+        gradients = Gradients(program, model, trial.metrics, ctx.settings.micro_batches)
         kinds: list[str | None] = []
 
         def step(features: Any, labels: Any) -> Any:
@@ -110,7 +110,7 @@ def trace(program: Program, ctx: Context, rehearsal: Rehearsal, seed: int) -> Tr
 
         tf.random.set_seed(seed)
         try:
-            concrete = tf.function(step).get_concrete_function(*_of_a_step(rehearsal, ctx.settings))
+            concrete = tf.function(step).get_concrete_function(*_of_a_step(trial, ctx.settings))
         except ProgramError:
             raise
         except Exception as error:
@@ -145,7 +145,7 @@ def trace(program: Program, ctx: Context, rehearsal: Rehearsal, seed: int) -> Tr
     )
 
 
-def _of_a_step(rehearsal: Rehearsal, settings: Settings) -> Any:
+def _of_a_step(trial: Trial, settings: Settings) -> Any:
     """The specs of features and labels as a step gets them, of known size: a smaller graph."""
     several = [settings.micro_batches] if settings.micro_batches > 1 else []
 
@@ -153,7 +153,7 @@ def _of_a_step(rehearsal: Rehearsal, settings: Settings) -> Any:
         shape = [*several, settings.batch_size, *spec.shape[1:]]
         return tf.TensorSpec(shape, spec.dtype, spec.name)
 
-    return tf.nest.map_structure(sized, (rehearsal.features, rehearsal.labels))
+    return tf.nest.map_structure(sized, (trial.features, trial.labels))
 
 
 def _here(tensor: Any) -> Any:

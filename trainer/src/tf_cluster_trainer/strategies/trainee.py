@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from tf_cluster_trainer.checkpoint import Checkpoint
+from tf_cluster_trainer.checkpoint.record import Checkpoint
+from tf_cluster_trainer.checkpoint.resume_point import ResumePoint
 from tf_cluster_trainer.config import Config
-from tf_cluster_trainer.context import Context
-from tf_cluster_trainer.program import Program
-from tf_cluster_trainer.strategies.rehearsal import Rehearsal
-from tf_cluster_trainer.strategies.tally import Origin, Tally
+from tf_cluster_trainer.program.base import Program
+from tf_cluster_trainer.program.context import Context
+from tf_cluster_trainer.program.trial import Trial
+from tf_cluster_trainer.strategies.tally import Tally
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Joining:
     told: Config
     program: Program
     ctx: Context
-    rehearsal: Rehearsal
+    trial: Trial
     restored: Callable[[], Checkpoint | None]
     lost: Callable[[str], None]
 
@@ -37,7 +38,7 @@ class Trainee(Protocol):
     def devices(self) -> Mapping[str, str]:
         """Where every trainable variable is, by the variable's name."""
 
-    def origin(self) -> Origin:
+    def origin(self) -> ResumePoint:
         """Where this start began; asked of the client alone."""
 
     def steps(self, most: int, *, stop: bool) -> bool:

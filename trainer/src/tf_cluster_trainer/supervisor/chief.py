@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 
 from .. import exit_codes, protocol
 from ..config import Config
-from ..owner import Owner, OwnerUnreadableError, read_owner
+from ..run_directory.owner import Owner, OwnerUnreadableError, read_owner
 from . import gate, probe
 from .budget import Budget
 from .child_process import Child, TalkingChild, how_it_ended, reap_orphans

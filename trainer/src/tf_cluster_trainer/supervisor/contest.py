@@ -13,8 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from .. import owner as files
-from ..owner import Owner, OwnerUnreadableError, Successor
+from ..run_directory import owner as files
+from ..run_directory.owner import Owner, OwnerUnreadableError, Successor
 
 STILL_PERIODS = 3
 # After so many without a renewal the owner is asked: an answer has time to come until the third.

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .. import evaluations, evaluator_claim, exit_codes, protocol
+from .. import exit_codes, protocol
+from ..run_directory import evaluations, evaluator_claim
 from . import probe
 from .child_process import TalkingChild
 from .document import DONE, FAILED, RUNNING, SUPERSEDED, WAITING, Outcome

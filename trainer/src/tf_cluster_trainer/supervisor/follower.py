@@ -10,7 +10,7 @@ from typing import Any
 
 from .. import exit_codes, protocol
 from ..config import Config
-from ..owner import OwnerUnreadableError, read_owner
+from ..run_directory.owner import OwnerUnreadableError, read_owner
 from . import epochs, probe
 from .budget import Budget
 from .chief_poll import ChiefPoll

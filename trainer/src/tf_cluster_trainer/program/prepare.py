@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 
-from tf_cluster_trainer.child import program_flags, user_program
 from tf_cluster_trainer.config import Config
-from tf_cluster_trainer.context import Context
-from tf_cluster_trainer.program import Program
-from tf_cluster_trainer.strategies.rehearsal import Rehearsal, rehearse
+from tf_cluster_trainer.program import flags as program_flags
+from tf_cluster_trainer.program import load as user_program
+from tf_cluster_trainer.program.base import Program
+from tf_cluster_trainer.program.context import Context
+from tf_cluster_trainer.program.trial import Trial, run_trial
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,7 @@ class Prepared:
 
     program: Program
     ctx: Context
-    rehearsal: Rehearsal
+    trial: Trial
 
 
 def prepare(told: Config) -> Prepared:
@@ -35,4 +36,4 @@ def prepare(told: Config) -> Prepared:
         log_dir=settings.log_dir,
         run_dir=settings.run_dir,
     )
-    return Prepared(program, ctx, rehearse(program, ctx))
+    return Prepared(program, ctx, run_trial(program, ctx))

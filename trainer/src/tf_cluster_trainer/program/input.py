@@ -7,9 +7,9 @@ from typing import Any
 
 import tensorflow as tf
 
-from tf_cluster_trainer.context import Context, DataShard
 from tf_cluster_trainer.errors import HookError
-from tf_cluster_trainer.program import Program
+from tf_cluster_trainer.program.base import Program
+from tf_cluster_trainer.program.context import Context, DataShard
 
 SHUFFLE_BYTES = 64 << 20
 SHUFFLE_EXAMPLES = 10_000

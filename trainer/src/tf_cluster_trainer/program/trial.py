@@ -13,16 +13,16 @@ from typing import Any
 import tensorflow as tf
 import tf_keras
 
-from tf_cluster_trainer import checkpoint_variables
-from tf_cluster_trainer.checkpoint import TensorSpec
-from tf_cluster_trainer.context import Context
+from tf_cluster_trainer.checkpoint import variables as checkpoint_variables
+from tf_cluster_trainer.checkpoint.record import TensorSpec
 from tf_cluster_trainer.errors import HookError, ProgramError
-from tf_cluster_trainer.program import Program
-from tf_cluster_trainer.strategies import precision
+from tf_cluster_trainer.program import precision
+from tf_cluster_trainer.program.base import Program
+from tf_cluster_trainer.program.context import Context
 
 
 @dataclass(frozen=True)
-class Rehearsal:
+class Trial:
     """What the program makes.
 
     `features` and `labels` are the specs of a batch of unknown size, `metrics` the names that the
@@ -37,14 +37,14 @@ class Rehearsal:
     trained: frozenset[str]
 
 
-def rehearse(program: Program, ctx: Context) -> Rehearsal:
+def run_trial(program: Program, ctx: Context) -> Trial:
     """Call the hooks once; ProgramError names the first that is wrong and how."""
     features, labels = _specs(program, ctx)
     model = build_model(program, ctx, features)
     metrics = _trace_loss(program, model, features, labels)
     specs = checkpoint_variables.specs(model)
     trained = frozenset(k for k, v in zip(specs, model.variables, strict=True) if v.trainable)
-    return Rehearsal(features, labels, metrics, specs, trained)
+    return Trial(features, labels, metrics, specs, trained)
 
 
 def build_model(program: Program, ctx: Context, features: Any, named: str = "") -> Any:

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import tensorflow as tf
 
-from tf_cluster_trainer import checkpoint
-from tf_cluster_trainer.checkpoint import Checkpoint, Meta, TensorSpec
+from tf_cluster_trainer.checkpoint import record
+from tf_cluster_trainer.checkpoint.record import Checkpoint, Meta, TensorSpec
 from tf_cluster_trainer.errors import ProgramError
+from tf_cluster_trainer.run_directory import layout
 
-UNREADABLE = ".unreadable"
 _BLOCK = 1 << 20
 
 
@@ -22,7 +22,7 @@ def newest(checkpoints: Path, log: Callable[[str], None]) -> Checkpoint | None:
     Raises ProgramError when there are checkpoints but none can be read, OSError when the disk is at
     fault.
     """
-    found = checkpoint.whole(checkpoints)
+    found = layout.whole_checkpoints(checkpoints)
     unreadable: list[Path] = []
     for step, path in found:
         try:
@@ -74,12 +74,12 @@ def read(path: Path, prefix: str = "") -> Checkpoint:
 
     Raises whatever TensorFlow's reader does, OSError, ValueError or KeyError when it is not whole.
     """
-    meta = checkpoint.from_json((path / checkpoint.META).read_text(encoding="utf-8"))
-    reader = tf.train.load_checkpoint(str(path / checkpoint.BUNDLE))
+    meta = record.from_json((path / layout.META).read_text(encoding="utf-8"))
+    reader = tf.train.load_checkpoint(str(path / layout.BUNDLE))
     wanted = [key for key in meta.tensors if key.startswith(prefix)]
     tensors = {key: reader.get_tensor(key) for key in wanted}  # checks each tensor's CRC
-    if int(reader.get_tensor(checkpoint.STEP)) != meta.step:
-        raise ValueError(f"{checkpoint.META} is of step {meta.step}, the tensors are not")
+    if int(reader.get_tensor(record.STEP)) != meta.step:
+        raise ValueError(f"{layout.META} is of step {meta.step}, the tensors are not")
     for key, tensor in tensors.items():
         if tuple(tensor.shape) != meta.tensors[key].shape:
             raise ValueError(f"{key} has shape {tensor.shape}, not {meta.tensors[key].shape}")
@@ -102,10 +102,10 @@ def _read_again(path: Path) -> Checkpoint:
 
 
 def _set_aside(path: Path, log: Callable[[str], None]) -> None:
-    aside, number = path.with_name(path.name + UNREADABLE), 1
+    aside, number = path.with_name(path.name + layout.UNREADABLE), 1
     while aside.exists():  # the same step was damaged before
         number += 1
-        aside = path.with_name(f"{path.name}{UNREADABLE}-{number}")
+        aside = path.with_name(f"{path.name}{layout.UNREADABLE}-{number}")
     path.rename(aside)
     log(f"{path.name} is kept as {aside.name}; the one before is used")
 

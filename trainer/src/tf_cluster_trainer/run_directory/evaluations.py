@@ -13,12 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from tf_cluster_trainer.config import ConfigError, ExportBest, Mode
-from tf_cluster_trainer.owner import replace_json
+from tf_cluster_trainer.run_directory import layout
+from tf_cluster_trainer.run_directory.owner import replace_json
 
 VERSION = 1
-EVALUATIONS_FILE = "evaluations.json"
-EVENTS = "eval"
-BEST = "best"
+EVENTS = layout.EVALUATOR_EVENTS
 
 
 @dataclass(frozen=True)
@@ -90,7 +89,7 @@ def is_better(value: float, best: Best | None, wanted: ExportBest) -> bool:
 
 def read(run_dir: Path) -> Record:
     """The record, an empty one when there is none. Raises ConfigError when it is no record."""
-    path = run_dir / EVALUATIONS_FILE
+    path = run_dir / layout.EVALUATIONS
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -128,7 +127,7 @@ def write(run_dir: Path, record: Record, check: Callable[[], None] = lambda: Non
             "export": best.export,
         },
     }
-    replace_json(run_dir / EVALUATIONS_FILE, document, check=check)
+    replace_json(run_dir / layout.EVALUATIONS, document, check=check)
 
 
 def _of(document: Any) -> Record:

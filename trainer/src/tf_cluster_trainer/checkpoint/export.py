@@ -11,10 +11,10 @@ from typing import Any
 
 import tensorflow as tf
 
-from tf_cluster_trainer.checkpoint_write import flush
+from tf_cluster_trainer.checkpoint.write import flush
+from tf_cluster_trainer.run_directory import layout
 
 SIGNATURE = tf.saved_model.DEFAULT_SERVING_SIGNATURE_DEF_KEY
-_TEMPORARY = ".tmp-"
 
 
 class Served(tf.Module):  # type: ignore[misc]
@@ -72,9 +72,9 @@ def export(
     """
     check_owner()
     directory.mkdir(parents=True, exist_ok=True)
-    for left in directory.glob(f"{_TEMPORARY}*"):
+    for left in directory.glob(f"{layout.TEMPORARY}*"):
         shutil.rmtree(left, ignore_errors=True)
-    temporary = directory / f"{_TEMPORARY}{uuid.uuid4().hex[:8]}"
+    temporary = directory / f"{layout.TEMPORARY}{uuid.uuid4().hex[:8]}"
     served = Served(model, features, step)
     try:
         _save(served, temporary)

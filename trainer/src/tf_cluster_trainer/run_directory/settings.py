@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from tf_cluster_trainer.log import log
-from tf_cluster_trainer.owner import replace_json
-
-SETTINGS_FILE = "settings.json"
+from tf_cluster_trainer.run_directory import layout
+from tf_cluster_trainer.run_directory.owner import replace_json
 
 
 def write(
@@ -24,6 +23,6 @@ def write(
     """
     check_owner()
     try:
-        replace_json(run_dir / SETTINGS_FILE, {**training, "flags": dict(flags)})
+        replace_json(run_dir / layout.SETTINGS, {**training, "flags": dict(flags)})
     except OSError as error:
-        log(f"can't write {run_dir / SETTINGS_FILE}: {error}; training goes on")
+        log(f"can't write {run_dir / layout.SETTINGS}: {error}; training goes on")

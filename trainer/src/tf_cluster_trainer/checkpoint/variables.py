@@ -12,13 +12,13 @@ from typing import Any
 
 import tensorflow as tf
 
-from tf_cluster_trainer.checkpoint import TensorSpec
+from tf_cluster_trainer.checkpoint.record import TensorSpec
 
 ITERATIONS = "optimizer/iterations"
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredTensor:
     """One tensor of a checkpoint and the variables that hold it, in the order of its rows.
 
     `slot_of` is the key of the variable that this is an optimizer's slot of; "" where it is none.
@@ -38,26 +38,28 @@ def specs(plain_model: Any) -> dict[str, TensorSpec]:
     }
 
 
-def of_model(full: Mapping[str, TensorSpec], built: Any) -> tuple[Stored, ...]:
+def of_model(full: Mapping[str, TensorSpec], built: Any) -> tuple[StoredTensor, ...]:
     """Each full tensor (from `specs`) with the variables that hold it in the built model."""
     rest = list(built.variables)
-    found: list[Stored] = []
+    found: list[StoredTensor] = []
     for key, spec in full.items():
         parts = [rest.pop(0)]
         if tuple(parts[0].shape.as_list()) != spec.shape:
             while sum(part.shape[0] for part in parts) < spec.shape[0]:
                 parts.append(rest.pop(0))
-        found.append(Stored(key, spec, tuple(parts)))
+        found.append(StoredTensor(key, spec, tuple(parts)))
     if rest:
         raise AssertionError(f"build_model made other variables under the strategy: {rest[0].name}")
     return tuple(found)
 
 
-def of_optimizer(optimizer: Any, model: Iterable[Stored], built: Any) -> tuple[Stored, ...]:
+def of_optimizer(
+    optimizer: Any, model: Iterable[StoredTensor], built: Any
+) -> tuple[StoredTensor, ...]:
     """The optimizer's iterations, and its slots of the variables that are trained."""
     iterations = optimizer.iterations
     found = [
-        Stored(ITERATIONS, TensorSpec((), iterations.dtype.name), (iterations,)),
+        StoredTensor(ITERATIONS, TensorSpec((), iterations.dtype.name), (iterations,)),
     ]
     trained = {id(variable) for variable in built.trainable_variables}
     for stored in model:
@@ -66,11 +68,11 @@ def of_optimizer(optimizer: Any, model: Iterable[Stored], built: Any) -> tuple[S
         for slot in optimizer.get_slot_names():
             parts = tuple(optimizer.get_slot(part, slot) for part in stored.parts)
             key = f"optimizer/{slot}/{stored.key.removeprefix('model/')}"
-            found.append(Stored(key, stored.spec, parts, slot_of=stored.key))
+            found.append(StoredTensor(key, stored.spec, parts, slot_of=stored.key))
     return tuple(found)
 
 
-def assign(stored: Iterable[Stored], tensors: Mapping[str, Any]) -> None:
+def assign(stored: Iterable[StoredTensor], tensors: Mapping[str, Any]) -> None:
     """Put the tensors into the variables."""
     for one in stored:
         value = tensors[one.key]
@@ -83,7 +85,7 @@ def assign(stored: Iterable[Stored], tensors: Mapping[str, Any]) -> None:
                 start += part.shape[0]
 
 
-def read(stored: Iterable[Stored]) -> list[list[Any]]:
+def read(stored: Iterable[StoredTensor]) -> list[list[Any]]:
     """Operations that read the parts of each tensor where they are, in the graph that is made.
 
     The slots of a part are read one after the other, in the optimizer's order: others may update
@@ -110,7 +112,7 @@ def read(stored: Iterable[Stored]) -> list[list[Any]]:
 class Copy:
     """Reads all the tensors at once into this process' memory: remote reads run side by side."""
 
-    def __init__(self, stored: Iterable[Stored], device: str) -> None:
+    def __init__(self, stored: Iterable[StoredTensor], device: str) -> None:
         self._stored = tuple(stored)
         self._device = device
         self._read = tf.function(self._values)

@@ -10,7 +10,7 @@ from types import ModuleType
 
 from tf_cluster_trainer.config import Settings
 from tf_cluster_trainer.errors import HookError, ProgramError
-from tf_cluster_trainer.program import Program
+from tf_cluster_trainer.program.base import Program
 
 REQUIRED_HOOKS = ("build_model", "dataset")
 

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
-OWNER_FILE = "owner.json"
-SUCCESSOR_FILE = "successor.json"
+from tf_cluster_trainer.run_directory import layout
+
+OWNER_FILE = layout.OWNER
 _NO_HARD_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS}
 
 
@@ -81,7 +82,7 @@ def read_owner(run_dir: Path) -> Owner | None:
 
 def read_successor(run_dir: Path) -> Successor | None:
     """successor.json, None when there is none; OwnerUnreadableError when it is not understood."""
-    document = _read(run_dir / SUCCESSOR_FILE)
+    document = _read(run_dir / layout.SUCCESSOR)
     if document is None:
         return None
     try:
@@ -92,7 +93,7 @@ def read_successor(run_dir: Path) -> Successor | None:
             superseded=tuple(document.get("superseded", ())),
         )
     except (KeyError, TypeError) as error:
-        raise OwnerUnreadableError(f"{run_dir / SUCCESSOR_FILE}: {error!r}") from None
+        raise OwnerUnreadableError(f"{run_dir / layout.SUCCESSOR}: {error!r}") from None
 
 
 def create_owner(run_dir: Path, owner: Owner) -> bool:
@@ -134,7 +135,7 @@ def post_successor(run_dir: Path, successor: Successor) -> None:
         "attempt": successor.attempt,
         "superseded": list(successor.superseded),
     }
-    replace_json(run_dir / SUCCESSOR_FILE, document)
+    replace_json(run_dir / layout.SUCCESSOR, document)
 
 
 def replace_json(

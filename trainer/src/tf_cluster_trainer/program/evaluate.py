@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tf_cluster_trainer.context import Context
 from tf_cluster_trainer.errors import HookError, ProgramError
-from tf_cluster_trainer.program import Program
+from tf_cluster_trainer.program.base import Program
+from tf_cluster_trainer.program.context import Context
 
 
 def measure(program: Program, ctx: Context, model: Any) -> dict[str, float]:

@@ -10,10 +10,9 @@ from pathlib import Path
 
 import tensorflow as tf
 
-from tf_cluster_trainer import checkpoint
-from tf_cluster_trainer.checkpoint import Checkpoint
-
-_TEMPORARY = ".tmp-"
+from tf_cluster_trainer.checkpoint import record
+from tf_cluster_trainer.checkpoint.record import Checkpoint
+from tf_cluster_trainer.run_directory import layout
 
 
 def write(saved: Checkpoint, checkpoints: Path, *, check_owner: Callable[[], None]) -> Path:
@@ -24,13 +23,13 @@ def write(saved: Checkpoint, checkpoints: Path, *, check_owner: Callable[[], Non
     makes no graph, so that any number of saves from one thread costs no memory.
     """
     check_owner()
-    final = checkpoints / checkpoint.name(saved.meta.step)
-    temporary = checkpoints / f"{final.name}{_TEMPORARY}{uuid.uuid4().hex[:8]}"
+    final = checkpoints / layout.checkpoint_name(saved.meta.step)
+    temporary = checkpoints / f"{final.name}{layout.TEMPORARY}{uuid.uuid4().hex[:8]}"
     temporary.mkdir(parents=True)
     try:
         _bundle(saved, temporary)
-        meta = temporary / checkpoint.META
-        meta.write_text(checkpoint.to_json(saved.meta), encoding="utf-8")
+        meta = temporary / layout.META
+        meta.write_text(record.to_json(saved.meta), encoding="utf-8")
         for path in (*temporary.iterdir(), temporary):
             flush(path)
         check_owner()
@@ -39,7 +38,7 @@ def write(saved: Checkpoint, checkpoints: Path, *, check_owner: Callable[[], Non
             shutil.rmtree(temporary, ignore_errors=True)
             return final
         if final.exists():
-            final.rename(final.with_name(f"{final.name}{_TEMPORARY}{uuid.uuid4().hex[:8]}"))
+            final.rename(final.with_name(f"{final.name}{layout.TEMPORARY}{uuid.uuid4().hex[:8]}"))
         temporary.rename(final)
         flush(checkpoints)
     except BaseException:
@@ -50,35 +49,35 @@ def write(saved: Checkpoint, checkpoints: Path, *, check_owner: Callable[[], Non
 
 def prune(checkpoints: Path, keep: int) -> None:
     """Remove all but the newest `keep` checkpoints, and what was left half-written."""
-    sweep(checkpoints)
-    for _, path in checkpoint.whole(checkpoints)[keep:]:
+    remove_partial(checkpoints)
+    for _, path in layout.whole_checkpoints(checkpoints)[keep:]:
         shutil.rmtree(path, ignore_errors=True)
 
 
-def sweep(checkpoints: Path) -> None:
+def remove_partial(checkpoints: Path) -> None:
     """Remove what was left half-written; only the run's owner may."""
-    for path in checkpoints.glob(f"*{_TEMPORARY}*"):
+    for path in checkpoints.glob(f"*{layout.TEMPORARY}*"):
         shutil.rmtree(path, ignore_errors=True)
 
 
 def _has_meta(path: Path) -> bool:
     try:
-        checkpoint.from_json((path / checkpoint.META).read_text(encoding="utf-8"))
+        record.from_json((path / layout.META).read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError, AttributeError):
         return False
     return True
 
 
 def _bundle(saved: Checkpoint, directory: Path) -> None:
-    tensors = {checkpoint.STEP: saved.meta.step, **saved.tensors}
+    tensors = {record.STEP: saved.meta.step, **saved.tensors}
     with tf.init_scope(), tf.device("CPU:0"):
         try:
             tf.raw_ops.SaveV2(
-                prefix=str(directory / checkpoint.BUNDLE),
+                prefix=str(directory / layout.BUNDLE),
                 tensor_names=list(tensors),
                 shape_and_slices=[""] * len(tensors),
                 tensors=[
-                    tf.constant(value, tf.int64) if key == checkpoint.STEP else tf.constant(value)
+                    tf.constant(value, tf.int64) if key == record.STEP else tf.constant(value)
                     for key, value in tensors.items()
                 ],
             )

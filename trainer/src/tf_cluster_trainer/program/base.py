@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tf_cluster_trainer.context import Context
+    from tf_cluster_trainer.program.context import Context
 
 
 class Program:

@@ -11,17 +11,12 @@ The bundle holds full, unpartitioned tensors: `model/<variable>`, `optimizer/<sl
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 VERSION = 1
-BUNDLE = "variables"
-META = "meta.json"
 STEP = "step"
-_NAME = re.compile(r"ckpt-(\d+)")
 
 
 @dataclass(frozen=True)
@@ -49,24 +44,6 @@ class Checkpoint:
 
     meta: Meta
     tensors: Mapping[str, Any]
-
-
-def directory(run_dir: Path) -> Path:
-    """Where a run's checkpoints are."""
-    return run_dir / "checkpoints"
-
-
-def name(step: int) -> str:
-    """The directory's name of the checkpoint of a step."""
-    return f"ckpt-{step}"
-
-
-def whole(checkpoints: Path) -> list[tuple[int, Path]]:
-    """The checkpoints there, newest first; temporary directories are none."""
-    if not checkpoints.is_dir():
-        return []
-    found = ((_NAME.fullmatch(path.name), path) for path in checkpoints.iterdir())
-    return sorted(((int(m[1]), path) for m, path in found if m), reverse=True)
 
 
 def to_json(meta: Meta) -> str:

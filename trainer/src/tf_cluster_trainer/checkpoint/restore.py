@@ -6,11 +6,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tf_cluster_trainer import checkpoint, checkpoint_read, checkpoint_variables
-from tf_cluster_trainer.checkpoint import Checkpoint, TensorSpec
-from tf_cluster_trainer.checkpoint_variables import Stored
+from tf_cluster_trainer.checkpoint import read as checkpoint_read
+from tf_cluster_trainer.checkpoint import variables as checkpoint_variables
+from tf_cluster_trainer.checkpoint.record import Checkpoint, TensorSpec
+from tf_cluster_trainer.checkpoint.resume_point import ResumePoint
+from tf_cluster_trainer.checkpoint.variables import StoredTensor
 from tf_cluster_trainer.log import log
-from tf_cluster_trainer.strategies.tally import Origin
+from tf_cluster_trainer.run_directory import layout
 
 
 def newest(run_dir: Path, model: Mapping[str, TensorSpec]) -> Checkpoint | None:
@@ -18,25 +20,28 @@ def newest(run_dir: Path, model: Mapping[str, TensorSpec]) -> Checkpoint | None:
 
     Raises ProgramError when none can be read, or when the model was changed.
     """
-    found = checkpoint_read.newest(checkpoint.directory(run_dir), log)
+    found = checkpoint_read.newest(layout.checkpoints(run_dir), log)
     if found:
         checkpoint_read.check_model(found.meta, model)
         log(f"going on from the checkpoint of step {found.meta.step}")
     return found
 
 
-def origin_of(restored: Checkpoint | None, optimizer: str) -> Origin:
+def resume_point_of(restored: Checkpoint | None, optimizer: str) -> ResumePoint:
     """Where a start from this checkpoint, with this optimizer, begins."""
     if restored is None:
-        return Origin()
+        return ResumePoint()
     meta = restored.meta
     same = meta.optimizer == optimizer
     updates = int(restored.tensors.get(checkpoint_variables.ITERATIONS, 0)) if same else 0
-    return Origin(meta.step, meta.examples, meta.workers, updates)
+    return ResumePoint(meta.step, meta.examples, meta.workers, updates)
 
 
 def fill(
-    restored: Checkpoint, optimizer: str, model: Iterable[Stored], slots: Iterable[Stored]
+    restored: Checkpoint,
+    optimizer: str,
+    model: Iterable[StoredTensor],
+    slots: Iterable[StoredTensor],
 ) -> None:
     """Put the checkpoint into the variables."""
     stored = (*model, *slots)
@@ -44,7 +49,7 @@ def fill(
     checkpoint_variables.assign((one for one in stored if one.key in tensors), tensors)
 
 
-def chosen(restored: Checkpoint, optimizer: str, stored: Iterable[Stored]) -> dict[str, Any]:
+def chosen(restored: Checkpoint, optimizer: str, stored: Iterable[StoredTensor]) -> dict[str, Any]:
     """The checkpoint's tensors that are taken over, by key.
 
     Slots and the optimizer's count are when it is the same and has them; else they start afresh

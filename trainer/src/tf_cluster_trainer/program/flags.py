@@ -13,9 +13,9 @@ import typing
 from collections.abc import Mapping
 from typing import Any, Literal, Union
 
-from tf_cluster_trainer.context import Flags
 from tf_cluster_trainer.errors import HookError, ProgramError
-from tf_cluster_trainer.program import Program
+from tf_cluster_trainer.program.base import Program
+from tf_cluster_trainer.program.context import Flags
 
 _PLAIN = {
     str: "a text",

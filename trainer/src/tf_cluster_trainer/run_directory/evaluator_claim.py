@@ -10,9 +10,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tf_cluster_trainer.owner import OwnerUnreadableError, read_owner, replace_json
+from tf_cluster_trainer.run_directory import layout
+from tf_cluster_trainer.run_directory.owner import OwnerUnreadableError, read_owner, replace_json
 
-EVALUATOR_FILE = "evaluator.json"
+EVALUATOR_FILE = layout.EVALUATOR
 
 
 def post(run_dir: Path, attempt: str, pod_uid: str) -> None:
