@@ -266,7 +266,7 @@ def test_async_ends_beyond_the_total_by_no_more_than_a_call_of_each_worker_but_o
 
 @in_turn(1, of=2)
 def test_each_async_worker_takes_the_part_of_the_data_that_is_its_own(pair: World) -> None:
-    """When worker 0 saves, the other may be in its last call: its tally lags by that much."""
+    """When worker 0 saves, the other may be in its last call: its counters lag by that much."""
     told = {"module": OWN_WEIGHT, "optimizer": {"name": "SGD", "learningRate": 1.0}}
     workers = begin_all(pair, "parts", steps=MANY, **told)
     step = all_done(workers).step

@@ -10,9 +10,9 @@ import pytest
 import tensorflow as tf
 import tf_keras
 from tf_cluster_trainer.checkpoint import export
-from tf_cluster_trainer.child.reports import Reports
+from tf_cluster_trainer.loop.counters import TrainingCounters
+from tf_cluster_trainer.loop.reports import Reports
 from tf_cluster_trainer.protocol import Message, Progress
-from tf_cluster_trainer.strategies.tally import Tally
 
 
 class Heard:
@@ -46,8 +46,8 @@ def reports_to(events: Path, channel: Any = None, *, first: int = 0) -> Reports:
     )
 
 
-def at(step: int) -> Tally:
-    return Tally(step, 8 * step, {"0": step}, step, 1.0 * step, {}, 0)
+def at(step: int) -> TrainingCounters:
+    return TrainingCounters(step, 8 * step, {"0": step}, step, 1.0 * step, {}, 0)
 
 
 def steps(events: Path) -> list[int]:

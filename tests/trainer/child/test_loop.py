@@ -7,9 +7,10 @@ import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 
-from tf_cluster_trainer import loop
-from tf_cluster_trainer.loop_cadence import Cadence
-from tf_cluster_trainer.strategies.tally import Tally
+from tf_cluster_trainer.loop import in_graph as in_graph_loop
+from tf_cluster_trainer.loop.cadence import Cadence
+from tf_cluster_trainer.loop.counters import TrainingCounters
+from tf_cluster_trainer.loop.plan import Plan
 
 
 class Counter:
@@ -32,11 +33,11 @@ class Counter:
             self.lose_next = False
         return len(self.queue)
 
-    def still(self) -> AbstractContextManager[None]:
+    def quiesced(self) -> AbstractContextManager[None]:
         return contextlib.nullcontext()
 
-    def tally(self) -> Tally:
-        return Tally(self.made, self.made, {"0": self.made}, self.made, 0.0, {}, 0)
+    def counters(self) -> TrainingCounters:
+        return TrainingCounters(self.made, self.made, {"0": self.made}, self.made, 0.0, {}, 0)
 
 
 def run(
@@ -44,22 +45,22 @@ def run(
     *,
     step: int = 0,
     total: int = 95,
-    report: Callable[[Tally], None] = lambda _: None,
-    save: Callable[[Tally], None] = lambda _: None,
+    report: Callable[[TrainingCounters], None] = lambda _: None,
+    save: Callable[[TrainingCounters], None] = lambda _: None,
     save_steps: int | None = None,
     stop: threading.Event | None = None,
     per_call: int | None = 10,
 ) -> bool:
-    plan = loop.Plan(
+    plan = Plan(
         step=step,
         total=total,
         steps_per_call=per_call,
-        callees=2,
+        max_in_flight=2,
         report_seconds=1e9,
         save_seconds=1e9,
         save_steps=save_steps,
     )
-    return loop.run(
+    return in_graph_loop.run(
         plan, calls, stop=stop or threading.Event(), report=report, save=save, clock=lambda: 0.0
     )
 
@@ -112,8 +113,8 @@ def test_it_saves_by_steps_and_reports_the_first_step() -> None:
         Counter(),
         total=300,
         save_steps=100,
-        save=lambda tally: saved.append(tally.step),
-        report=lambda tally: reported.append(tally.step),
+        save=lambda counters: saved.append(counters.step),
+        report=lambda counters: reported.append(counters.step),
     )
     assert len(saved) == 2 or (len(saved) == 3 and saved[-1] == 300)
     assert len(reported) == 1 and reported[0] > 0

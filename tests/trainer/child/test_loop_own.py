@@ -1,4 +1,4 @@
-"""The loop of a worker that trains by itself, with a trainee that is arithmetic."""
+"""The loop of a worker that trains by itself, the worker is arithmetic."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
-from tf_cluster_trainer import loop_own
-from tf_cluster_trainer.loop import Plan
-from tf_cluster_trainer.strategies.tally import Tally
+from tf_cluster_trainer.loop import worker as worker_loop
+from tf_cluster_trainer.loop.counters import TrainingCounters
+from tf_cluster_trainer.loop.plan import Plan
 
 TOTAL = 1_000_000
 POLL = 0.2
@@ -42,8 +42,8 @@ class Waits:
             self._stop.set()
         return not stop
 
-    def tally(self) -> Tally:
-        return Tally(self._made, self._made, {"0": self._made}, self._made, 0.0, {}, 0)
+    def counters(self) -> TrainingCounters:
+        return TrainingCounters(self._made, self._made, {"0": self._made}, self._made, 0.0, {}, 0)
 
     def devices(self) -> Mapping[str, str]:
         return {}
@@ -63,7 +63,7 @@ def plan() -> Plan:
         step=0,
         total=TOTAL,
         steps_per_call=None,
-        callees=1,
+        max_in_flight=1,
         report_seconds=2,
         save_seconds=60,
         save_steps=None,
@@ -72,24 +72,24 @@ def plan() -> Plan:
 
 def test_looks_without_a_step_make_no_call_longer() -> None:
     stop = threading.Event()
-    trainee = Waits(stop, waits=60, until=120)
-    loop_own.follow(plan(), trainee, stop, clock=lambda: trainee.now)
-    assert trainee.asked[0] == 1
-    assert max(trainee.asked) * A_STEP <= 0.5
+    worker = Waits(stop, waits=60, until=120)
+    worker_loop.run_follower(plan(), worker, stop, clock=lambda: worker.now)
+    assert worker.asked[0] == 1
+    assert max(worker.asked) * A_STEP <= 0.5
 
 
 def test_the_client_reports_and_saves_while_no_step_is_made() -> None:
     stop = threading.Event()
-    trainee = Waits(stop, waits=1000, until=200)
+    worker = Waits(stop, waits=1000, until=200)
     reports: list[int] = []
     saves: list[int] = []
-    finished = loop_own.lead(
+    finished = worker_loop.run_chief(
         plan(),
-        trainee,
+        worker,
         stop=stop,
-        report=lambda tally: reports.append(tally.step),
-        save=lambda tally: saves.append(tally.step),
-        clock=lambda: trainee.now,
+        report=lambda counters: reports.append(counters.step),
+        save=lambda counters: saves.append(counters.step),
+        clock=lambda: worker.now,
     )
     assert not finished
     assert len(reports) > 50

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tf_cluster_trainer.loop import Plan, pace_of
-from tf_cluster_trainer.loop_pace import TARGET_SECONDS, Pace, rung
+from tf_cluster_trainer.loop.pace import TARGET_SECONDS, Pace, rung
+from tf_cluster_trainer.loop.plan import Plan, pace_of
 
 
 class Callees:
@@ -32,7 +32,7 @@ def pace(
 ) -> Pace:
     return Pace(
         fixed=fixed,
-        callees=callees.callees,
+        max_in_flight=callees.callees,
         target=target,
         most=most,
         clock=lambda: callees.now,
@@ -91,7 +91,7 @@ def test_a_plans_calls_are_as_long_as_its_reports_and_checkpoints_let_them(
 ) -> None:
     callees = Callees(0.002, 0.0005, 2)
     cadence = {"report_seconds": 10.0, "save_seconds": 600.0, "save_steps": None}
-    plan = Plan(step=0, total=10**9, steps_per_call=None, callees=2, **{**cadence, **told})
+    plan = Plan(step=0, total=10**9, steps_per_call=None, max_in_flight=2, **{**cadence, **told})
     adapting = pace_of(plan, lambda: callees.now)
     callees.rate(adapting, 10)
     assert longest / 4 < adapting.next(10**9) * callees.step <= longest

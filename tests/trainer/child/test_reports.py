@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 from tensorboard.backend.event_processing.plugin_event_accumulator import TENSORS, EventAccumulator
-from tf_cluster_trainer.strategies.tally import Tally
+from tf_cluster_trainer.loop.counters import TrainingCounters
 
 from tests.trainer.child.test_full_disk import Disk, reports_to
 
 
-def at(step: int, *, lost: int = 0, began: int = 0) -> Tally:
+def at(step: int, *, lost: int = 0, began: int = 0) -> TrainingCounters:
     """A run that began at 0, and lost so many steps when it went on from step `began`."""
-    return Tally(step, 8 * step, {"0": step}, step + lost, 1.0 * step, {}, began)
+    return TrainingCounters(step, 8 * step, {"0": step}, step + lost, 1.0 * step, {}, began)
 
 
 def shown(events: Path) -> list[int]:
@@ -38,12 +38,12 @@ def shown(events: Path) -> list[int]:
     ],
 )
 def test_a_step_is_told_once_wherever_the_last_report_was(
-    tmp_path: Path, reported: list[Tally], told: list[int]
+    tmp_path: Path, reported: list[TrainingCounters], told: list[int]
 ) -> None:
     """Beyond the checkpoint that the run went back to, at it, or before it."""
     some = reports_to(tmp_path)
-    for tally in reported:
-        some.report(tally)
+    for counters in reported:
+        some.report(counters)
     some.close()
     assert shown(tmp_path) == told
 

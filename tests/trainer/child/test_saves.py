@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 from tf_cluster_trainer.checkpoint import write as checkpoint_write
-from tf_cluster_trainer.child.saves import Saves
 from tf_cluster_trainer.errors import NotFiniteError, NotOwnerError
+from tf_cluster_trainer.loop.counters import TrainingCounters
+from tf_cluster_trainer.loop.saver import Saver
 from tf_cluster_trainer.protocol import Message, Saved
-from tf_cluster_trainer.strategies.tally import Tally
 
 
 class Heard:
@@ -34,8 +34,8 @@ def saves(
     keep: int = 3,
     weight: float = 0.0,
     trained: Collection[str] = ("model/w",),
-) -> Saves:
-    return Saves(
+) -> Saver:
+    return Saver(
         directory=directory,
         keep=keep,
         optimizer="SGD",
@@ -51,8 +51,8 @@ MANY = Path(__file__).parent / "programs" / "many_saves.py"
 BUFFER_KIB = 8 * 1024  # what TensorFlow's writer leaves in a thread's arena
 
 
-def at(step: int) -> Tally:
-    return Tally(step, 8 * step, {"0": step}, step, 0.0, {}, 0)
+def at(step: int) -> TrainingCounters:
+    return TrainingCounters(step, 8 * step, {"0": step}, step, 0.0, {}, 0)
 
 
 def test_a_step_is_saved_once(tmp_path: Path) -> None:

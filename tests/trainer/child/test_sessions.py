@@ -38,7 +38,7 @@ class Worker(BetweenGraph):
         if error:
             work.set_exception(error)
         else:
-            self._seen = Seen(1, step, self._seen.tallies)
+            self._seen = Seen(1, step, self._seen.counters)
             work.set_result(None)
         self._work = work
         self._finish()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tensorboard.backend.event_processing.plugin_event_accumulator import EventAccumulator
-from tf_cluster_trainer.summaries import EventFile
+from tf_cluster_trainer.loop.event_file import EventFile
 
 NOON = 1_800_000_000.0
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from tf_cluster_trainer import loop
 from tf_cluster_trainer.checkpoint import restore
 from tf_cluster_trainer.checkpoint import variables as checkpoint_variables
-from tf_cluster_trainer.child.leading import Hears, Led, Start, lead, newest_of_ours
+from tf_cluster_trainer.child.records import Hears, Start, Training, newest_of_ours, train_as_chief
 from tf_cluster_trainer.log import log
+from tf_cluster_trainer.loop import in_graph as in_graph_loop
+from tf_cluster_trainer.loop.plan import Plan
 from tf_cluster_trainer.protocol import Lost
 from tf_cluster_trainer.servers import connect
 from tf_cluster_trainer.strategies import parameter_servers, registry
@@ -32,22 +33,22 @@ def train(start: Start) -> int:
         origin=restore.resume_point_of(restored, settings.optimizer.name),
         lost=lambda task: start.channel.send(Lost(task)),
     )
-    training = registry.make(settings.combination, making)
-    model = checkpoint_variables.of_model(trial.variables, training.model)
-    slots = checkpoint_variables.of_optimizer(training.optimizer, model, training.model)
+    calls = registry.make(settings.combination, making)
+    model = checkpoint_variables.of_model(trial.variables, calls.model)
+    slots = checkpoint_variables.of_optimizer(calls.optimizer, model, calls.model)
     if restored:
         restore.fill(restored, settings.optimizer.name, model, slots)
     del restored  # it is on the ps now; a copy here would only cost memory
 
-    def run(plan: loop.Plan, report: Hears, save: Hears) -> bool:
-        return loop.run(plan, training, stop=start.stop.requested, report=report, save=save)
+    def run(plan: Plan, report: Hears, save: Hears) -> bool:
+        return in_graph_loop.run(plan, calls, stop=start.stop.requested, report=report, save=save)
 
-    led = Led(
-        devices=training.devices(),
-        tally=training.tally,
+    training = Training(
+        devices=calls.devices(),
+        counters=calls.counters,
         copy=checkpoint_variables.Copy((*model, *slots), CHIEF),
-        still=training.still,
+        quiesced=calls.quiesced,
         run=run,
-        callees=1 if settings.combination.lockstep else cluster.size("worker"),
+        max_in_flight=1 if settings.combination.lockstep else cluster.size("worker"),
     )
-    return lead(start, making.origin, led)
+    return train_as_chief(start, making.origin, training)

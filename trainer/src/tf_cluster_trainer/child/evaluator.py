@@ -24,6 +24,7 @@ from tf_cluster_trainer.child.control import Orders
 from tf_cluster_trainer.config import Config
 from tf_cluster_trainer.errors import NotOwnerError, ProgramError, ReplacedError
 from tf_cluster_trainer.log import log
+from tf_cluster_trainer.loop.event_file import EventFile
 from tf_cluster_trainer.program import precision
 from tf_cluster_trainer.program.base import Program
 from tf_cluster_trainer.program.evaluate import measure
@@ -33,7 +34,6 @@ from tf_cluster_trainer.protocol import Channel, Evaluated, Failure, Phase
 from tf_cluster_trainer.run_directory import evaluations, evaluator_claim, layout
 from tf_cluster_trainer.run_directory.evaluations import Best, Evaluation, Record
 from tf_cluster_trainer.run_directory.owner import OwnerUnreadableError, read_owner
-from tf_cluster_trainer.summaries import EventFile
 
 PERIOD_SECONDS = 1.0
 # A checkpoint that can't be read is looked at so often: it may just be removed, or the disk slow.

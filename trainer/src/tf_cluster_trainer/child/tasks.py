@@ -29,8 +29,8 @@ def run(environment: MutableMapping[str, str], stop: Stop) -> int:
         return _failed(channel, exit_codes.CONFIG, str(error))
 
     # TensorFlow is imported from here on.
-    from tf_cluster_trainer.child import chief, evaluator, failures, trainee
-    from tf_cluster_trainer.child.leading import Start
+    from tf_cluster_trainer.child import chief, evaluator, failures, worker
+    from tf_cluster_trainer.child.records import Start
     from tf_cluster_trainer.program import prepare
     from tf_cluster_trainer.servers.lost import Servers
     from tf_cluster_trainer.strategies import registry
@@ -49,7 +49,7 @@ def run(environment: MutableMapping[str, str], stop: Stop) -> int:
             servers = Servers(told.cluster, settings.combination, told.task.name)
             start = Start(told, prepared, channel, stop, servers, at_end)
             if join:
-                return trainee.train(start, join)
+                return worker.train(start, join)
             return chief.train(start)
         except BaseException as error:
             failure = failures.explain(error, servers)

@@ -28,6 +28,7 @@ from tf_cluster_trainer.checkpoint.resume_point import ResumePoint
 from tf_cluster_trainer.checkpoint.variables import StoredTensor
 from tf_cluster_trainer.config import Config, ConfigError
 from tf_cluster_trainer.log import log
+from tf_cluster_trainer.loop.counters import TrainingCounters
 from tf_cluster_trainer.program import input as worker_input
 from tf_cluster_trainer.program.context import DataShard
 from tf_cluster_trainer.program.prepare import Prepared
@@ -35,7 +36,6 @@ from tf_cluster_trainer.program.trial import build_model
 from tf_cluster_trainer.servers import connect, serve
 from tf_cluster_trainer.strategies import optimizers, replica_lookups
 from tf_cluster_trainer.strategies.gradients import Gradients, scaled, when_finite
-from tf_cluster_trainer.strategies.tally import Tally
 from tf_cluster_trainer.strategies.trainee import Join, Joining
 
 # After this long without a heartbeat a task is lost; most losses are seen at once, by a connection
@@ -157,18 +157,18 @@ class AllReduce:
         """Steps made since this start."""
         return self._made
 
-    def tally(self) -> Tally:
+    def counters(self) -> TrainingCounters:
         """What the run has done so far; the loss and metrics are the means over all workers."""
         examples = self._made * self._workers * self._told.settings.examples_a_step
         loss, *metrics = self._sums.tolist()
-        return Tally(
+        return TrainingCounters(
             step=self._origin.step + self._made,
             examples=self._origin.examples + examples,
             workers=self._origin.plus({str(i): self._made for i in range(self._workers)}),
-            counted=self._made,
+            steps_since_start=self._made,
             loss_sum=loss,
             metric_sums=dict(zip(self._metrics, metrics, strict=True)),
-            began=self._origin.step,
+            origin_step=self._origin.step,
         )
 
     def leave(self) -> None:

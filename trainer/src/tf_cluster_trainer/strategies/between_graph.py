@@ -24,6 +24,7 @@ from tf_cluster_trainer.checkpoint.resume_point import ResumePoint
 from tf_cluster_trainer.config import Cluster, Config
 from tf_cluster_trainer.errors import NotNowError, PeerLostError
 from tf_cluster_trainer.log import log
+from tf_cluster_trainer.loop.counters import TrainingCounters
 from tf_cluster_trainer.program import input as worker_input
 from tf_cluster_trainer.program.prepare import Prepared
 from tf_cluster_trainer.program.trial import build_model
@@ -36,7 +37,6 @@ from tf_cluster_trainer.strategies.between_graph_sync import SyncCalls
 from tf_cluster_trainer.strategies.line import Line, in_thread
 from tf_cluster_trainer.strategies.own_graph import Calls, OwnGraph, Seen
 from tf_cluster_trainer.strategies.parameter_servers import Making
-from tf_cluster_trainer.strategies.tally import Tally
 from tf_cluster_trainer.strategies.traced import Traced
 from tf_cluster_trainer.strategies.trainee import Join, Joining
 
@@ -115,7 +115,7 @@ class Filling:
             self.members_are_there = state.members.is_initialized()
             self.given_life = tf.compat.v1.placeholder(tf.int64, [3])
             self.begin = state.life.assign(self.given_life, read_value=False)
-        self.tallies = state.tallies.read_value()
+        self.counters = state.counters.read_value()
         self.all_there = tf.reduce_all(tf.stack([v.is_initialized() for v in state.variables()]))
         self.no_life = state.life.initializer
         self.no_members = state.members.initializer
@@ -203,13 +203,13 @@ class BetweenGraph:
 
     def made(self) -> int:
         """Steps of this worker that were seen in the state as it is now."""
-        return int(self._seen.tallies[0 if self._sync else self._own.index, 0])
+        return int(self._seen.counters[0 if self._sync else self._own.index, 0])
 
-    def tally(self) -> Tally:
+    def counters(self) -> TrainingCounters:
         """What was seen last."""
         with self._going_back:
             seen, origin, before = self._seen, self._origin, self._before
-        settings, rows = self._joining.told.settings, seen.tallies
+        settings, rows = self._joining.told.settings, seen.counters
         sums = rows.sum(axis=0)
         made, workers = int(sums[0]), self._own.workers
         if self._sync:
@@ -217,14 +217,14 @@ class BetweenGraph:
         else:
             by_worker = {str(index): int(row[0]) for index, row in enumerate(rows)}
         total = before + sums
-        return Tally(
+        return TrainingCounters(
             step=seen.step,
             examples=origin.examples + sum(by_worker.values()) * settings.examples_a_step,
             workers=origin.plus(by_worker),
-            counted=int(total[0]),
+            steps_since_start=int(total[0]),
             loss_sum=float(total[1]),
             metric_sums=dict(zip(self._metrics, map(float, total[2:]), strict=True)),
-            began=seen.origin,
+            origin_step=seen.origin,
         )
 
     def copy(self) -> Mapping[str, Any]:
@@ -283,11 +283,11 @@ class BetweenGraph:
             whole = True
         if not whole:
             return False
-        (seen, origin, _), tallies = run([filling.life, filling.tallies])
+        (seen, origin, _), counters = run([filling.life, filling.counters])
         if not self._leads and int(seen) != life:
             return False  # worker 0 has begun to fill them anew
         self._life = int(seen)
-        self._seen = Seen(self._life, int(origin), tallies)
+        self._seen = Seen(self._life, int(origin), counters)
         if self._seen.step < self._own.total:
             run(self._own.begin, {self._own.start: self._seen.step})
             self._calls.begin(self._session, self._seen)
@@ -308,7 +308,7 @@ class BetweenGraph:
             )
             origin = restore.resume_point_of(self._restored, self._optimizer)
             with self._going_back:
-                self._before = self._before + self._seen.tallies.sum(axis=0)
+                self._before = self._before + self._seen.counters.sum(axis=0)
                 self._origin = origin
                 self._seen = self._nothing_seen()
         if not run(filling.members_are_there):
@@ -450,14 +450,14 @@ class BetweenGraph:
             return None
         limit = tf.compat.v1.RunOptions(timeout_in_ms=round(seconds * 1000))
         try:
-            (life, origin, _), tallies = self._session.run(
-                [self._filling.life, self._filling.tallies], options=limit
+            (life, origin, _), counters = self._session.run(
+                [self._filling.life, self._filling.counters], options=limit
             )
         except Exception as error:
             if not _lost(error):
                 raise
             return None
-        return Seen(int(life), int(origin), tallies)
+        return Seen(int(life), int(origin), counters)
 
     def _abandon(self) -> None:
         """Cancel the call that is under way."""

@@ -24,10 +24,10 @@ class AsyncCalls:
         """Make up to `most` steps; none, or uncounted ones, when the state began a new life."""
         left = max(0, self._own.total - seen.step)
         share = -(-left // self._own.workers)  # the others take theirs meanwhile
-        life, tallies = session.run(
+        life, counters = session.run(
             self._fetched, {self._most: min(most, share), self._life: seen.life}
         )
-        return Seen(int(life[0]), int(life[1]), tallies)
+        return Seen(int(life[0]), int(life[1]), counters)
 
     def stuck(self, session: Any, seconds: float) -> bool:
         """Nobody waits for another worker."""
@@ -51,9 +51,9 @@ class AsyncCalls:
             row = tf.concat([[tf.cast(made, tf.float64)], sums], axis=0)
             row *= tf.cast(tf.equal(life[0], self._life), tf.float64)
             index = tf.constant([self._own.index], tf.int64)
-            counted = state.tallies.scatter_add(tf.IndexedSlices(row[tf.newaxis], index))
+            counted = state.counters.scatter_add(tf.IndexedSlices(row[tf.newaxis], index))
             with tf.control_dependencies([counted]):
-                self._fetched = [tf.identity(life), state.tallies.read_value()]
+                self._fetched = [tf.identity(life), state.counters.read_value()]
 
     def _step(self, made: Any, sums: Any) -> tuple[Any, Any]:
         step = self._own.step()

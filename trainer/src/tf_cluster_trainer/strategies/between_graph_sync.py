@@ -60,10 +60,10 @@ class SyncCalls:
             packed = session.run(self._one_step, fed)
         else:
             packed = session.run(self._steps, {**fed, self._most: most})
-        turn, life, tallies, present = np.split(packed, self._ends)
+        turn, life, counters, present = np.split(packed, self._ends)
         self._turn, self._present = turn.astype(np.int64), present.astype(np.int64)
         self._still = None
-        return Seen(int(life[0]), int(life[1]), tallies[np.newaxis])
+        return Seen(int(life[0]), int(life[1]), counters[np.newaxis])
 
     def stuck(self, session: Any, seconds: float) -> bool:
         """Worker 0 alone tells: somebody came back and waits for a round of its own."""
@@ -71,10 +71,10 @@ class SyncCalls:
             return False
         limit = tf.compat.v1.RunOptions(timeout_in_ms=LOOK_MILLISECONDS)
         try:
-            members, tallies = session.run(self._looked_at, options=limit)
+            members, counters = session.run(self._looked_at, options=limit)
         except tf.errors.OpError:
             return False  # the call itself will fail
-        made, now = float(tallies[0, 0]), time.monotonic()
+        made, now = float(counters[0, 0]), time.monotonic()
         if self._still is None or self._still[0] != made:
             self._still = (made, now)
             return False
@@ -119,7 +119,7 @@ class SyncCalls:
             self._join = state.members.scatter_update(
                 tf.IndexedSlices(self._number[tf.newaxis], tf.constant([own.index], tf.int64))
             )
-            self._looked_at = [state.members.read_value(), state.tallies.read_value()]
+            self._looked_at = [state.members.read_value(), state.counters.read_value()]
         self._next_turn = self._turns[own.index].dequeue()
         self._give_turns = [turns.enqueue([self._given]) for turns in self._turns[1:]]
         self._gathered = self._accumulators()
@@ -138,14 +138,14 @@ class SyncCalls:
         self._takes = [_take(one, 1) for one in gathered]
 
     def _and_seen(self, turn: Any) -> Any:
-        """The turn, then the life, the tallies and the members on the ps when it has come.
+        """The turn, then the life, the counters and the members on the ps when it has come.
 
         One tensor, for each costs a call to the ps in every step. As float64 it holds the numbers
         of rounds (microseconds since 1970) exactly until 2255.
         """
         state = self._own.state
         with tf.device(on_ps.device(0)), tf.control_dependencies([turn]):
-            kept = [state.life, state.tallies, state.members]
+            kept = [state.life, state.counters, state.members]
             found = [turn, *(variable.read_value() for variable in kept)]
             parts = [tf.reshape(tf.cast(one, tf.float64), [-1]) for one in found]
             return tf.concat(parts, axis=0)
@@ -201,7 +201,7 @@ class SyncCalls:
             )
         with tf.control_dependencies([applied]), tf.device(on_ps.device(0)):
             row = tf.concat([[tf.constant(1.0, tf.float64)], measures], axis=0)
-            counted = state.tallies.assign_add(row[tf.newaxis], read_value=False)
+            counted = state.counters.assign_add(row[tf.newaxis], read_value=False)
             turn = turn + 1
             with tf.control_dependencies([counted]):
                 told = [turns.enqueue([turn]) for turns in self._turns[1:]]

@@ -13,11 +13,11 @@ from typing import Any
 import tensorflow as tf
 
 from tf_cluster_trainer.log import log
+from tf_cluster_trainer.loop.counters import TrainingCounters
 from tf_cluster_trainer.program.trial import build_model
 from tf_cluster_trainer.strategies import optimizers, parameter_servers, worker_recovery
 from tf_cluster_trainer.strategies.gradients import Gradients
 from tf_cluster_trainer.strategies.parameter_servers import CHIEF, Making
-from tf_cluster_trainer.strategies.tally import Tally
 
 
 def make(making: Making) -> InGraphAsync:
@@ -42,7 +42,7 @@ class InGraphAsync:
             self.optimizer._create_all_weights(self.model.trainable_variables)
             # One row a worker: steps, sum of losses, sums of metrics. Only that worker writes it,
             # one call at a time, so no update is lost; float64 counts exactly to 2 ** 53.
-            self._tallies = tf.Variable(
+            self._counters = tf.Variable(
                 tf.zeros([making.workers, 2 + len(self._metrics)], tf.float64),
                 trainable=False,
                 name="tallies",
@@ -76,30 +76,30 @@ class InGraphAsync:
         queue = self._coordinator._cluster.closure_queue
         return int(queue._queue.qsize() + queue.inflight_closure_count)
 
-    def still(self) -> AbstractContextManager[None]:
+    def quiesced(self) -> AbstractContextManager[None]:
         """Nothing is held up: a copy taken while workers write is as good as any async state."""
         return contextlib.nullcontext()
 
-    def tally(self) -> Tally:
+    def counters(self) -> TrainingCounters:
         """Read from the ps what was done."""
-        rows = self._tallies.numpy()
+        rows = self._counters.numpy()
         sums = rows.sum(axis=0)
         made, origin = int(sums[0]), self._making.origin
-        return Tally(
+        return TrainingCounters(
             step=origin.step + made,
             examples=origin.examples + made * self._making.ctx.settings.examples_a_step,
             workers=origin.plus({str(index): int(row[0]) for index, row in enumerate(rows)}),
-            counted=made,
+            steps_since_start=made,
             loss_sum=float(sums[1]),
             metric_sums=dict(zip(self._metrics, map(float, sums[2:]), strict=True)),
-            began=origin.step,
+            origin_step=origin.step,
         )
 
     def _worker_batches(self) -> Any:
         def make() -> Any:
             index = tf.distribute.coordinator.experimental_get_current_worker_index()
             # A worker that comes back goes on with other orders too.
-            made = tf.cast(tf.reduce_sum(self._tallies[:, 0]), tf.int64)
+            made = tf.cast(tf.reduce_sum(self._counters[:, 0]), tf.int64)
             start = self._making.origin.step + made
             batches = parameter_servers.batches(self._making, index, start)
             # The index travels with the data: as an argument it would be sent with every call.
@@ -115,7 +115,7 @@ class InGraphAsync:
             index, (features, labels) = next(batches)
             sums += self._strategy.run(self._step, args=(features, labels))
         row = tf.concat([[tf.cast(steps, tf.float64)], sums], axis=0)
-        self._tallies.scatter_add(tf.IndexedSlices(row[tf.newaxis], index[tf.newaxis]))
+        self._counters.scatter_add(tf.IndexedSlices(row[tf.newaxis], index[tf.newaxis]))
 
     def _step(self, features: Any, labels: Any) -> Any:
         gradients, measures = self._gradients.of(features, labels)

@@ -11,12 +11,12 @@ from typing import Any
 
 import tensorflow as tf
 
+from tf_cluster_trainer.loop.counters import TrainingCounters
 from tf_cluster_trainer.program.trial import build_model
 from tf_cluster_trainer.strategies import optimizers, parameter_servers
 from tf_cluster_trainer.strategies.call_thread import CallThread
 from tf_cluster_trainer.strategies.gradients import Gradients, check_finite
 from tf_cluster_trainer.strategies.parameter_servers import CHIEF, Making
-from tf_cluster_trainer.strategies.tally import Tally
 
 
 def make(making: Making) -> InGraphSync:
@@ -59,24 +59,24 @@ class InGraphSync:
         """Calls that are queued or under way; raises a call's error."""
         return self._calls.outstanding()
 
-    def still(self) -> AbstractContextManager[None]:
+    def quiesced(self) -> AbstractContextManager[None]:
         """While in it no call runs, so that what is read is the state after a whole step."""
         return self._calls.paused()
 
-    def tally(self) -> Tally:
+    def counters(self) -> TrainingCounters:
         """Read from the ps what was done."""
         sums = self._sums.numpy()
         made, origin = int(sums[0]), self._making.origin
         workers = self._making.workers
         examples = made * workers * self._making.ctx.settings.examples_a_step
-        return Tally(
+        return TrainingCounters(
             step=origin.step + made,
             examples=origin.examples + examples,
             workers=origin.plus({str(index): made for index in range(workers)}),
-            counted=made,
+            steps_since_start=made,
             loss_sum=float(sums[1]),
             metric_sums=dict(zip(self._metrics, map(float, sums[2:]), strict=True)),
-            began=origin.step,
+            origin_step=origin.step,
         )
 
     def _call(self, steps: int) -> None:

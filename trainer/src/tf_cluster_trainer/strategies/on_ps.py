@@ -39,22 +39,22 @@ class State:
     """Everything of the run that is on the ps.
 
     `life` is [which life of the state this is, the step it began at, the optimizer's count there];
-    0 as the first while it is being filled. `tallies` has a row for each that counts: steps, sum of
-    losses, sums of metrics. `members` has a number for each worker's present session. `stored` are
-    the tensors of a checkpoint.
+    0 as the first while it is being filled. `counters` has a row for each that counts: steps, sum
+    of losses, sums of metrics. `members` has a number for each worker's present session. `stored`
+    are the tensors of a checkpoint.
     """
 
     model: Model
     optimizer: Any
     life: Any
-    tallies: Any
+    counters: Any
     members: Any
     stored: tuple[StoredTensor, ...]
 
     def variables(self) -> list[Any]:
         """Every variable, `life` first."""
         kept = [part for one in self.stored for part in one.parts]
-        return [self.life, self.tallies, self.members, *kept]
+        return [self.life, self.counters, self.members, *kept]
 
 
 def container(cluster: Cluster, settings: Settings) -> str:
@@ -77,7 +77,7 @@ def make(
     with tf.device(device(0)):
         life = _variable("life", np.zeros([3], np.int64))
         members = _variable("members", np.zeros([workers], np.int64))
-        tallies = _variable("tallies", np.zeros([rows, 2 + metrics], np.float64))
+        counters = _variable("tallies", np.zeros([rows, 2 + metrics], np.float64))
         optimizer = optimizers.make(settings.optimizer, lambda: _optimizer_lag(life))
         _ = optimizer.iterations
     variables = []
@@ -98,7 +98,7 @@ def make(
     optimizer._create_all_weights(list(trained))
     full = checkpoint_variables.of_model(specs, model)
     slots = checkpoint_variables.of_optimizer(optimizer, full, model)
-    return State(model, optimizer, life, tallies, members, (*full, *slots))
+    return State(model, optimizer, life, counters, members, (*full, *slots))
 
 
 def device(task: int) -> str:

@@ -17,16 +17,16 @@ from tf_cluster_trainer.strategies.traced import Imported, Traced
 
 @dataclass(frozen=True)
 class Seen:
-    """The state as a session read it: which life it is, the step that began at, the tallies."""
+    """The state as a session read it: which life it is, the step that began at, the counters."""
 
     life: int
     origin: int
-    tallies: Any
+    counters: Any
 
     @property
     def step(self) -> int:
         """The run's step."""
-        return self.origin + int(self.tallies[:, 0].sum())
+        return self.origin + int(self.counters[:, 0].sum())
 
 
 class Calls(Protocol):

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any, Protocol
 
 from tf_cluster_trainer.config import Combination, Config
-from tf_cluster_trainer.loop import Calls
+from tf_cluster_trainer.loop.protocols import Calls
 from tf_cluster_trainer.program.prepare import Prepared
 from tf_cluster_trainer.strategies.parameter_servers import Making
 from tf_cluster_trainer.strategies.trainee import Join

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
 
 from tf_cluster_trainer.checkpoint.record import Checkpoint
-from tf_cluster_trainer.checkpoint.resume_point import ResumePoint
 from tf_cluster_trainer.config import Config
+from tf_cluster_trainer.loop.protocols import TrainingWorker
 from tf_cluster_trainer.program.base import Program
 from tf_cluster_trainer.program.context import Context
 from tf_cluster_trainer.program.trial import Trial
-from tf_cluster_trainer.strategies.tally import Tally
 
 
 @dataclass(frozen=True)
@@ -32,36 +30,4 @@ class Joining:
     lost: Callable[[str], None]
 
 
-class Trainee(Protocol):
-    """One worker's part in the training. Every method raises what ends the task."""
-
-    def devices(self) -> Mapping[str, str]:
-        """Where every trainable variable is, by the variable's name."""
-
-    def origin(self) -> ResumePoint:
-        """Where this start began; asked of the client alone."""
-
-    def steps(self, most: int, *, stop: bool) -> bool:
-        """Make up to `most` steps, never beyond the run's total as far as this worker can tell.
-
-        `stop` says that this task was asked to end. False: nobody goes on, the run is at its total
-        or some task was asked to end. Where workers move in lockstep all get the same answer.
-        """
-
-    def made(self) -> int:
-        """Steps that this worker is known to have made in the state as it is now."""
-
-    def tally(self) -> Tally:
-        """What the run has done so far; asked of the client alone."""
-
-    def copy(self) -> Mapping[str, Any]:
-        """The full tensors of a checkpoint, by key, after a whole step; of the client alone."""
-
-    def leave(self) -> None:
-        """This worker makes no more steps; returns when no other needs it any longer."""
-
-    def ended_by(self) -> Sequence[str]:
-        """The tasks whose being asked to end ended the steps of all."""
-
-
-Join = Callable[[Joining], Trainee]
+Join = Callable[[Joining], TrainingWorker]

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Tally:
+class TrainingCounters:
     """Steps (applied updates) and examples of the run, steps made by each worker since it began.
 
-    The sums of loss and metrics are over the `counted` steps since this start, those of them too
-    that were lost with a ps. `began` is the step that the state as it is now began at.
+    The sums of loss and metrics are over the `steps_since_start`, those of them too that were lost
+    with a ps. `origin_step` is the step that the state as it is now began at.
     """
 
     step: int
     examples: int
     workers: Mapping[str, int]
-    counted: int
+    steps_since_start: int
     loss_sum: float
     metric_sums: Mapping[str, float]
-    began: int
+    origin_step: int

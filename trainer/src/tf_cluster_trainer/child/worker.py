@@ -7,27 +7,29 @@ from collections.abc import Iterator
 
 import tensorflow as tf
 
-from tf_cluster_trainer import exit_codes, loop_own
+from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.checkpoint.record import Checkpoint
 from tf_cluster_trainer.checkpoint.resume_point import ResumePoint
-from tf_cluster_trainer.child.leading import (
+from tf_cluster_trainer.child.records import (
     Hears,
-    Led,
     Start,
+    Training,
     is_not_finite,
-    lead,
     newest_of_ours,
     owner_check,
     plan_of,
+    train_as_chief,
     while_finite,
 )
 from tf_cluster_trainer.child.stop import Stop
 from tf_cluster_trainer.config import Config
 from tf_cluster_trainer.errors import PeerLostError
 from tf_cluster_trainer.log import log
-from tf_cluster_trainer.loop import Plan
+from tf_cluster_trainer.loop import worker as worker_loop
+from tf_cluster_trainer.loop.plan import Plan
+from tf_cluster_trainer.loop.protocols import TrainingWorker
 from tf_cluster_trainer.protocol import Lost
-from tf_cluster_trainer.strategies.trainee import Join, Joining, Trainee
+from tf_cluster_trainer.strategies.trainee import Join, Joining
 
 
 def train(start: Start, join: Join) -> int:
@@ -43,46 +45,48 @@ def train(start: Start, join: Join) -> int:
         if told.is_client:
             start.channel.send(Lost(task))
 
-    trainee = join(Joining(told, prepared.program, prepared.ctx, prepared.trial, restored, lost))
+    worker = join(Joining(told, prepared.program, prepared.ctx, prepared.trial, restored, lost))
     if not told.is_client:
-        return _follow(told, trainee, stop)
+        return _follow(told, worker, stop)
 
     def run(plan: Plan, report: Hears, save: Hears) -> bool:
-        with _until_all_are_through(trainee):
-            return loop_own.lead(plan, trainee, stop=stop.requested, report=report, save=save)
+        with _until_all_are_through(worker):
+            return worker_loop.run_chief(
+                plan, worker, stop=stop.requested, report=report, save=save
+            )
 
-    led = Led(
-        devices=trainee.devices(),
-        tally=trainee.tally,
-        copy=trainee.copy,
-        still=contextlib.nullcontext,
+    training = Training(
+        devices=worker.devices(),
+        counters=worker.counters,
+        copy=worker.copy,
+        quiesced=contextlib.nullcontext,
         run=run,
-        callees=1,
-        sharers=_sharers(told),
+        max_in_flight=1,
+        workers_sharing_steps=_workers_sharing_steps(told),
     )
-    code = lead(start, trainee.origin(), led)
+    code = train_as_chief(start, worker.origin(), training)
     if code == exit_codes.STOPPED and not stop.requested.is_set():
-        raise PeerLostError(_ended_by(trainee), trainee.ended_by())
+        raise PeerLostError(_ended_by(worker), worker.ended_by())
     return code
 
 
-def _follow(told: Config, trainee: Trainee, stop: Stop) -> int:
+def _follow(told: Config, worker: TrainingWorker, stop: Stop) -> int:
     stop.save_first()
-    plan = plan_of(told.settings, ResumePoint(), 1, _sharers(told))
-    with while_finite(trainee.tally), _until_all_are_through(trainee):
-        loop_own.follow(plan, trainee, stop.requested)
+    plan = plan_of(told.settings, ResumePoint(), 1, _workers_sharing_steps(told))
+    with while_finite(worker.counters), _until_all_are_through(worker):
+        worker_loop.run_follower(plan, worker, stop.requested)
     if stop.requested.is_set():
         log("stopped; the run's state is with worker-0")
         return exit_codes.STOPPED
-    if trainee.ended_by():
+    if worker.ended_by():
         # As if asked: the supervisor, which was not, waits for worker 0's next start.
-        log(_ended_by(trainee))
+        log(_ended_by(worker))
         return exit_codes.STOPPED
     return exit_codes.DONE
 
 
 @contextlib.contextmanager
-def _until_all_are_through(trainee: Trainee) -> Iterator[None]:
+def _until_all_are_through(worker: TrainingWorker) -> Iterator[None]:
     """Steps are made in it. All end them alike, at a step or at a loss that is not finite.
 
     Whatever else ends them, the others see this worker lost: to wait for them would be in vain.
@@ -91,16 +95,16 @@ def _until_all_are_through(trainee: Trainee) -> Iterator[None]:
         yield
     except tf.errors.InvalidArgumentError as error:
         if is_not_finite(error):
-            trainee.leave()
+            worker.leave()
         raise
-    trainee.leave()
+    worker.leave()
 
 
-def _sharers(told: Config) -> int:
+def _workers_sharing_steps(told: Config) -> int:
     return 1 if told.settings.combination.lockstep else told.cluster.size("worker")
 
 
-def _ended_by(trainee: Trainee) -> str:
-    names = trainee.ended_by()
+def _ended_by(worker: TrainingWorker) -> str:
+    names = worker.ended_by()
     were = "was" if len(names) == 1 else "were"
     return f"{' and '.join(names)} {were} stopped, and all workers with it; worker-0 saved the run"

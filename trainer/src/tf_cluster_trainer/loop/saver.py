@@ -14,13 +14,13 @@ from tf_cluster_trainer.checkpoint import write as checkpoint_write
 from tf_cluster_trainer.checkpoint.record import Checkpoint, Meta, TensorSpec
 from tf_cluster_trainer.errors import NotFiniteError
 from tf_cluster_trainer.log import log
+from tf_cluster_trainer.loop.counters import TrainingCounters
 from tf_cluster_trainer.protocol import Channel, Finishing, Phase, Saved
-from tf_cluster_trainer.strategies.tally import Tally
 
 SETTLE_SECONDS = 30.0
 
 
-class Saves:
+class Saver:
     """Copies the variables in the caller's thread and writes the copy in another.
 
     Always the same one: TensorFlow leaves 8 MiB in the memory arena of every thread that saves.
@@ -51,7 +51,7 @@ class Saves:
         self._writer = futures.ThreadPoolExecutor(1, thread_name_prefix="save")
         self._writing: futures.Future[None] | None = None
 
-    def begin(self, tally: Tally) -> None:
+    def begin(self, counters: TrainingCounters) -> None:
         """Save; the disk's part goes on when this returns.
 
         Raises what the last one ended with: NotOwnerError, NotFiniteError.
@@ -62,13 +62,13 @@ class Saves:
             if not self._writing.done():
                 return  # the disk is slower than the cadence
             self._writing.result()
-        if tally.step == self._saved_step:
+        if counters.step == self._saved_step:
             return  # no step was made: what is there is as good
         began = time.monotonic()
-        copied = self._checkpoint(tally, self._copy())
+        copied = self._checkpoint(counters, self._copy())
         self._writing = self._writer.submit(self._write_or_say, copied, began)
 
-    def last(self, tally: Tally, *, finished: bool = False) -> Mapping[str, Any]:
+    def last(self, counters: TrainingCounters, *, finished: bool = False) -> Mapping[str, Any]:
         """Save and wait until it is whole; the tensors saved.
 
         `finished`: all steps are made, so nobody else is needed once the variables are copied.
@@ -80,21 +80,21 @@ class Saves:
         tensors = self._copy()
         if finished:
             self._channel.send(Finishing())
-        if self._saved_step != tally.step:
-            self._channel.send(Phase("saving", f"saving step {tally.step}"))
-            self._writer.submit(self._write, self._checkpoint(tally, tensors), began).result()
+        if self._saved_step != counters.step:
+            self._channel.send(Phase("saving", f"saving step {counters.step}"))
+            self._writer.submit(self._write, self._checkpoint(counters, tensors), began).result()
         return tensors
 
-    def settle(self) -> None:
+    def drain(self) -> None:
         """Wait for what is being written, up to SETTLE_SECONDS: its copy is whole in any case."""
         if self._writing:
             futures.wait([self._writing], SETTLE_SECONDS)
 
-    def _checkpoint(self, tally: Tally, tensors: Mapping[str, Any]) -> Checkpoint:
+    def _checkpoint(self, counters: TrainingCounters, tensors: Mapping[str, Any]) -> Checkpoint:
         meta = Meta(
-            step=tally.step,
-            examples=tally.examples,
-            workers=tally.workers,
+            step=counters.step,
+            examples=counters.examples,
+            workers=counters.workers,
             optimizer=self._optimizer,
             tensors={
                 key: TensorSpec(value.shape, value.dtype.name) for key, value in tensors.items()

@@ -1,4 +1,4 @@
-"""Progress to the supervisor and points to TensorBoard, from one reading of the tally."""
+"""Progress to the supervisor and points to TensorBoard, from one reading of the counters."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 import tensorflow as tf
 
 from tf_cluster_trainer.log import log
+from tf_cluster_trainer.loop.counters import TrainingCounters
+from tf_cluster_trainer.loop.event_file import EventFile
 from tf_cluster_trainer.protocol import Channel, Progress
-from tf_cluster_trainer.strategies.tally import Tally
-from tf_cluster_trainer.summaries import EventFile
 
 
 class Reports:
@@ -24,7 +24,7 @@ class Reports:
         self,
         *,
         events: Path,
-        first: Tally,
+        first: TrainingCounters,
         rate: Callable[[int], float],
         channel: Channel,
         clock: Callable[[], float],
@@ -42,30 +42,34 @@ class Reports:
         self._time = clock()
         channel.send(Progress(first.step, first.examples, None, None, first.workers))
 
-    def report(self, tally: Tally) -> None:
+    def report(self, counters: TrainingCounters) -> None:
         """Send and write where training stands; nothing is written when no step was made."""
         now = self._clock()
-        seconds, steps = now - self._time, tally.counted - self._last.counted
+        seconds, steps = now - self._time, counters.steps_since_start - self._last.steps_since_start
         rate = steps / seconds if seconds > 0 else None
-        loss = (tally.loss_sum - self._last.loss_sum) / steps if steps else None
-        if steps > tally.step - self._last.step:  # some of them were lost
-            self._begin_anew(tally.began)
-        self._channel.send(Progress(tally.step, tally.examples, rate, loss, tally.workers))
+        loss = (counters.loss_sum - self._last.loss_sum) / steps if steps else None
+        if steps > counters.step - self._last.step:  # some of them were lost
+            self._begin_anew(counters.origin_step)
+        self._channel.send(Progress(counters.step, counters.examples, rate, loss, counters.workers))
         # Where it went back to what was reported, only lost steps were made since.
-        if steps and loss is not None and tally.step > min(tally.began, self._last.step):
-            values = {"loss": loss, "learning_rate": self._rate(tally.step)}
-            for name, total in tally.metric_sums.items():
+        if (
+            steps
+            and loss is not None
+            and counters.step > min(counters.origin_step, self._last.step)
+        ):
+            values = {"loss": loss, "learning_rate": self._rate(counters.step)}
+            for name, total in counters.metric_sums.items():
                 values[f"training/{name}"] = (total - self._last.metric_sums[name]) / steps
             if rate is not None:
                 values["steps_per_second"] = rate
-                examples = max(0, tally.examples - self._last.examples)
+                examples = max(0, counters.examples - self._last.examples)
                 values["examples_per_second"] = examples / seconds
-            for name, made in tally.workers.items():
+            for name, made in counters.workers.items():
                 values[f"workers/{name}_steps"] = made
             with self._tolerating():
-                events = self._events or self._open(self._forgets or tally.step)
-                events.scalars(tally.step, values)
-        self._last, self._time = tally, now
+                events = self._events or self._open(self._forgets or counters.step)
+                events.scalars(counters.step, values)
+        self._last, self._time = counters, now
 
     def close(self) -> None:
         """The last report was made."""

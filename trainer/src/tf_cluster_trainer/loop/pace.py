@@ -13,7 +13,7 @@ TARGET_SECONDS = 0.5
 # A rate is taken over this long, then anew: the pace of a run changes.
 MEASURED_SECONDS = 0.25
 GROWTH = 10
-# Calls to have waiting for each callee, in seconds of work: the loop looks every hundredth.
+# Calls to have waiting for each call in flight, in seconds of work: the loop looks every hundredth.
 AHEAD_SECONDS = 0.05
 AHEAD_CALLS = 2
 
@@ -21,21 +21,21 @@ AHEAD_CALLS = 2
 class Pace:
     """The steps of the next call; learns from `made`, which is told of calls that ended.
 
-    `callees` calls are under way at once. `fixed` is the user's choice; None: adapt, so that a
-    call takes `target` seconds and is no longer than `most` steps.
+    `max_in_flight` calls are under way at once. `fixed` is the user's choice; None: adapt, so that
+    a call takes `target` seconds and is no longer than `most` steps.
     """
 
     def __init__(
         self,
         *,
         fixed: int | None,
-        callees: int,
+        max_in_flight: int,
         target: float,
         most: int | None,
         clock: Callable[[], float],
     ) -> None:
         self._fixed = fixed
-        self._callees = callees
+        self._max_in_flight = max_in_flight
         self._target = min(TARGET_SECONDS, target)
         self._most = most
         self._clock = clock
@@ -47,19 +47,19 @@ class Pace:
     def next(self, remaining: int) -> int:
         """Steps of the next call, at least 1; `remaining` are those not yet in any call.
 
-        Towards the end calls get shorter, so that all callees end together.
+        Towards the end calls get shorter, so that all end together.
         """
         if self._fixed is not None:
             return max(1, min(self._fixed, remaining))
-        share = remaining // (AHEAD_CALLS * self._callees)
+        share = remaining // (AHEAD_CALLS * self._max_in_flight)
         return max(1, min(self._steps, rung(max(1, share))))
 
     def waiting(self) -> int:
-        """How many calls, queued or under way, keep every callee busy until the next look."""
+        """How many calls, queued or under way, keep every worker busy until the next look."""
         calls = AHEAD_CALLS
         if self._seconds_a_step:
             calls = max(calls, math.ceil(AHEAD_SECONDS / (self._seconds_a_step * self._steps)))
-        return calls * self._callees
+        return calls * self._max_in_flight
 
     def made(self, steps: int) -> None:
         """Calls of so many steps have ended since the last time."""
@@ -72,7 +72,7 @@ class Pace:
         seconds = now - self._since
         if seconds < MEASURED_SECONDS or not self._made:
             return
-        self._seconds_a_step = seconds * self._callees / self._made
+        self._seconds_a_step = seconds * self._max_in_flight / self._made
         self._since, self._made = now, 0
         wanted = min(self._target / self._seconds_a_step, GROWTH * self._steps)
         if self._most is not None:

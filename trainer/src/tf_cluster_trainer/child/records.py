@@ -1,4 +1,4 @@
-"""The run's records: checkpoints, reports and the result. Kept by the client, whatever strategy."""
+"""The run's records: checkpoints, reports and the result. Kept by the chief, whatever strategy."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from tf_cluster_trainer.checkpoint import write as checkpoint_write
 from tf_cluster_trainer.checkpoint.record import Checkpoint
 from tf_cluster_trainer.checkpoint.resume_point import ResumePoint
 from tf_cluster_trainer.child import finish
-from tf_cluster_trainer.child.reports import Reports
-from tf_cluster_trainer.child.saves import Saves
 from tf_cluster_trainer.child.stop import Stop
 from tf_cluster_trainer.config import Config, Settings
 from tf_cluster_trainer.errors import NotFiniteError, NotNowError, NotOwnerError
 from tf_cluster_trainer.log import log
-from tf_cluster_trainer.loop import Plan
+from tf_cluster_trainer.loop.counters import TrainingCounters
+from tf_cluster_trainer.loop.plan import Plan
+from tf_cluster_trainer.loop.reports import Reports
+from tf_cluster_trainer.loop.saver import Saver
 from tf_cluster_trainer.program import flags as program_flags
 from tf_cluster_trainer.program.prepare import Prepared
 from tf_cluster_trainer.protocol import Channel, Phase, Placement
@@ -32,9 +33,8 @@ from tf_cluster_trainer.run_directory import settings as settings_file
 from tf_cluster_trainer.run_directory.owner import owns
 from tf_cluster_trainer.servers.lost import Servers
 from tf_cluster_trainer.strategies.gradients import NOT_FINITE
-from tf_cluster_trainer.strategies.tally import Tally
 
-Hears = Callable[[Tally], None]
+Hears = Callable[[TrainingCounters], None]
 
 
 @dataclass(frozen=True)
@@ -54,21 +54,21 @@ class Start:
 
 
 @dataclass(frozen=True)
-class Led:
-    """What the client knows of the training, and its loop.
+class Training:
+    """What the chief knows of the training, and its loop.
 
     `run(plan, report, save)` makes the steps; True when the total is reached, False when stopped.
-    `still` gives a context in which the tally and `copy`, the tensors of a checkpoint by key, are
-    of the same step. `callees` and `sharers` are as in Plan.
+    `quiesced` gives a context in which the counters and `copy`, the tensors of a checkpoint by
+    key, are of the same step. `max_in_flight` and `workers_sharing_steps` are as in Plan.
     """
 
     devices: Mapping[str, str]
-    tally: Callable[[], Tally]
+    counters: Callable[[], TrainingCounters]
     copy: Callable[[], Mapping[str, Any]]
-    still: Callable[[], AbstractContextManager[None]]
+    quiesced: Callable[[], AbstractContextManager[None]]
     run: Callable[[Plan, Hears, Hears], bool]
-    callees: int
-    sharers: int = 1
+    max_in_flight: int
+    workers_sharing_steps: int = 1
 
 
 def newest_of_ours(told: Config, prepared: Prepared) -> Checkpoint | None:
@@ -77,7 +77,7 @@ def newest_of_ours(told: Config, prepared: Prepared) -> Checkpoint | None:
     return restore.newest(told.settings.run_dir, prepared.trial.variables)
 
 
-def lead(start: Start, origin: ResumePoint, led: Led) -> int:
+def train_as_chief(start: Start, origin: ResumePoint, training: Training) -> int:
     """Make the run's remaining steps from `origin` and keep its records; the exit code."""
     told, prepared, channel, stop = start.told, start.prepared, start.channel, start.stop
     settings = told.settings
@@ -87,67 +87,69 @@ def lead(start: Start, origin: ResumePoint, led: Led) -> int:
     check_owner()
     # A volume that a killed child's half checkpoint fills takes no other, for ever.
     checkpoint_write.remove_partial(layout.checkpoints(settings.run_dir))
-    channel.send(Placement(led.devices))
+    channel.send(Placement(training.devices))
     sentence = f"training from step {origin.step} to {settings.steps}"
     log(sentence)
     channel.send(Phase("running", sentence))
-    saves = Saves(
+    saver = Saver(
         directory=layout.checkpoints(settings.run_dir),
         keep=settings.checkpoint.keep,
         optimizer=settings.optimizer.name,
         trained=prepared.trial.trained,
-        copy=led.copy,
+        copy=training.copy,
         check_owner=check_owner,
         channel=channel,
         saved_step=origin.step or None,
     )
-    start.at_end.callback(saves.settle)
+    start.at_end.callback(saver.drain)
     reports = Reports(
         events=settings.run_dir / layout.EVENTS,
-        first=led.tally(),
+        first=training.counters(),
         rate=lambda step: float(schedule.rate(settings.optimizer, step, np)),
         channel=channel,
         clock=time.monotonic,
     )
-    plan = plan_of(settings, origin, led.callees, led.sharers)
+    plan = plan_of(settings, origin, training.max_in_flight, training.workers_sharing_steps)
     stop.save_first()
-    with while_finite(led.tally):
-        finished = led.run(plan, reports.report, saves.begin)
-    with led.still():
-        tally = led.tally()
-        reports.report(tally)
+    with while_finite(training.counters):
+        finished = training.run(plan, reports.report, saver.begin)
+    with training.quiesced():
+        counters = training.counters()
+        reports.report(counters)
         reports.close()
         try:
-            tensors = saves.last(tally, finished=finished)
+            tensors = saver.last(counters, finished=finished)
         except NotNowError as error:
             if finished:
                 raise
-            log(f"stopped at step {tally.step} of {settings.steps}; not saved: {error}")
+            log(f"stopped at step {counters.step} of {settings.steps}; not saved: {error}")
             return exit_codes.STOPPED
     if not finished:
-        log(f"stopped at step {tally.step} of {settings.steps}; it is saved")
+        log(f"stopped at step {counters.step} of {settings.steps}; it is saved")
         return exit_codes.STOPPED
     stop.at_once()
     start.servers.release()
     channel.send(
         finish.result(
-            prepared.program, prepared.ctx, prepared.trial, tensors, tally.step, check_owner
+            prepared.program, prepared.ctx, prepared.trial, tensors, counters.step, check_owner
         )
     )
     return exit_codes.DONE
 
 
-def plan_of(settings: Settings, origin: ResumePoint, callees: int, sharers: int) -> Plan:
+def plan_of(
+    settings: Settings, origin: ResumePoint, max_in_flight: int, workers_sharing_steps: int
+) -> Plan:
     """How far this start goes and in what pieces."""
     return Plan(
         step=origin.step,
         total=settings.steps,
         steps_per_call=settings.steps_per_call,
-        callees=callees,
+        max_in_flight=max_in_flight,
         report_seconds=settings.report_seconds,
         save_seconds=settings.checkpoint.seconds,
         save_steps=settings.checkpoint.steps,
-        sharers=sharers,
+        workers_sharing_steps=workers_sharing_steps,
     )
 
 
@@ -169,7 +171,7 @@ def is_not_finite(error: tf.errors.InvalidArgumentError) -> bool:
 
 
 @contextmanager
-def while_finite(tally: Callable[[], Tally]) -> Iterator[None]:
+def while_finite(counters: Callable[[], TrainingCounters]) -> Iterator[None]:
     """Steps are made in it: one whose loss is not finite becomes NotFiniteError, which tells the
     step that is known then.
     """
@@ -179,6 +181,6 @@ def while_finite(tally: Callable[[], Tally]) -> Iterator[None]:
         if not is_not_finite(error):
             raise
         raise NotFiniteError(
-            f"the loss became NaN or infinite about step {tally().step}; no such update was "
+            f"the loss became NaN or infinite about step {counters().step}; no such update was "
             "applied after it. A smaller train.optimizer.learningRate is the usual cure"
         ) from None
