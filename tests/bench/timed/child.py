@@ -12,7 +12,7 @@ os.environ.setdefault("GRPC_FAIL_FAST", "use_caller")
 
 from stopwatch import Stopwatch
 from tf_cluster_trainer.loop.reports import Reports
-from tf_cluster_trainer.strategies.in_graph_async import InGraphAsync
+from tf_cluster_trainer.strategies.in_graph.async_ import InGraphAsync
 
 stopwatch = Stopwatch("child")
 stopwatch.watch(InGraphAsync, "counters")

@@ -16,8 +16,8 @@ import pytest
 from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.checkpoint.record import TensorSpec
 from tf_cluster_trainer.protocol import Failure, Placement, Progress, Ready, Result, Saved, Serving
-from tf_cluster_trainer.strategies import on_ps
-from tf_cluster_trainer.strategies.rising import Rising
+from tf_cluster_trainer.strategies.between_graph import variables as ps_variables
+from tf_cluster_trainer.strategies.between_graph.generation import GenerationClock
 
 from tests.slices import in_turn, sliced
 from tests.trainer.child import reference
@@ -463,7 +463,7 @@ def test_an_error_of_the_program_is_the_programs(single: World, name: str, words
 
 def test_rounds_and_lives_are_numbered_upwards_when_the_clock_is_set_back() -> None:
     nanoseconds = iter([5_000_000, 6_000_000, 1_000_000, 1_000_000, 1_000_000, 9_000_000])
-    numbers = Rising(lambda: next(nanoseconds))
+    numbers = GenerationClock(lambda: next(nanoseconds))
     assert numbers.next() == 5_000
     assert numbers.next(above=7_000) == 7_001
     assert numbers.next() == 7_002
@@ -476,7 +476,7 @@ def test_rounds_and_lives_are_numbered_upwards_when_the_clock_is_set_back() -> N
 def test_variables_are_spread_by_their_bytes() -> None:
     shapes = [(4, 4), (4,), (4,), (2, 4), (1,)]
     specs = [TensorSpec(shape, "float32") for shape in shapes]
-    assert on_ps.spread(specs, 2) == [0, 1, 1, 1, 0]
+    assert ps_variables.spread(specs, 2) == [0, 1, 1, 1, 0]
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.protocol import Progress, Saved
-from tf_cluster_trainer.strategies.line import PERIOD_SECONDS, Line
+from tf_cluster_trainer.strategies.between_graph.probe import PERIOD_SECONDS, ConnectionProbe
 
 from tests.trainer.child.test_between_graph import FOREVER, begin
 from tests.trainer.child.world import World
@@ -84,7 +84,7 @@ def test_a_line_is_silent_from_the_first_question_without_an_answer() -> None:
         if not answer[0]:
             raise OSError
 
-    line = Line(ask, clock=lambda: now[0])
+    line = ConnectionProbe(ask, clock=lambda: now[0])
 
     def after(seconds: float) -> float:
         now[0] += seconds
@@ -106,7 +106,7 @@ def test_a_line_is_silent_from_the_first_question_without_an_answer() -> None:
 
 def test_a_line_that_waits_for_its_answer_never_holds_up_who_asks() -> None:
     now = [0.0]
-    line = Line(lambda: time.sleep(1), clock=lambda: now[0])
+    line = ConnectionProbe(lambda: time.sleep(1), clock=lambda: now[0])
     for _ in range(20):
         silence = line.silent_for()
         now[0] += 1

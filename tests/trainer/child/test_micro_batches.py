@@ -11,7 +11,7 @@ import tf_keras
 from tf_cluster_trainer import Program, exit_codes
 from tf_cluster_trainer.program.trial import build_model
 from tf_cluster_trainer.protocol import Progress, Ready, Result
-from tf_cluster_trainer.strategies.gradients import Gradients
+from tf_cluster_trainer.strategies.step.gradients import Gradients
 
 from tests.slices import in_turn
 from tests.trainer.child import test_sync

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 from tf_cluster_trainer.errors import PeerLostError
-from tf_cluster_trainer.strategies import worker_recovery
-from tf_cluster_trainer.strategies.worker_recovery import OneByOne
+from tf_cluster_trainer.strategies.in_graph import worker_recovery
+from tf_cluster_trainer.strategies.in_graph.worker_recovery import PerWorkerRecovery
 
 
 class Held:
@@ -25,7 +25,7 @@ class Held:
             worker_recovery, "responds", lambda address: there[address] in self.serving
         )
         self.said: list[str] = []
-        self.recovery = object.__new__(OneByOne)
+        self.recovery = object.__new__(PerWorkerRecovery)
         self.recovery._whole = SimpleNamespace(cluster=SimpleNamespace(job=[job]))
         self.recovery._lost = lost
         self.recovery._away = set(lost)
@@ -95,7 +95,7 @@ def test_who_comes_back_waits_a_while_for_those_whose_loss_is_not_known(
 
     monkeypatch.setattr(worker_recovery, "responds", look)
     monkeypatch.setattr(worker_recovery, "LOOK_SECONDS", 0)
-    monkeypatch.setattr(OneByOne, "_with_workers", lambda self, there: there)
+    monkeypatch.setattr(PerWorkerRecovery, "_with_workers", lambda self, there: there)
     assert held.recovery._server_def == reconnected
     assert held.now == pytest.approx(patience, abs=3)
     back = sorted({0, 1} & reconnected)

@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 import tensorflow as tf
 import tf_keras
-from tf_cluster_trainer import config, exit_codes, schedule
+from tf_cluster_trainer import config, exit_codes
 from tf_cluster_trainer.checkpoint import restore
 from tf_cluster_trainer.checkpoint.record import Checkpoint, Meta, TensorSpec
 from tf_cluster_trainer.checkpoint.variables import ITERATIONS, StoredTensor
 from tf_cluster_trainer.config import Optimizer, Schedule
 from tf_cluster_trainer.protocol import Ready
+from tf_cluster_trainer.strategies.step import schedule
 
 from tests.slices import in_turn
 from tests.trainer.child.test_sync import HERE, saved

@@ -6,13 +6,11 @@ from concurrent.futures import Future
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 import tensorflow as tf
 from tf_cluster_trainer.errors import PeerLostError
-from tf_cluster_trainer.strategies.between_graph import LOST_SESSIONS, BetweenGraph
-from tf_cluster_trainer.strategies.line import Line
-from tf_cluster_trainer.strategies.own_graph import Seen
+from tf_cluster_trainer.strategies.between_graph.outage import LOST_SESSIONS, Outage
+from tf_cluster_trainer.strategies.between_graph.worker import BetweenGraph
 
 
 class Worker(BetweenGraph):
@@ -20,25 +18,17 @@ class Worker(BetweenGraph):
 
     def __init__(self) -> None:
         self.lost: list[str] = []
-        self._joining: Any = SimpleNamespace(lost=self.lost.append)
-        self._session = None
-        self._ready = False
-        self._seen = Seen(1, 0, np.zeros([1, 2]))
-        self._step = 0
-        self._outage = False
-        self._lost_sessions = 0
-        self._line = Line(lambda: None)
-        self._clock = lambda: 0.0
-
-    def _absent(self, kind: str) -> list[str]:
-        return ["ps-0"]
+        nothing = SimpleNamespace(forget=lambda: None)
+        self._session: Any = SimpleNamespace(probe=nothing, drop=lambda: None)
+        self._state: Any = SimpleNamespace(ready=False, seen=SimpleNamespace(step=0))
+        self._outage = Outage(0, lambda kind: ["ps-0"], self.lost.append, lambda: 0.0)
 
     def a_call_ends(self, error: Exception | None = None, *, step: int = 0) -> None:
         work: Future[None] = Future()
         if error:
             work.set_exception(error)
         else:
-            self._seen = Seen(1, step, self._seen.counters)
+            self._state.seen.step = step
             work.set_result(None)
         self._work = work
         self._finish()

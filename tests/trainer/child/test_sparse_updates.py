@@ -16,7 +16,8 @@ from tf_cluster_trainer.checkpoint import variables as checkpoint_variables
 from tf_cluster_trainer.checkpoint.record import TensorSpec
 from tf_cluster_trainer.checkpoint.variables import StoredTensor
 from tf_cluster_trainer.config import Optimizer
-from tf_cluster_trainer.strategies import optimizers, replica_lookups
+from tf_cluster_trainer.strategies.all_reduce import replica_lookups
+from tf_cluster_trainer.strategies.step import optimizers
 
 from tests.trainer.child import reference
 

@@ -13,7 +13,7 @@ import pytest
 import tensorflow as tf
 from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.protocol import Failure, Result, Serving
-from tf_cluster_trainer.strategies import parameter_servers
+from tf_cluster_trainer.strategies.in_graph import cluster
 
 from tests.slices import sliced
 from tests.trainer.child.programs import text
@@ -118,7 +118,7 @@ def test_sentences_are_told_apart_by_words_that_are_looked_up(
 def looked_up(tmp_path: Path, lookup: Lookup) -> Any:
     """What workers would run for the text's examples."""
     ctx = replace(context(tmp_path), flags=TextFlags(lookup))
-    return parameter_servers.for_workers(
+    return cluster.for_workers(
         lambda: Text().dataset(ctx, tf.distribute.InputContext()).batch(64)
     ).get_concrete_function()
 
@@ -160,7 +160,7 @@ def test_a_table_serves_the_functions_inside_the_data_set(kind: Any) -> None:
 
         return tf.data.Dataset.range(3).flat_map(inside)
 
-    function = parameter_servers.for_workers(make).get_concrete_function()
+    function = cluster.for_workers(make).get_concrete_function()
     assert [sent for sent in function.captured_inputs if sent.dtype == tf.resource] == []
     assert [int(found) for found in function()] == [11, 20, -1]
 
@@ -175,7 +175,7 @@ def test_a_table_ends_with_the_data_set_it_was_made_for() -> None:
         )
         return tf.data.Dataset.from_tensors(tf.constant(7, tf.int64)).map(table.lookup)
 
-    function = parameter_servers.for_workers(make).get_concrete_function()
+    function = cluster.for_workers(make).get_concrete_function()
 
     def held() -> int:
         assert [int(found) for found in function()] == [7]

@@ -10,30 +10,32 @@ from tf_cluster_trainer.loop import in_graph as in_graph_loop
 from tf_cluster_trainer.loop.plan import Plan
 from tf_cluster_trainer.protocol import Lost
 from tf_cluster_trainer.servers import connect
-from tf_cluster_trainer.strategies import parameter_servers, registry
-from tf_cluster_trainer.strategies.parameter_servers import CHIEF, Making
+from tf_cluster_trainer.strategies import registry
+from tf_cluster_trainer.strategies.context import StrategyContext
+from tf_cluster_trainer.strategies.in_graph.cluster import connected_strategy
+from tf_cluster_trainer.strategies.step.devices import CHIEF
 
 
 def train(start: Start) -> int:
     """Make the run's remaining steps; the exit code. Raises what ends it early."""
-    told, prepared = start.told, start.prepared
-    settings, trial, cluster = told.settings, prepared.trial, told.cluster
-    restored = newest_of_ours(told, prepared)
+    config, prepared = start.config, start.prepared
+    settings, trial, cluster = config.settings, prepared.trial, config.cluster
+    context = StrategyContext(
+        config=config,
+        program=prepared.program,
+        ctx=prepared.ctx,
+        trial=trial,
+        restored=lambda: newest_of_ours(config, prepared),
+        lost=lambda task: start.channel.send(Lost(task)),
+    )
+    restored = context.restored()
+    resume_point = restore.resume_point_of(restored, settings.optimizer.name)
     connect.check_peers(cluster)
     start.servers.meet()
     with connect.killable():
         log(f"connecting to {cluster.size('worker')} workers and {cluster.size('ps')} ps")
-        strategy = parameter_servers.connect(cluster, settings.precision)
-    making = Making(
-        strategy=strategy,
-        program=prepared.program,
-        ctx=prepared.ctx,
-        trial=trial,
-        workers=cluster.size("worker"),
-        origin=restore.resume_point_of(restored, settings.optimizer.name),
-        lost=lambda task: start.channel.send(Lost(task)),
-    )
-    calls = registry.make(settings.combination, making)
+        strategy = connected_strategy(cluster, settings.precision)
+    calls = registry.make(context, strategy, resume_point)
     model = checkpoint_variables.of_model(trial.variables, calls.model)
     slots = checkpoint_variables.of_optimizer(calls.optimizer, model, calls.model)
     if restored:
@@ -51,4 +53,4 @@ def train(start: Start) -> int:
         run=run,
         max_in_flight=1 if settings.combination.lockstep else cluster.size("worker"),
     )
-    return train_as_chief(start, making.origin, training)
+    return train_as_chief(start, resume_point, training)

@@ -44,14 +44,14 @@ APPEAR_SECONDS = 120.0
 MODEL = "model/"
 
 
-def evaluate(told: Config, prepared: Prepared, channel: Channel, orders: Orders) -> int:
+def evaluate(config: Config, prepared: Prepared, channel: Channel, orders: Orders) -> int:
     """Measure checkpoints until the last one was; the exit code. Raises what ends it early."""
     if type(prepared.program).evaluate is Program.evaluate:
         raise ProgramError(
-            f"program {told.settings.module} defines no evaluate, so that an evaluator has nothing "
-            "to do: define the hook, or train without an evaluator"
+            f"program {config.settings.module} defines no evaluate, so that an evaluator has "
+            "nothing to do: define the hook, or train without an evaluator"
         )
-    return Evaluator(told, prepared, channel).run(orders)
+    return Evaluator(config, prepared, channel).run(orders)
 
 
 class Evaluator:
@@ -63,20 +63,20 @@ class Evaluator:
 
     def __init__(
         self,
-        told: Config,
+        config: Config,
         prepared: Prepared,
         channel: Channel,
         *,
         sleep: Callable[[float], None] = time.sleep,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._told = told
+        self._config = config
         self._prepared = prepared
         self._channel = channel
         self._sleep = sleep
         self._clock = clock
-        self._run_dir = told.settings.run_dir
-        self._wanted = told.export_best
+        self._run_dir = config.settings.run_dir
+        self._wanted = config.export_best
         self._record = evaluations.read(self._run_dir)
         self._best = self._record.best_by(self._wanted)
         self._evaluated = self._record.evaluated(self._wanted)
@@ -204,7 +204,7 @@ class Evaluator:
         features = self._prepared.trial.features
         path = export(self._model, features, step, directory, check_owner=self._check_owner)
         self._best = Best(wanted.metric, wanted.mode, step, value, str(path))
-        for old in sorted(versions(directory))[: -self._told.settings.checkpoint.keep]:
+        for old in sorted(versions(directory))[: -self._config.settings.checkpoint.keep]:
             shutil.rmtree(directory / str(old), ignore_errors=True)
         return True
 
@@ -249,7 +249,7 @@ class Evaluator:
             return False
         if owner is None:
             return False
-        return owner.released or owner.attempt == self._told.cluster.attempt
+        return owner.released or owner.attempt == self._config.cluster.attempt
 
     def _check_owner(self) -> None:
         self._check_claim()
@@ -257,8 +257,8 @@ class Evaluator:
             raise NotOwnerError(f"another attempt owns {self._run_dir} now")
 
     def _check_claim(self) -> None:
-        pod = evaluator_claim.holder(self._run_dir, self._told.cluster.attempt)
-        if pod not in (None, self._told.task.pod_uid):
+        pod = evaluator_claim.holder(self._run_dir, self._config.cluster.attempt)
+        if pod not in (None, self._config.task.pod_uid):
             raise ReplacedError(f"pod {pod} is this attempt's evaluator now: this one ends")
 
     def _tell(self, status: str, message: str) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tf_cluster_trainer import exit_codes, schedule
+from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.checkpoint import restore
 from tf_cluster_trainer.checkpoint import write as checkpoint_write
 from tf_cluster_trainer.checkpoint.record import Checkpoint
@@ -32,20 +32,21 @@ from tf_cluster_trainer.run_directory import layout
 from tf_cluster_trainer.run_directory import settings as settings_file
 from tf_cluster_trainer.run_directory.owner import owns
 from tf_cluster_trainer.servers.lost import Servers
-from tf_cluster_trainer.strategies.gradients import NOT_FINITE
+from tf_cluster_trainer.strategies.step import schedule
+from tf_cluster_trainer.strategies.step.gradients import NOT_FINITE
 
 Hears = Callable[[TrainingCounters], None]
 
 
 @dataclass(frozen=True)
 class Start:
-    """One start of a process that trains: what it was told, and who is there.
+    """One start of a process that trains: its configuration, and who is there.
 
     `servers` are needed until the last step is saved. `at_end` is what this process still does
     when it has said why it ends.
     """
 
-    told: Config
+    config: Config
     prepared: Prepared
     channel: Channel
     stop: Stop
@@ -71,19 +72,19 @@ class Training:
     workers_sharing_steps: int = 1
 
 
-def newest_of_ours(told: Config, prepared: Prepared) -> Checkpoint | None:
+def newest_of_ours(config: Config, prepared: Prepared) -> Checkpoint | None:
     """The checkpoint to go on from. Raises NotOwnerError when the run is another attempt's."""
-    owner_check(told)()
-    return restore.newest(told.settings.run_dir, prepared.trial.variables)
+    owner_check(config)()
+    return restore.newest(config.settings.run_dir, prepared.trial.variables)
 
 
 def train_as_chief(start: Start, origin: ResumePoint, training: Training) -> int:
     """Make the run's remaining steps from `origin` and keep its records; the exit code."""
-    told, prepared, channel, stop = start.told, start.prepared, start.channel, start.stop
-    settings = told.settings
-    check_owner = owner_check(told)
+    config, prepared, channel, stop = start.config, start.prepared, start.channel, start.stop
+    settings = config.settings
+    check_owner = owner_check(config)
     flags = program_flags.as_json(prepared.ctx.flags)
-    settings_file.write(settings.run_dir, told.training, flags, check_owner)
+    settings_file.write(settings.run_dir, config.training, flags, check_owner)
     check_owner()
     # A volume that a killed child's half checkpoint fills takes no other, for ever.
     checkpoint_write.remove_partial(layout.checkpoints(settings.run_dir))
@@ -153,13 +154,13 @@ def plan_of(
     )
 
 
-def owner_check(told: Config) -> Callable[[], None]:
+def owner_check(config: Config) -> Callable[[], None]:
     """What raises NotOwnerError when the run is another attempt's."""
 
     def check() -> None:
-        if not owns(told.settings.run_dir, told.task.job_uid, told.task.pod_uid):
+        if not owns(config.settings.run_dir, config.task.job_uid, config.task.pod_uid):
             raise NotOwnerError(
-                f"another attempt owns {told.settings.run_dir} now; this one writes nothing more"
+                f"another attempt owns {config.settings.run_dir} now; this one writes nothing more"
             )
 
     return check

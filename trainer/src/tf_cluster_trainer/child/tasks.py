@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, MutableMapping, Sequence
 from contextlib import ExitStack
 
-from tf_cluster_trainer import config, exit_codes
+from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.child import device_flags
 from tf_cluster_trainer.child.control import listen
 from tf_cluster_trainer.child.stop import Stop
-from tf_cluster_trainer.config import Config
+from tf_cluster_trainer.config import Config, ConfigError
+from tf_cluster_trainer.config import load as load_config
 from tf_cluster_trainer.log import log
 from tf_cluster_trainer.protocol import Channel, Failure, Ready
 
@@ -20,12 +21,12 @@ def run(environment: MutableMapping[str, str], stop: Stop) -> int:
     orders = listen(channel)
     try:
         _prepare(environment)
-        told = config.load(environment)
-        settings = told.settings
-        device_flags.give(environment, told.task.type, settings.combination, settings.xla)
-        if not (told.is_client or told.trains or told.evaluates):
-            return _serve(told, channel, environment)
-    except config.ConfigError as error:
+        config = load_config(environment)
+        settings = config.settings
+        device_flags.give(environment, config.task.type, settings.combination, settings.xla)
+        if not (config.is_chief or config.trains or config.evaluates):
+            return _serve(config, channel, environment)
+    except ConfigError as error:
         return _failed(channel, exit_codes.CONFIG, str(error))
 
     # TensorFlow is imported from here on.
@@ -38,16 +39,16 @@ def run(environment: MutableMapping[str, str], stop: Stop) -> int:
     servers = None  # nobody is needed yet
     with ExitStack() as at_end:
         try:
-            if told.trains:
-                registry.announce(told)
-            prepared = prepare.prepare(told)
-            join = registry.prepare(told, prepared) if told.trains else None
+            if config.trains:
+                registry.announce(config)
+            prepared = prepare.prepare(config)
+            join = registry.prepare(config, prepared) if config.trains else None
             channel.send(Ready())
-            if told.evaluates:
-                return evaluator.evaluate(told, prepared, channel, orders)
+            if config.evaluates:
+                return evaluator.evaluate(config, prepared, channel, orders)
             orders.go.wait()
-            servers = Servers(told.cluster, settings.combination, told.task.name)
-            start = Start(told, prepared, channel, stop, servers, at_end)
+            servers = Servers(config.cluster, settings.combination, config.task.name)
+            start = Start(config, prepared, channel, stop, servers, at_end)
             if join:
                 return worker.train(start, join)
             return chief.train(start)
@@ -64,16 +65,16 @@ def _prepare(environment: MutableMapping[str, str]) -> None:
     # second of every start) stays out.
     environment.setdefault("TF_USE_LEGACY_KERAS", "1")
     if environment.setdefault("GRPC_FAIL_FAST", "use_caller") == "false":
-        raise config.ConfigError(
+        raise ConfigError(
             "GRPC_FAIL_FAST is false: the chief would wait for ever for a task that was killed; "
             "unset it or use use_caller"
         )
 
 
-def _serve(told: Config, channel: Channel, environment: Mapping[str, str]) -> int:
+def _serve(config: Config, channel: Channel, environment: Mapping[str, str]) -> int:
     from tf_cluster_trainer.servers import serve
 
-    return serve.serve(told.task, told.cluster, channel, environment)
+    return serve.serve(config.task, config.cluster, channel, environment)
 
 
 def _failed(channel: Channel, code: int, message: str, lost: Sequence[str] = ()) -> int:

@@ -29,25 +29,34 @@ from tf_cluster_trainer.loop import worker as worker_loop
 from tf_cluster_trainer.loop.plan import Plan
 from tf_cluster_trainer.loop.protocols import TrainingWorker
 from tf_cluster_trainer.protocol import Lost
-from tf_cluster_trainer.strategies.trainee import Join, Joining
+from tf_cluster_trainer.strategies.context import Join, StrategyContext
 
 
 def train(start: Start, join: Join) -> int:
     """Make steps until the run's total is reached; the exit code. Raises what ends it early."""
-    told, prepared, stop = start.told, start.prepared, start.stop
-    if told.is_client:
-        owner_check(told)()
+    config, prepared, stop = start.config, start.prepared, start.stop
+    if config.is_chief:
+        owner_check(config)()
 
     def restored() -> Checkpoint | None:
-        return newest_of_ours(told, prepared) if told.is_client else None
+        return newest_of_ours(config, prepared) if config.is_chief else None
 
     def lost(task: str) -> None:
-        if told.is_client:
+        if config.is_chief:
             start.channel.send(Lost(task))
 
-    worker = join(Joining(told, prepared.program, prepared.ctx, prepared.trial, restored, lost))
-    if not told.is_client:
-        return _follow(told, worker, stop)
+    worker = join(
+        StrategyContext(
+            config=config,
+            program=prepared.program,
+            ctx=prepared.ctx,
+            trial=prepared.trial,
+            restored=restored,
+            lost=lost,
+        )
+    )
+    if not config.is_chief:
+        return _follow(config, worker, stop)
 
     def run(plan: Plan, report: Hears, save: Hears) -> bool:
         with _until_all_are_through(worker):
@@ -62,17 +71,17 @@ def train(start: Start, join: Join) -> int:
         quiesced=contextlib.nullcontext,
         run=run,
         max_in_flight=1,
-        workers_sharing_steps=_workers_sharing_steps(told),
+        workers_sharing_steps=_workers_sharing_steps(config),
     )
-    code = train_as_chief(start, worker.origin(), training)
+    code = train_as_chief(start, worker.resume_point(), training)
     if code == exit_codes.STOPPED and not stop.requested.is_set():
         raise PeerLostError(_ended_by(worker), worker.ended_by())
     return code
 
 
-def _follow(told: Config, worker: TrainingWorker, stop: Stop) -> int:
+def _follow(config: Config, worker: TrainingWorker, stop: Stop) -> int:
     stop.save_first()
-    plan = plan_of(told.settings, ResumePoint(), 1, _workers_sharing_steps(told))
+    plan = plan_of(config.settings, ResumePoint(), 1, _workers_sharing_steps(config))
     with while_finite(worker.counters), _until_all_are_through(worker):
         worker_loop.run_follower(plan, worker, stop.requested)
     if stop.requested.is_set():
@@ -100,8 +109,8 @@ def _until_all_are_through(worker: TrainingWorker) -> Iterator[None]:
     worker.leave()
 
 
-def _workers_sharing_steps(told: Config) -> int:
-    return 1 if told.settings.combination.lockstep else told.cluster.size("worker")
+def _workers_sharing_steps(config: Config) -> int:
+    return 1 if config.settings.combination.lockstep else config.cluster.size("worker")
 
 
 def _ended_by(worker: TrainingWorker) -> str:

@@ -32,8 +32,8 @@ class TrainingWorker(Protocol):
     def devices(self) -> Mapping[str, str]:
         """Where every trainable variable is, by the variable's name."""
 
-    def origin(self) -> ResumePoint:
-        """Where this start began; asked of the client alone."""
+    def resume_point(self) -> ResumePoint:
+        """Where this start began; asked of the chief alone."""
 
     def steps(self, most: int, *, stop: bool) -> bool:
         """Make up to `most` steps, never beyond the run's total as far as this worker can tell.
@@ -46,10 +46,10 @@ class TrainingWorker(Protocol):
         """Steps that this worker is known to have made in the state as it is now."""
 
     def counters(self) -> TrainingCounters:
-        """What the run has done so far; asked of the client alone."""
+        """What the run has done so far; asked of the chief alone."""
 
     def copy(self) -> Mapping[str, Any]:
-        """The full tensors of a checkpoint, by key, after a whole step; of the client alone."""
+        """The full tensors of a checkpoint, by key, after a whole step; of the chief alone."""
 
     def leave(self) -> None:
         """This worker makes no more steps; returns when no other needs it any longer."""

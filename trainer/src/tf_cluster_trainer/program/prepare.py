@@ -22,16 +22,16 @@ class Prepared:
     trial: Trial
 
 
-def prepare(told: Config) -> Prepared:
+def prepare(config: Config) -> Prepared:
     """Import and try the program. Raises ProgramError."""
     # TensorFlow's Python log repeats, over many lines, what we say in one.
     logging.getLogger("tensorflow").setLevel(logging.CRITICAL)
-    program = user_program.load(told.settings)
-    settings = told.settings
+    program = user_program.load(config.settings)
+    settings = config.settings
     ctx = Context(
-        task=told.task,
+        task=config.task,
         settings=settings,
-        flags=program_flags.of_run(program, told.flags),
+        flags=program_flags.of_run(program, config.flags),
         data_dir=settings.data_dir,
         log_dir=settings.log_dir,
         run_dir=settings.run_dir,

@@ -5,20 +5,33 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
 
 from tf_cluster_trainer.config import Cluster, ConfigError, Task
 from tf_cluster_trainer.log import log
 from tf_cluster_trainer.protocol import Channel, Serving
 from tf_cluster_trainer.servers import bare_tensorflow
 
-CANT_LISTEN = "Could not start gRPC server"
+_CANT_LISTEN = "Could not start gRPC server"
 
 
-def port_taken(task: str, address: str) -> ConfigError:
-    """What to say when TensorFlow can't listen at a task's address."""
-    port = address.rpartition(":")[2]
-    return ConfigError(f"{task} can't listen on port {port} ({address}): another process uses it")
+@contextmanager
+def naming_a_taken_port(task: str, address: str, unknown_error: type[Any]) -> Iterator[None]:
+    """A server is started in it: ConfigError when TensorFlow can't listen at the task's address.
+
+    `unknown_error` is TensorFlow's UnknownError.
+    """
+    try:
+        yield
+    except unknown_error as error:
+        if _CANT_LISTEN not in error.message:
+            raise
+        port = address.rpartition(":")[2]
+        raise ConfigError(
+            f"{task} can't listen on port {port} ({address}): another process uses it"
+        ) from None
 
 
 def serve(task: Task, cluster: Cluster, channel: Channel, environment: Mapping[str, str]) -> int:
@@ -35,18 +48,10 @@ def serve(task: Task, cluster: Cluster, channel: Channel, environment: Mapping[s
         channel.outlive_exec()
         whole = {**environment, bare_tensorflow.WHOLE_VARIABLE: "1"}
         os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], whole)
-    try:
+    with naming_a_taken_port(task.name, address, tensorflow.errors.UnknownError):
         server = tensorflow.server_lib.Server(
-            {kind: list(hosts) for kind, hosts in cluster.cluster.items()},
-            job_name=task.type,
-            task_index=task.index,
-            protocol="grpc",
-            start=True,
+            cluster.spec(), job_name=task.type, task_index=task.index, protocol="grpc", start=True
         )
-    except tensorflow.errors.UnknownError as error:
-        if CANT_LISTEN not in error.message:
-            raise
-        raise port_taken(task.name, address) from None
     channel.send(Serving())
     threading.Event().wait()
     del server  # not reached: the server lives as long as this process

@@ -94,8 +94,8 @@ def _run(
 
 def _supervisor_of(config: Config) -> type[Chief | Follower]:
     if config.runs_script:
-        return ScriptClient if config.is_client else ScriptTask
-    if config.is_client:
+        return ScriptClient if config.is_chief else ScriptTask
+    if config.is_chief:
         return Chief
     if config.evaluates:
         return EvaluatorTask

@@ -1,4 +1,4 @@
-"""The run's state on the ps, as one client's graph sees it: every client makes the same names.
+"""The run's state on the ps, as one worker's graph sees it: every worker makes the same names.
 
 Variables are whole, each on the ps that has the fewest bytes so far; an optimizer's slots are
 beside their variable. All is kept in a container of the attempt's own, so that nothing of another
@@ -20,8 +20,8 @@ from tf_cluster_trainer.checkpoint import variables as checkpoint_variables
 from tf_cluster_trainer.checkpoint.record import TensorSpec
 from tf_cluster_trainer.checkpoint.variables import StoredTensor
 from tf_cluster_trainer.config import Cluster, Settings
-from tf_cluster_trainer.strategies import optimizers
-from tf_cluster_trainer.strategies.traced import Described
+from tf_cluster_trainer.strategies.between_graph.traced_step import VariableSpec
+from tf_cluster_trainer.strategies.step import devices, optimizers
 
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_.\\/-]")
 
@@ -35,26 +35,40 @@ class Model:
 
 
 @dataclass(frozen=True)
-class State:
+class PsVariables:
     """Everything of the run that is on the ps.
 
-    `life` is [which life of the state this is, the step it began at, the optimizer's count there];
-    0 as the first while it is being filled. `counters` has a row for each that counts: steps, sum
-    of losses, sums of metrics. `members` has a number for each worker's present session. `stored`
-    are the tensors of a checkpoint.
+    `generation` is [which generation of the state this is, the step it began at, the optimizer's
+    count there]; 0 as the first while it is being filled. `counters` has a row for each that
+    counts: steps, sum of losses, sums of metrics. `members` has a number for each worker's present
+    session. `stored` are the tensors of a checkpoint.
     """
 
     model: Model
     optimizer: Any
-    life: Any
+    generation: Any
     counters: Any
     members: Any
     stored: tuple[StoredTensor, ...]
 
     def variables(self) -> list[Any]:
-        """Every variable, `life` first."""
+        """Every variable, `generation` first."""
         kept = [part for one in self.stored for part in one.parts]
-        return [self.life, self.counters, self.members, *kept]
+        return [self.generation, self.counters, self.members, *kept]
+
+
+@dataclass(frozen=True)
+class PsState:
+    """The state as a session read it: its generation, the step that began at, the counters."""
+
+    generation: int
+    origin_step: int
+    counters: Any
+
+    @property
+    def step(self) -> int:
+        """The run's step."""
+        return self.origin_step + int(self.counters[:, 0].sum())
 
 
 def container(cluster: Cluster, settings: Settings) -> str:
@@ -64,7 +78,7 @@ def container(cluster: Cluster, settings: Settings) -> str:
 
 
 def make(
-    described: Sequence[Described],
+    described: Sequence[VariableSpec],
     specs: Mapping[str, TensorSpec],
     settings: Settings,
     *,
@@ -72,17 +86,17 @@ def make(
     rows: int,
     workers: int,
     metrics: int,
-) -> State:
+) -> PsVariables:
     """Make it in the current graph."""
-    with tf.device(device(0)):
-        life = _variable("life", np.zeros([3], np.int64))
+    with tf.device(devices.ps(0)):
+        generation = _variable("life", np.zeros([3], np.int64))
         members = _variable("members", np.zeros([workers], np.int64))
         counters = _variable("tallies", np.zeros([rows, 2 + metrics], np.float64))
-        optimizer = optimizers.make(settings.optimizer, lambda: _optimizer_lag(life))
+        optimizer = optimizers.make(settings.optimizer, lambda: _optimizer_lag(generation))
         _ = optimizer.iterations
     variables = []
     for one, key, task in zip(described, specs, spread(specs.values(), ps), strict=True):
-        with tf.device(device(task)):
+        with tf.device(devices.ps(task)):
             name = _NOT_IN_A_NAME.sub("_", key.removeprefix("model/"))
             variables.append(
                 tf.Variable(
@@ -98,12 +112,7 @@ def make(
     optimizer._create_all_weights(list(trained))
     full = checkpoint_variables.of_model(specs, model)
     slots = checkpoint_variables.of_optimizer(optimizer, full, model)
-    return State(model, optimizer, life, counters, members, (*full, *slots))
-
-
-def device(task: int) -> str:
-    """The device of a ps that keeps variables."""
-    return f"/job:ps/replica:0/task:{task}/device:CPU:0"
+    return PsVariables(model, optimizer, generation, counters, members, (*full, *slots))
 
 
 def spread(specs: Iterable[TensorSpec], ps: int) -> list[int]:
@@ -130,9 +139,9 @@ def beside(worker: str) -> Callable[[Any], str]:
     return choose
 
 
-def _optimizer_lag(life: Any) -> Any:
+def _optimizer_lag(generation: Any) -> Any:
     """`ResumePoint.optimizer_lag`, in the graph."""
-    began = tf.convert_to_tensor(life)
+    began = tf.convert_to_tensor(generation)
     return began[1] - began[2]
 
 
@@ -140,5 +149,5 @@ def _variable(name: str, value: Any) -> Any:
     return tf.Variable(value, name=name, trainable=False)
 
 
-def _zeros(one: Described) -> Callable[[], Any]:
+def _zeros(one: VariableSpec) -> Callable[[], Any]:
     return lambda: tf.zeros(one.shape, one.dtype)

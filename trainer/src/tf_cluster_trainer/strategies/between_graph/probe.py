@@ -16,7 +16,7 @@ Answer = TypeVar("Answer")
 PERIOD_SECONDS = 2.0
 
 
-class Line:
+class ConnectionProbe:
     """Asks now and then, in threads, since an answer may never come."""
 
     def __init__(

@@ -13,9 +13,9 @@ from typing import Any
 import tensorflow as tf
 import tf_keras
 
-from tf_cluster_trainer import schedule
 from tf_cluster_trainer.config import Optimizer
-from tf_cluster_trainer.strategies.sparse_updates import LazyAdam, PlainSGD
+from tf_cluster_trainer.strategies.step import schedule
+from tf_cluster_trainer.strategies.step.sparse_updates import LazyAdam, PlainSGD
 
 DEFAULT_MOMENTUM = 0.9
 

@@ -12,43 +12,48 @@ from typing import Any
 
 import tensorflow as tf
 
+from tf_cluster_trainer.checkpoint.resume_point import ResumePoint
 from tf_cluster_trainer.log import log
 from tf_cluster_trainer.loop.counters import TrainingCounters
 from tf_cluster_trainer.program.trial import build_model
-from tf_cluster_trainer.strategies import optimizers, parameter_servers, worker_recovery
-from tf_cluster_trainer.strategies.gradients import Gradients
-from tf_cluster_trainer.strategies.parameter_servers import CHIEF, Making
+from tf_cluster_trainer.strategies.context import StrategyContext
+from tf_cluster_trainer.strategies.in_graph import worker_recovery
+from tf_cluster_trainer.strategies.in_graph.cluster import for_workers
+from tf_cluster_trainer.strategies.step import devices, optimizers
+from tf_cluster_trainer.strategies.step.gradients import Gradients
+from tf_cluster_trainer.strategies.step.input import worker_batches
 
 
-def make(making: Making) -> InGraphAsync:
+def make(context: StrategyContext, strategy: Any, resume_point: ResumePoint) -> InGraphAsync:
     """The training, with its variables on the ps."""
-    return InGraphAsync(making)
+    return InGraphAsync(context, strategy, resume_point)
 
 
 class InGraphAsync:
     """A model on the ps and a queue of calls for the workers."""
 
-    def __init__(self, making: Making) -> None:
-        self._making = making
-        self._metrics = making.trial.metrics
-        self._strategy = making.strategy
-        self._coordinator = tf.distribute.coordinator.ClusterCoordinator(making.strategy)
-        self._recovery = worker_recovery.install(self._coordinator, log, making.lost)
-        with making.strategy.scope():
-            self.model = build_model(making.program, making.ctx, making.trial.features)
+    def __init__(self, context: StrategyContext, strategy: Any, resume_point: ResumePoint) -> None:
+        self._context = context
+        self._resume_point = resume_point
+        self._metrics = context.trial.metrics
+        self._strategy = strategy
+        self._coordinator = tf.distribute.coordinator.ClusterCoordinator(strategy)
+        self._recovery = worker_recovery.install(self._coordinator, log, context.lost)
+        with strategy.scope():
+            self.model = build_model(context.program, context.ctx, context.trial.features)
             self.optimizer = optimizers.make(
-                making.ctx.settings.optimizer, lambda: making.origin.optimizer_lag
+                context.ctx.settings.optimizer, lambda: resume_point.optimizer_lag
             )
             self.optimizer._create_all_weights(self.model.trainable_variables)
             # One row a worker: steps, sum of losses, sums of metrics. Only that worker writes it,
             # one call at a time, so no update is lost; float64 counts exactly to 2 ** 53.
             self._counters = tf.Variable(
-                tf.zeros([making.workers, 2 + len(self._metrics)], tf.float64),
+                tf.zeros([context.workers, 2 + len(self._metrics)], tf.float64),
                 trainable=False,
                 name="tallies",
             )
         self._gradients = Gradients(
-            making.program, self.model, self._metrics, making.ctx.settings.micro_batches
+            context.program, self.model, self._metrics, context.ctx.settings.micro_batches
         )
         self._calls: dict[int, Any] = {}
         self._steps = tf.function(self._make_steps)
@@ -56,12 +61,12 @@ class InGraphAsync:
 
     def devices(self) -> dict[str, str]:
         """Where every trainable variable is."""
-        return parameter_servers.devices(self.model)
+        return devices.of_variables(self.model)
 
     def schedule(self, steps: int) -> None:
         """Queue one call of so many steps for whichever worker is free; raises a call's error."""
         if steps not in self._calls:
-            with tf.device(CHIEF):
+            with tf.device(devices.CHIEF):
                 self._calls[steps] = tf.constant(steps, tf.int64)
         self._coordinator.schedule(self._steps, args=(self._batches, self._calls[steps]))
 
@@ -84,15 +89,15 @@ class InGraphAsync:
         """Read from the ps what was done."""
         rows = self._counters.numpy()
         sums = rows.sum(axis=0)
-        made, origin = int(sums[0]), self._making.origin
+        made, resume_point = int(sums[0]), self._resume_point
         return TrainingCounters(
-            step=origin.step + made,
-            examples=origin.examples + made * self._making.ctx.settings.examples_a_step,
-            workers=origin.plus({str(index): int(row[0]) for index, row in enumerate(rows)}),
+            step=resume_point.step + made,
+            examples=resume_point.examples + made * self._context.ctx.settings.examples_a_step,
+            workers=resume_point.plus({str(index): int(row[0]) for index, row in enumerate(rows)}),
             steps_since_start=made,
             loss_sum=float(sums[1]),
             metric_sums=dict(zip(self._metrics, map(float, sums[2:]), strict=True)),
-            origin_step=origin.step,
+            origin_step=resume_point.step,
         )
 
     def _worker_batches(self) -> Any:
@@ -100,13 +105,12 @@ class InGraphAsync:
             index = tf.distribute.coordinator.experimental_get_current_worker_index()
             # A worker that comes back goes on with other orders too.
             made = tf.cast(tf.reduce_sum(self._counters[:, 0]), tf.int64)
-            start = self._making.origin.step + made
-            batches = parameter_servers.batches(self._making, index, start)
+            start = self._resume_point.step + made
+            batches = worker_batches(self._context, index, start)
             # The index travels with the data: as an argument it would be sent with every call.
             return tf.data.Dataset.zip((tf.data.Dataset.from_tensors(index).repeat(), batches))
 
-        for_workers = parameter_servers.for_workers(make)
-        return iter(self._coordinator.create_per_worker_dataset(for_workers))
+        return iter(self._coordinator.create_per_worker_dataset(for_workers(make)))
 
     def _make_steps(self, batches: Any, steps: Any) -> None:
         index = tf.constant(0, tf.int64)

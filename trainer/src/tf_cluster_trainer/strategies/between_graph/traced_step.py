@@ -18,11 +18,11 @@ from tf_cluster_trainer.errors import HookError, ProgramError
 from tf_cluster_trainer.program.base import Program
 from tf_cluster_trainer.program.context import Context
 from tf_cluster_trainer.program.trial import Trial, build_model
-from tf_cluster_trainer.strategies.gradients import Gradients
+from tf_cluster_trainer.strategies.step.gradients import Gradients
 
 
 @dataclass(frozen=True)
-class Described:
+class VariableSpec:
     """A variable of the model; the graph that uses the step has its own in its place."""
 
     shape: tuple[int, ...]
@@ -32,7 +32,7 @@ class Described:
 
 
 @dataclass(frozen=True)
-class Imported:
+class StepOps:
     """The step in a graph: gradients of the trainable variables, measures, and what must run."""
 
     gradients: Sequence[Any]
@@ -41,7 +41,7 @@ class Imported:
 
 
 @dataclass(frozen=True)
-class Traced:
+class TracedStep:
     """The step of one worker. Nothing of it holds a variable's memory.
 
     `kinds` says of each trainable variable whether its gradient is None, "dense" or "sparse";
@@ -49,7 +49,7 @@ class Traced:
     `own` are values of variables that are no model's (a random generator's): one for each worker.
     """
 
-    variables: tuple[Described, ...]
+    variables: tuple[VariableSpec, ...]
     kinds: tuple[str | None, ...]
     graph_def: Any
     arguments: tuple[str, ...]
@@ -61,7 +61,7 @@ class Traced:
 
     def put(
         self, arguments: Sequence[Any], variables: Sequence[Any], own: Mapping[str, Any]
-    ) -> Imported:
+    ) -> StepOps:
         """Copy the step into the current graph; `arguments` are features and labels.
 
         Raises HookError.
@@ -89,10 +89,10 @@ class Traced:
                 gradients.append(tensors.pop(0))
             else:
                 gradients.append(tf.IndexedSlices(*(tensors.pop(0) for _ in range(3))))
-        return Imported(gradients, tensors.pop(0), effects)
+        return StepOps(gradients, tensors.pop(0), effects)
 
 
-def trace(program: Program, ctx: Context, trial: Trial, seed: int) -> Traced:
+def trace(program: Program, ctx: Context, trial: Trial, seed: int) -> TracedStep:
     """Build the model on this machine, trace the step, and let go of the model.
 
     `seed` is of the operations that draw by chance in a step (dropout). Raises HookError.
@@ -132,7 +132,7 @@ def trace(program: Program, ctx: Context, trial: Trial, seed: int) -> Traced:
         else:
             constants[internal.name] = external.numpy()
     taken = len(graph.inputs) - len(graph.captures)
-    return Traced(
+    return TracedStep(
         variables=tuple(_described(variable, model) for variable in model.variables),
         kinds=tuple(kinds),
         graph_def=_anywhere(graph.as_graph_def()),
@@ -177,9 +177,9 @@ def _parts(gradient: Any) -> list[Any]:
     return [gradient.values, gradient.indices, tf.cast(shape, gradient.indices.dtype)]
 
 
-def _described(variable: Any, model: Any) -> Described:
+def _described(variable: Any, model: Any) -> VariableSpec:
     trained = any(variable is one for one in model.trainable_variables)
-    return Described(
+    return VariableSpec(
         tuple(variable.shape.as_list()),
         variable.dtype,
         trained,

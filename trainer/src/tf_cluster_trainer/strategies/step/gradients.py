@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from tf_cluster_trainer.program import precision
 from tf_cluster_trainer.program.base import Program
-from tf_cluster_trainer.strategies.reading import ReadOnce
+from tf_cluster_trainer.strategies.step.reading import ReadOnce
 
 NOT_FINITE = "the loss is not finite:"
 

@@ -11,45 +11,49 @@ from typing import Any
 
 import tensorflow as tf
 
+from tf_cluster_trainer.checkpoint.resume_point import ResumePoint
 from tf_cluster_trainer.loop.counters import TrainingCounters
 from tf_cluster_trainer.program.trial import build_model
-from tf_cluster_trainer.strategies import optimizers, parameter_servers
-from tf_cluster_trainer.strategies.call_thread import CallThread
-from tf_cluster_trainer.strategies.gradients import Gradients, check_finite
-from tf_cluster_trainer.strategies.parameter_servers import CHIEF, Making
+from tf_cluster_trainer.strategies.context import StrategyContext
+from tf_cluster_trainer.strategies.in_graph.call_thread import CallThread
+from tf_cluster_trainer.strategies.in_graph.cluster import for_workers
+from tf_cluster_trainer.strategies.step import devices, optimizers
+from tf_cluster_trainer.strategies.step.gradients import Gradients, check_finite
+from tf_cluster_trainer.strategies.step.input import worker_batches
 
 
-def make(making: Making) -> InGraphSync:
+def make(context: StrategyContext, strategy: Any, resume_point: ResumePoint) -> InGraphSync:
     """The training, with its variables on the ps."""
-    return InGraphSync(making)
+    return InGraphSync(context, strategy, resume_point)
 
 
 class InGraphSync:
     """A model on the ps, and calls that all workers make together, one after the other."""
 
-    def __init__(self, making: Making) -> None:
-        self._making = making
-        self._metrics = making.trial.metrics
-        with making.strategy.scope():
-            self.model = build_model(making.program, making.ctx, making.trial.features)
+    def __init__(self, context: StrategyContext, strategy: Any, resume_point: ResumePoint) -> None:
+        self._context = context
+        self._resume_point = resume_point
+        self._metrics = context.trial.metrics
+        with strategy.scope():
+            self.model = build_model(context.program, context.ctx, context.trial.features)
             self.optimizer = optimizers.make(
-                making.ctx.settings.optimizer, lambda: making.origin.optimizer_lag
+                context.ctx.settings.optimizer, lambda: resume_point.optimizer_lag
             )
             self.optimizer._create_all_weights(self.model.trainable_variables)
             self._sums = tf.Variable(
                 tf.zeros([2 + len(self._metrics)], tf.float64), trainable=False, name="tally"
             )
         self._gradients = Gradients(
-            making.program, self.model, self._metrics, making.ctx.settings.micro_batches
+            context.program, self.model, self._metrics, context.ctx.settings.micro_batches
         )
-        self._towers = [_worker(index) for index in range(making.workers)]
-        self._batches = [self._worker_batches(index) for index in range(making.workers)]
+        self._towers = [devices.worker(index) for index in range(context.workers)]
+        self._batches = [self._worker_batches(index) for index in range(context.workers)]
         self._steps = tf.function(self._make_steps)
         self._calls = CallThread(self._call)
 
     def devices(self) -> dict[str, str]:
         """Where every trainable variable is."""
-        return parameter_servers.devices(self.model)
+        return devices.of_variables(self.model)
 
     def schedule(self, steps: int) -> None:
         """Queue one call of so many steps; raises a call's error."""
@@ -66,30 +70,30 @@ class InGraphSync:
     def counters(self) -> TrainingCounters:
         """Read from the ps what was done."""
         sums = self._sums.numpy()
-        made, origin = int(sums[0]), self._making.origin
-        workers = self._making.workers
-        examples = made * workers * self._making.ctx.settings.examples_a_step
+        made, resume_point = int(sums[0]), self._resume_point
+        workers = self._context.workers
+        examples = made * workers * self._context.ctx.settings.examples_a_step
         return TrainingCounters(
-            step=origin.step + made,
-            examples=origin.examples + examples,
-            workers=origin.plus({str(index): made for index in range(workers)}),
+            step=resume_point.step + made,
+            examples=resume_point.examples + examples,
+            workers=resume_point.plus({str(index): made for index in range(workers)}),
             steps_since_start=made,
             loss_sum=float(sums[1]),
             metric_sums=dict(zip(self._metrics, map(float, sums[2:]), strict=True)),
-            origin_step=origin.step,
+            origin_step=resume_point.step,
         )
 
     def _call(self, steps: int) -> None:
-        with tf.device(CHIEF):
+        with tf.device(devices.CHIEF):
             count = tf.constant(steps, tf.int64)
         self._steps(count)
 
     def _worker_batches(self, index: int) -> Any:
         def make() -> Any:
-            return parameter_servers.batches(self._making, index, self._making.origin.step)
+            return worker_batches(self._context, index, self._resume_point.step)
 
-        with tf.device(f"{_worker(index)}/device:CPU:0"):
-            return iter(parameter_servers.for_workers(make)())
+        with tf.device(devices.worker_cpu(index)):
+            return iter(for_workers(make)())
 
     def _make_steps(self, steps: Any) -> None:
         for _ in tf.range(steps):
@@ -119,10 +123,6 @@ class InGraphSync:
             )
             with tf.device(self._sums.device):
                 self._sums.assign_add(tf.concat([[tf.constant(1.0, tf.float64)], mean], axis=0))
-
-
-def _worker(index: int) -> str:
-    return f"/job:worker/replica:0/task:{index}"
 
 
 def _mean(gradients: tuple[Any, ...], variable: Any) -> Any:

@@ -27,7 +27,9 @@ LOOK_AGAIN_SECONDS = 5.0
 SILENT_LOOKS = 4
 
 
-def install(coordinator: Any, log: Callable[[str], None], lost: Callable[[str], None]) -> OneByOne:
+def install(
+    coordinator: Any, log: Callable[[str], None], lost: Callable[[str], None]
+) -> PerWorkerRecovery:
     """Let the coordinator recover its workers this way. Call it before anything is scheduled.
 
     `log` is told in a sentence which worker is lost and which is back, `lost` the name of one that
@@ -35,7 +37,7 @@ def install(coordinator: Any, log: Callable[[str], None], lost: Callable[[str], 
     """
     cluster = coordinator._cluster
     whole = cluster.failure_handler
-    recovery = OneByOne(whole._server_def, cluster, log, lost)
+    recovery = PerWorkerRecovery(whole._server_def, cluster, log, lost)
     whole.stop()
     cluster.failure_handler = recovery
     for worker in cluster.workers:
@@ -43,7 +45,7 @@ def install(coordinator: Any, log: Callable[[str], None], lost: Callable[[str], 
     return recovery
 
 
-class OneByOne(cluster_coordinator.WorkerPreemptionHandler):  # type: ignore[misc]
+class PerWorkerRecovery(cluster_coordinator.WorkerPreemptionHandler):  # type: ignore[misc]
     """The coordinator's own handling of lost workers, with a cluster of those that are there.
 
     The base class reads `_server_def` each time it reconnects, in a thread of its own.

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 
-class Rising:
+class GenerationClock:
     """Microseconds since 1970 by the wall clock, or more where that was set back.
 
     So a later process gives higher ones too; when the clock was set back between the two, only what
