@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class ResumePoint:
-    """The checkpoint's step, examples and steps of each worker; all 0 for a new run.
+    """The checkpoint's step, examples and steps by worker index; all 0 for a new run.
 
     `updates` is the optimizer's iteration count there, by which it corrects the bias of its slots.
     It is 0 after the slots were reset, and may exceed the step: async calls in flight at the save
@@ -17,7 +17,7 @@ class ResumePoint:
 
     step: int = 0
     examples: int = 0
-    workers: Mapping[str, int] = field(default_factory=dict)
+    worker_steps: Mapping[str, int] = field(default_factory=dict)
     updates: int = 0
 
     @property
@@ -28,6 +28,6 @@ class ResumePoint:
     def plus(self, made: Mapping[str, int]) -> dict[str, int]:
         """Each worker's steps with those made since; workers that are no more keep theirs."""
         return {
-            name: self.workers.get(name, 0) + made.get(name, 0)
-            for name in sorted({*self.workers, *made}, key=int)
+            name: self.worker_steps.get(name, 0) + made.get(name, 0)
+            for name in sorted({*self.worker_steps, *made}, key=int)
         }

@@ -31,7 +31,7 @@ def train(start: Start) -> int:
     restored = context.restored()
     resume_point = restore.resume_point_of(restored, settings.optimizer.name)
     connect.check_peers(cluster)
-    start.servers.meet()
+    start.servers.remember_incarnations()
     with connect.killable():
         log(f"connecting to {cluster.size('worker')} workers and {cluster.size('ps')} ps")
         strategy = connected_strategy(cluster, settings.precision)

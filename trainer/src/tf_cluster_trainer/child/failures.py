@@ -61,7 +61,7 @@ def explain(error: BaseException, servers: Servers | None = None) -> Explained:
     if isinstance(error, NotOwnerError | ReplacedError):
         return Explained(exit_codes.NOT_OWNER, str(error))
     if isinstance(error, PeerLostError):
-        silent = servers.silent() if servers and error.lost is None else ()
+        silent = servers.lost_any() if servers and error.lost is None else ()
         return Explained(exit_codes.PEER_LOST, str(error), lost=tuple(error.lost or silent))
     if isinstance(error, HookError):
         return _of_the_program(error.words, error.cause, servers)
@@ -75,7 +75,7 @@ def explain(error: BaseException, servers: Servers | None = None) -> Explained:
             users_traceback(error),
         )
     if is_peer_lost(error):
-        lost = servers.gone() or servers.silent() if servers else ()
+        lost = servers.lost_needed() or servers.lost_any() if servers else ()
         who = are_lost(lost) if lost else f"{_who(str(error))} is lost"
         words = _one_line(_without_frames(str(error)))
         return Explained(exit_codes.PEER_LOST, f"{who} ({type(error).__name__})", words, lost)
@@ -100,7 +100,7 @@ def _of_the_program(where: str, error: BaseException, servers: Servers | None) -
     sentence = f"{where}: {_reason(error)}"
     lost: tuple[str, ...] = ()
     if isinstance(error, tf.errors.OpError) and servers:
-        lost = servers.gone() if servers.outlive_errors or is_peer_lost(error) else ()
+        lost = servers.lost_needed() if servers.outlive_errors or is_peer_lost(error) else ()
     if lost:
         code, sentence = exit_codes.PEER_LOST, f"{are_lost(lost)}, and with that {sentence}"
     else:

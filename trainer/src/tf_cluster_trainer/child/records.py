@@ -78,8 +78,8 @@ def newest_of_ours(config: Config, prepared: Prepared) -> Checkpoint | None:
     return restore.newest(config.settings.run_dir, prepared.trial.variables)
 
 
-def train_as_chief(start: Start, origin: ResumePoint, training: Training) -> int:
-    """Make the run's remaining steps from `origin` and keep its records; the exit code."""
+def train_as_chief(start: Start, resume_point: ResumePoint, training: Training) -> int:
+    """Make the run's remaining steps from `resume_point` and keep its records; the exit code."""
     config, prepared, channel, stop = start.config, start.prepared, start.channel, start.stop
     settings = config.settings
     check_owner = owner_check(config)
@@ -89,7 +89,7 @@ def train_as_chief(start: Start, origin: ResumePoint, training: Training) -> int
     # A volume that a killed child's half checkpoint fills takes no other, for ever.
     checkpoint_write.remove_partial(layout.checkpoints(settings.run_dir))
     channel.send(Placement(training.devices))
-    sentence = f"training from step {origin.step} to {settings.steps}"
+    sentence = f"training from step {resume_point.step} to {settings.steps}"
     log(sentence)
     channel.send(Phase("running", sentence))
     saver = Saver(
@@ -100,7 +100,7 @@ def train_as_chief(start: Start, origin: ResumePoint, training: Training) -> int
         copy=training.copy,
         check_owner=check_owner,
         channel=channel,
-        saved_step=origin.step or None,
+        saved_step=resume_point.step or None,
     )
     start.at_end.callback(saver.drain)
     reports = Reports(
@@ -110,7 +110,7 @@ def train_as_chief(start: Start, origin: ResumePoint, training: Training) -> int
         channel=channel,
         clock=time.monotonic,
     )
-    plan = plan_of(settings, origin, training.max_in_flight, training.workers_sharing_steps)
+    plan = plan_of(settings, resume_point, training.max_in_flight, training.workers_sharing_steps)
     stop.save_first()
     with while_finite(training.counters):
         finished = training.run(plan, reports.report, saver.begin)
@@ -139,11 +139,11 @@ def train_as_chief(start: Start, origin: ResumePoint, training: Training) -> int
 
 
 def plan_of(
-    settings: Settings, origin: ResumePoint, max_in_flight: int, workers_sharing_steps: int
+    settings: Settings, resume_point: ResumePoint, max_in_flight: int, workers_sharing_steps: int
 ) -> Plan:
     """How far this start goes and in what pieces."""
     return Plan(
-        step=origin.step,
+        step=resume_point.step,
         total=settings.steps,
         steps_per_call=settings.steps_per_call,
         max_in_flight=max_in_flight,

@@ -16,7 +16,7 @@ class TrainingCounters:
 
     step: int
     examples: int
-    workers: Mapping[str, int]
+    worker_steps: Mapping[str, int]
     steps_since_start: int
     loss_sum: float
     metric_sums: Mapping[str, float]

@@ -36,11 +36,11 @@ class Reports:
         self._said = False
         self._events: EventFile | None = None
         self._directory = events
-        # From this step on, when the run began anew and no file says so yet.
+        # First step to purge in TensorBoard; None once an event file has recorded it.
         self._forgets: int | None = None
         self._begin_anew(first.step)
         self._time = clock()
-        channel.send(Progress(first.step, first.examples, None, None, first.workers))
+        channel.send(Progress(first.step, first.examples, None, None, first.worker_steps))
 
     def report(self, counters: TrainingCounters) -> None:
         """Send and write where training stands; nothing is written when no step was made."""
@@ -50,7 +50,9 @@ class Reports:
         loss = (counters.loss_sum - self._last.loss_sum) / steps if steps else None
         if steps > counters.step - self._last.step:  # some of them were lost
             self._begin_anew(counters.origin_step)
-        self._channel.send(Progress(counters.step, counters.examples, rate, loss, counters.workers))
+        self._channel.send(
+            Progress(counters.step, counters.examples, rate, loss, counters.worker_steps)
+        )
         # Where it went back to what was reported, only lost steps were made since.
         if (
             steps
@@ -64,7 +66,7 @@ class Reports:
                 values["steps_per_second"] = rate
                 examples = max(0, counters.examples - self._last.examples)
                 values["examples_per_second"] = examples / seconds
-            for name, made in counters.workers.items():
+            for name, made in counters.worker_steps.items():
                 values[f"workers/{name}_steps"] = made
             with self._tolerating():
                 events = self._events or self._open(self._forgets or counters.step)

@@ -94,7 +94,7 @@ class Saver:
         meta = Meta(
             step=counters.step,
             examples=counters.examples,
-            workers=counters.workers,
+            workers=counters.worker_steps,
             optimizer=self._optimizer,
             tensors={
                 key: TensorSpec(value.shape, value.dtype.name) for key, value in tensors.items()

@@ -51,7 +51,7 @@ class Successor:
 def owns(run_dir: Path, job_uid: str, pod_uid: str) -> bool:
     """Whether this pod of this Job is the run's one writer at this moment.
 
-    No file, or one that is not ours, is nobody's leave to write. OSError when the directory can't
+    A missing or unreadable file gives nobody permission to write. OSError when the directory can't
     be read at all.
     """
     try:

@@ -38,10 +38,10 @@ def check_peers(cluster: Cluster, sleep: Callable[[float], None] = time.sleep) -
 
 @contextmanager
 def killable(seconds: float = CONNECT_SECONDS) -> Iterator[None]:
-    """While in it a SIGTERM, or the deadline, ends this process by that signal.
+    """Inside this context SIGTERM, or the deadline, kills the process outright (0: no deadline).
 
-    `seconds` 0: there is no deadline. There is nothing to save yet. The supervisor takes a death by
-    a signal for a lost peer.
+    Safe, because nothing needs saving yet. The supervisor takes a death by a signal for a lost
+    peer.
     """
     ours = signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)

@@ -47,7 +47,7 @@ ASKED_AT_ONCE = 32
 
 
 class Servers:
-    """Who serves in one attempt beside `task`, and which of them are gone."""
+    """Who serves in one attempt beside `task`, and which of them are lost."""
 
     def __init__(self, cluster: Cluster, combination: Combination, task: str) -> None:
         self._cluster = cluster
@@ -55,7 +55,7 @@ class Servers:
         self._task = task
         self._kinds: Sequence[str] = KINDS
         self._needed: Sequence[str] = combination.needed
-        self._met: dict[str, bytes | None] = {}
+        self._incarnations: dict[str, bytes | None] = {}
 
     @property
     def outlive_errors(self) -> bool:
@@ -65,40 +65,42 @@ class Servers:
         """
         return self._combination.has_ps
 
-    def meet(self) -> None:
-        """Note who serves now: of these, one that is replaced will be gone, however soon it serves.
+    def remember_incarnations(self) -> None:
+        """Note who serves now: one of these that is replaced is lost, however soon it serves.
 
-        For a client that is connected to them once and for all.
+        For a chief that is connected to them once and for all.
         """
         addresses = [address for _, address in self._tasks(self._needed)]
         with ThreadPoolExecutor(ASKED_AT_ONCE) as threads:
-            self._met = dict(zip(addresses, threads.map(incarnation, addresses), strict=True))
+            self._incarnations = dict(
+                zip(addresses, threads.map(incarnation, addresses), strict=True)
+            )
 
     def release(self) -> None:
-        """Nobody is needed any more: from now on none of them is gone, wherever they are."""
+        """Nobody is needed any more: from now on none of them counts as lost."""
         self._kinds = self._needed = ()
 
-    def gone(self) -> tuple[str, ...]:
-        """The names of those that a step needs, and that do not answer or were replaced."""
-        return self._that_are_gone(self._needed)
+    def lost_needed(self) -> tuple[str, ...]:
+        """The names of those that a step needs, and that do not respond or were replaced."""
+        return self._lost(self._needed)
 
-    def silent(self) -> tuple[str, ...]:
-        """The names of all that are gone, needed or not."""
-        return self._that_are_gone(self._kinds)
+    def lost_any(self) -> tuple[str, ...]:
+        """The names of all that are lost, needed or not."""
+        return self._lost(self._kinds)
 
-    def _that_are_gone(self, kinds: Sequence[str]) -> tuple[str, ...]:
+    def _lost(self, kinds: Sequence[str]) -> tuple[str, ...]:
         until = time.monotonic() + BUSY_SECONDS
 
-        def is_gone(address: str) -> bool:
+        def is_lost(address: str) -> bool:
             while (found := incarnation(address)) is None:
                 if time.monotonic() > until or not accepts_connections(address):
                     return True
-            return found != (self._met.get(address) or found)
+            return found != (self._incarnations.get(address) or found)
 
         tasks = self._tasks(kinds)
         with ThreadPoolExecutor(ASKED_AT_ONCE) as threads:
-            gone = threads.map(is_gone, [address for _, address in tasks])
-            return tuple(name for (name, _), one in zip(tasks, gone, strict=True) if one)
+            lost = threads.map(is_lost, [address for _, address in tasks])
+            return tuple(name for (name, _), one in zip(tasks, lost, strict=True) if one)
 
     def _tasks(self, kinds: Sequence[str]) -> list[tuple[str, str]]:
         return [

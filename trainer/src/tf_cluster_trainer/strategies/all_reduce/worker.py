@@ -147,7 +147,9 @@ class AllReduce:
         return TrainingCounters(
             step=self._resume_point.step + self._made,
             examples=self._resume_point.examples + examples,
-            workers=self._resume_point.plus({str(i): self._made for i in range(self._workers)}),
+            worker_steps=self._resume_point.plus(
+                {str(i): self._made for i in range(self._workers)}
+            ),
             steps_since_start=self._made,
             loss_sum=loss,
             metric_sums=dict(zip(self._metrics, metrics, strict=True)),

@@ -206,7 +206,7 @@ class RunState:
         return TrainingCounters(
             step=seen.step,
             examples=resume_point.examples + sum(by_worker.values()) * settings.examples_a_step,
-            workers=resume_point.plus(by_worker),
+            worker_steps=resume_point.plus(by_worker),
             steps_since_start=int(total[0]),
             loss_sum=float(total[1]),
             metric_sums=dict(zip(metrics, map(float, total[2:]), strict=True)),

@@ -1,4 +1,4 @@
-"""The program's step as a piece of graph that can be put into a client's graph of the 1.x style.
+"""The program's step as a piece of graph that can be put into a worker's graph of the 1.x style.
 
 The hooks are called as under every other strategy, in today's TensorFlow, and what they traced is
 copied. Built in a 1.x graph tf_keras takes other paths (batch normalization needs its updates run

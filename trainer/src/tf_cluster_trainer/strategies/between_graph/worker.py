@@ -1,4 +1,4 @@
-"""parameter-server, between-graph: every worker is a client with a graph and sessions of its own.
+"""parameter-server, between-graph: every worker has a graph and sessions of its own.
 
 Graph mode, as in TensorFlow 1. The chief, worker 0, also fills the ps and keeps the run's records.
 A lost task ends a session, never this process: the next session waits for it. Why it is as it is:

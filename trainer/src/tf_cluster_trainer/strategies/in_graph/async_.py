@@ -1,4 +1,4 @@
-"""parameter-server, in-graph, async: one client (the chief) sends calls of K steps to workers.
+"""parameter-server, in-graph, async: the chief sends calls of K steps to workers.
 
 Built on tf.distribute.ParameterServerStrategy. Why it is as it is:
 docs/decisions/0005-in-graph-async.md.
@@ -93,7 +93,9 @@ class InGraphAsync:
         return TrainingCounters(
             step=resume_point.step + made,
             examples=resume_point.examples + made * self._context.ctx.settings.examples_a_step,
-            workers=resume_point.plus({str(index): int(row[0]) for index, row in enumerate(rows)}),
+            worker_steps=resume_point.plus(
+                {str(index): int(row[0]) for index, row in enumerate(rows)}
+            ),
             steps_since_start=made,
             loss_sum=float(sums[1]),
             metric_sums=dict(zip(self._metrics, map(float, sums[2:]), strict=True)),

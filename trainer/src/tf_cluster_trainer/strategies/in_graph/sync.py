@@ -1,4 +1,4 @@
-"""parameter-server, in-graph, sync: one client, a tower on every worker, one update a step.
+"""parameter-server, in-graph, sync: one chief, a tower on every worker, one update a step.
 
 One function spans the cluster: every worker computes the gradients of its own batch, the ps
 average them and apply one update. The chief only says how many steps a call makes.
@@ -76,7 +76,7 @@ class InGraphSync:
         return TrainingCounters(
             step=resume_point.step + made,
             examples=resume_point.examples + examples,
-            workers=resume_point.plus({str(index): made for index in range(workers)}),
+            worker_steps=resume_point.plus({str(index): made for index in range(workers)}),
             steps_since_start=made,
             loss_sum=float(sums[1]),
             metric_sums=dict(zip(self._metrics, map(float, sums[2:]), strict=True)),
@@ -114,7 +114,7 @@ class InGraphSync:
         ]
         with tf.device(self._sums.device):
             mean = tf.add_n(measures) / len(measures)
-            # Once for all towers: the check of one would wait for another's, they are made in turn.
+            # One check for all towers: checks in a function run in turn and hold each other up.
             finite = check_finite(mean[0])
         with tf.control_dependencies([finite]):
             self.optimizer.apply_gradients(

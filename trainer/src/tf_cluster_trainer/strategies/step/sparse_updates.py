@@ -36,19 +36,19 @@ class LazyAdam(tf_keras.optimizers.legacy.Adam):  # type: ignore[misc]
     ) -> Any:
         """`grad` [n, ...] and `indices` [n], of different rows; an operation."""
         of_dtype = (var.device, var.dtype.base_dtype)
-        told = (apply_state or {}).get(of_dtype) or self._fallback_apply_state(*of_dtype)
+        coefficients = (apply_state or {}).get(of_dtype) or self._fallback_apply_state(*of_dtype)
         m, v = self.get_slot(var, "m"), self.get_slot(var, "v")
         with _at(var):
-            v_new = tf.square(grad) * told["one_minus_beta_2_t"]
-            v_changed = decay_rows(v, indices, told["beta_2_t"], v_new)
-            m_new = grad * told["one_minus_beta_1_t"]
+            v_new = tf.square(grad) * coefficients["one_minus_beta_2_t"]
+            v_changed = decay_rows(v, indices, coefficients["beta_2_t"], v_new)
+            m_new = grad * coefficients["one_minus_beta_1_t"]
             with tf.control_dependencies([v_changed]):
-                m_changed = decay_rows(m, indices, told["beta_1_t"], m_new)
+                m_changed = decay_rows(m, indices, coefficients["beta_1_t"], m_new)
             with tf.control_dependencies([m_changed]):
                 m_rows = _rows(m, indices)
             with tf.control_dependencies([m_rows]):
                 v_rows = _rows(v, indices)
-            change = -told["lr"] * m_rows / (tf.sqrt(v_rows) + told["epsilon"])
+            change = -coefficients["lr"] * m_rows / (tf.sqrt(v_rows) + coefficients["epsilon"])
             return add_rows(var, indices, change)
 
 
@@ -63,9 +63,9 @@ class PlainSGD(tf_keras.optimizers.legacy.SGD):  # type: ignore[misc]
     ) -> Any:
         """`grad` [n, ...] and `indices` [n], which may name a row several times; an operation."""
         of_dtype = (var.device, var.dtype.base_dtype)
-        told = (apply_state or {}).get(of_dtype) or self._fallback_apply_state(*of_dtype)
+        coefficients = (apply_state or {}).get(of_dtype) or self._fallback_apply_state(*of_dtype)
         with _at(var):
-            return add_rows(var, indices, -grad * told["lr_t"])
+            return add_rows(var, indices, -grad * coefficients["lr_t"])
 
 
 def decay_rows(slot: Any, indices: Any, kept: Any, values: Any) -> Any:
