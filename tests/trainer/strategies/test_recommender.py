@@ -14,12 +14,12 @@ from tf_cluster_trainer.program.context import Context
 from tf_cluster_trainer.protocol import Result
 
 from tests.slices import sliced
-from tests.trainer.child import reference
 from tests.trainer.child.programs.recommender import Recommender, RecommenderFlags, examples
-from tests.trainer.child.test_precision_and_xla import trained
-from tests.trainer.child.test_sync import saved
-from tests.trainer.child.ways import COMBINATIONS, two_workers
 from tests.trainer.child.world import World
+from tests.trainer.strategies import reference
+from tests.trainer.strategies.in_graph.test_sync import saved
+from tests.trainer.strategies.test_precision_and_xla import trained
+from tests.trainer.strategies.ways import COMBINATIONS, two_workers
 
 MODULE = "tests.trainer.child.programs.recommender:Recommender"
 STEPS, BATCH, RATE = 1500, 128, 0.01

@@ -19,8 +19,8 @@ from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.protocol import Progress, Saved
 from tf_cluster_trainer.strategies.between_graph.probe import PERIOD_SECONDS, ConnectionProbe
 
-from tests.trainer.child.test_between_graph import FOREVER, begin
 from tests.trainer.child.world import World
+from tests.trainer.strategies.between_graph.test_between_graph import FOREVER, begin
 
 NEEDS = ("ip", "iptables", "ss")
 AS_HERE = {"replication": "between-graph", "save_seconds": 1.0}

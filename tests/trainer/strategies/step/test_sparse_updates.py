@@ -19,7 +19,7 @@ from tf_cluster_trainer.config import Optimizer
 from tf_cluster_trainer.strategies.all_reduce import replica_lookups
 from tf_cluster_trainer.strategies.step import optimizers
 
-from tests.trainer.child import reference
+from tests.trainer.strategies import reference
 
 ROWS, WIDTH, RATE = 7919, 8, 0.01
 # What no gradients of one row can bring lazy Adam beyond, when its updates are made in turn: the

@@ -13,10 +13,10 @@ from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.protocol import Failure, Progress, Result
 
 from tests.slices import sliced
-from tests.trainer.child.test_precision_and_xla import trained
-from tests.trainer.child.test_sync import HERE
-from tests.trainer.child.ways import COMBINATIONS, two_workers
 from tests.trainer.child.world import DIGITS, World
+from tests.trainer.strategies.in_graph.test_sync import HERE
+from tests.trainer.strategies.test_precision_and_xla import trained
+from tests.trainer.strategies.ways import COMBINATIONS, two_workers
 
 PROGRAMS = "tests.trainer.child.programs"
 

@@ -15,10 +15,12 @@ from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.protocol import Failure, Placement, Progress, Result, Saved
 
 from tests.slices import in_turn, sliced
-from tests.trainer.child import reference, test_sync
 from tests.trainer.child.programs.awaiting import BUILDS, give_the_sign, take_it_back
-from tests.trainer.child.slow_link import SlowLink
-from tests.trainer.child.test_sync import (
+from tests.trainer.child.world import DEADLINE, DIGITS, Child, World, let_go, own
+from tests.trainer.strategies import reference
+from tests.trainer.strategies.all_reduce.slow_link import SlowLink
+from tests.trainer.strategies.in_graph import test_sync
+from tests.trainer.strategies.in_graph.test_sync import (
     BATCH,
     FIXED,
     HERE,
@@ -26,7 +28,6 @@ from tests.trainer.child.test_sync import (
     STEPS,
     assert_as_in_one_process,
 )
-from tests.trainer.child.world import DEADLINE, DIGITS, Child, World, let_go, own
 
 PROGRAMS = "tests.trainer.child.programs."
 TWO_DEVICES = f"{PROGRAMS}two_devices:OnTwoDevices"

@@ -14,10 +14,17 @@ from tf_cluster_trainer.protocol import Progress, Ready, Result
 from tf_cluster_trainer.strategies.step.gradients import Gradients
 
 from tests.slices import in_turn
-from tests.trainer.child import test_sync
 from tests.trainer.child.programs.fixed import Fixed, examples
-from tests.trainer.child.test_sync import BATCH, FIXED, HERE, RATE, STEPS, assert_as_in_one_process
 from tests.trainer.child.world import World
+from tests.trainer.strategies.in_graph import test_sync
+from tests.trainer.strategies.in_graph.test_sync import (
+    BATCH,
+    FIXED,
+    HERE,
+    RATE,
+    STEPS,
+    assert_as_in_one_process,
+)
 
 SPECS = (tf.TensorSpec([None, 4], tf.float32), tf.TensorSpec([None, 3], tf.int64))
 

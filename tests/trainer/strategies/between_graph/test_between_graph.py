@@ -20,18 +20,18 @@ from tf_cluster_trainer.strategies.between_graph import variables as ps_variable
 from tf_cluster_trainer.strategies.between_graph.generation import GenerationClock
 
 from tests.slices import in_turn, sliced
-from tests.trainer.child import reference
-from tests.trainer.child.test_schedule import (
+from tests.trainer.child.world import DIGITS, Child, World, own
+from tests.trainer.strategies import reference
+from tests.trainer.strategies.in_graph.test_sync import assert_as_in_one_process, saved
+from tests.trainer.strategies.step.test_schedule import (
     FALLING,
     SLOWING,
     SLOWING_STEPS,
     assert_fell_by_the_rates,
     points,
 )
-from tests.trainer.child.test_sync import assert_as_in_one_process, saved
-from tests.trainer.child.world import DIGITS, Child, World, own
 
-HERE = str(Path(__file__).parents[3])
+HERE = str(Path(__file__).parents[4])
 FIXED = "tests.trainer.child.programs.fixed:Fixed"
 OWN_WEIGHT = "tests.trainer.child.programs.own_part:LowersItsOwnWeight"
 BROKEN = "tests.trainer.child.programs.broken:"

@@ -19,8 +19,8 @@ from tf_cluster_trainer.protocol import Ready
 from tf_cluster_trainer.strategies.step import schedule
 
 from tests.slices import in_turn
-from tests.trainer.child.test_sync import HERE, saved
 from tests.trainer.child.world import World, training
+from tests.trainer.strategies.in_graph.test_sync import HERE, saved
 
 # The rate falls to a hundredth, each step of a program whose gradient is always 1.
 FALLING = "tests.trainer.child.programs.fixed:Falling"

@@ -18,9 +18,9 @@ from tf_cluster_trainer.protocol import Ready
 
 from tests.slices import sliced
 from tests.trainer.child.programs.own_part import EXAMPLES
-from tests.trainer.child.test_sync import HERE, context, saved
-from tests.trainer.child.ways import COMBINATIONS
 from tests.trainer.child.world import World
+from tests.trainer.strategies.in_graph.test_sync import HERE, context, saved
+from tests.trainer.strategies.ways import COMBINATIONS
 
 DRAWS = "tests.trainer.child.programs.own_part:Draws"
 BATCH = 8

@@ -16,6 +16,8 @@ from tf_cluster_trainer.loop.counters import TrainingCounters
 from tf_cluster_trainer.loop.saver import Saver
 from tf_cluster_trainer.protocol import Message, Saved
 
+from tests.trainer.child.world import PROGRAMS
+
 
 class Heard:
     """A channel's one end."""
@@ -47,7 +49,7 @@ def saves(
     )
 
 
-MANY = Path(__file__).parent / "programs" / "many_saves.py"
+MANY = PROGRAMS / "many_saves.py"
 BUFFER_KIB = 8 * 1024  # what TensorFlow's writer leaves in a thread's arena
 
 

@@ -19,9 +19,9 @@ from tests.slices import sliced
 from tests.trainer.child.programs import text
 from tests.trainer.child.programs.filled_tables import FILLED_BY
 from tests.trainer.child.programs.text import Lookup, Text, TextFlags
-from tests.trainer.child.test_sync import HERE, context
-from tests.trainer.child.ways import COMBINATIONS, two_workers
 from tests.trainer.child.world import Child, World, let_go
+from tests.trainer.strategies.in_graph.test_sync import HERE, context
+from tests.trainer.strategies.ways import COMBINATIONS, two_workers
 
 PROGRAMS = "tests.trainer.child.programs"
 SAYS = f"{PROGRAMS}.filled_tables:SaysWhoFilledItsTable"

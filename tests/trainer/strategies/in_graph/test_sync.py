@@ -14,10 +14,10 @@ from tf_cluster_trainer.program.context import Context, Flags
 from tf_cluster_trainer.protocol import Failure, Placement, Progress, Ready, Result
 
 from tests.slices import in_turn, sliced
-from tests.trainer.child import reference
 from tests.trainer.child.world import Child, World
+from tests.trainer.strategies import reference
 
-HERE = str(Path(__file__).parents[3])
+HERE = str(Path(__file__).parents[4])
 FIXED = "tests.trainer.child.programs.fixed:Fixed"
 BATCH, STEPS, RATE = 8, 40, 0.05
 

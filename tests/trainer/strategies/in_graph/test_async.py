@@ -10,9 +10,9 @@ from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.protocol import Progress, Result
 
 from tests.slices import in_turn, sliced
-from tests.trainer.child import test_sync
-from tests.trainer.child.test_sync import RATE, STEPS, assert_as_in_one_process, saved
 from tests.trainer.child.world import Child, World
+from tests.trainer.strategies.in_graph import test_sync
+from tests.trainer.strategies.in_graph.test_sync import RATE, STEPS, assert_as_in_one_process, saved
 
 OWN_WEIGHT = "tests.trainer.child.programs.own_part:LowersItsOwnWeight"
 

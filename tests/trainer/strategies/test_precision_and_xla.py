@@ -17,10 +17,18 @@ from tf_cluster_trainer.config import Combination
 from tf_cluster_trainer.protocol import Failure, Ready, Result
 
 from tests.slices import sliced
-from tests.trainer.child import reference
-from tests.trainer.child.test_sync import BATCH, FIXED, HERE, RATE, STEPS, context, saved
-from tests.trainer.child.ways import COMBINATIONS, two_workers
 from tests.trainer.child.world import DIGITS, Child, World
+from tests.trainer.strategies import reference
+from tests.trainer.strategies.in_graph.test_sync import (
+    BATCH,
+    FIXED,
+    HERE,
+    RATE,
+    STEPS,
+    context,
+    saved,
+)
+from tests.trainer.strategies.ways import COMBINATIONS, two_workers
 
 PRECISE = "tests.trainer.child.programs.precise:Precise"
 # What XLA says in a process that compiled something.

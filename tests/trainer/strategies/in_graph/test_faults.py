@@ -14,9 +14,9 @@ from tf_cluster_trainer.protocol import Failure, Progress, Ready, Result, Servin
 
 from tests.slices import in_turn
 from tests.trainer.child.programs.awaiting import BUILDS, give_the_sign, take_it_back
-from tests.trainer.child.test_schedule import points
-from tests.trainer.child.test_sync import HERE
 from tests.trainer.child.world import Child, World
+from tests.trainer.strategies.in_graph.test_sync import HERE
+from tests.trainer.strategies.step.test_schedule import points
 
 AWAITING = "tests.trainer.child.programs.awaiting:"
 
