@@ -12,11 +12,15 @@ _REDUCIBLE = (tf.float16, tf.bfloat16, tf.float32, tf.float64, tf.int32, tf.int6
 
 
 class Broadcast:
-    """Every method takes all workers: they call it together, with values of the same shapes."""
+    """Every method takes all workers: they call it together, with values of the same shapes.
+
+    `workers` is their number, `replicas` the devices of each that train.
+    """
 
     def __init__(self, strategy: Any, workers: int, *, is_chief: bool) -> None:
         self._strategy = strategy
-        self._replicas = strategy.num_replicas_in_sync // workers
+        self.workers = workers
+        self.replicas = strategy.num_replicas_in_sync // workers
         self._is_chief = is_chief
 
     def summed(self, ours: Any) -> Any:
@@ -24,7 +28,7 @@ class Broadcast:
 
         def of_replica() -> Any:
             replica = tf.distribute.get_replica_context()
-            first = replica_number(replica) % self._replicas == 0
+            first = replica_number(replica) % self.replicas == 0
             mine = tf.identity(ours) if first else tf.zeros_like(ours)
             return replica.all_reduce(tf.distribute.ReduceOp.SUM, mine)
 

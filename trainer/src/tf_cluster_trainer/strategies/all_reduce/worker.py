@@ -10,6 +10,7 @@ import contextlib
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,14 +31,11 @@ from tf_cluster_trainer.program.prepare import Prepared
 from tf_cluster_trainer.program.trial import build_model
 from tf_cluster_trainer.servers import connect as peers
 from tf_cluster_trainer.strategies.all_reduce import connect, replica_lookups
-from tf_cluster_trainer.strategies.all_reduce.broadcast import (
-    Broadcast,
-    replica_number,
-    summed_together,
-)
+from tf_cluster_trainer.strategies.all_reduce.broadcast import Broadcast
+from tf_cluster_trainer.strategies.all_reduce.steps import Steps
 from tf_cluster_trainer.strategies.context import Join, StrategyContext
 from tf_cluster_trainer.strategies.step import devices, optimizers
-from tf_cluster_trainer.strategies.step.gradients import Gradients, scaled, when_finite
+from tf_cluster_trainer.strategies.step.gradients import Gradients
 
 # Every worker starts its server in this: in pods that have little of a CPU it takes long.
 CONNECT_SECONDS = 120.0
@@ -74,41 +72,45 @@ class AllReduce:
 
     def __init__(self, context: StrategyContext, strategy: Any) -> None:
         config, program = context.config, context.program
+        settings, index = config.settings, config.task.index
         self._config = config
-        self._strategy = strategy
-        self._workers = context.workers
         self._metrics = context.trial.metrics
-        self._broadcast = Broadcast(strategy, self._workers, is_chief=config.is_chief)
-        self._replicas = strategy.num_replicas_in_sync // self._workers
-        if config.settings.batch_size < self._replicas:
+        self._broadcast = Broadcast(strategy, context.workers, is_chief=config.is_chief)
+        if settings.batch_size < self._broadcast.replicas:
             raise ConfigError(
-                f"train.batchSize is {config.settings.batch_size}, but each worker has "
-                f"{self._replicas} devices that take a part of its batch"
+                f"train.batchSize is {settings.batch_size}, but each worker has "
+                f"{self._broadcast.replicas} devices that take a part of its batch"
             )
         replica_lookups.install()
         with strategy.scope():
             self._model = build_model(program, context.ctx, context.trial.features)
-            self._optimizer = optimizers.make(
-                config.settings.optimizer, lambda: self._resume_point.optimizer_lag
+            optimizer = optimizers.make(
+                settings.optimizer, lambda: self._resume_point.optimizer_lag
             )
-            self._optimizer._create_all_weights(self._model.trainable_variables)
+            optimizer._create_all_weights(self._model.trainable_variables)
         model = checkpoint_variables.of_model(context.trial.variables, self._model)
-        slots = checkpoint_variables.of_optimizer(self._optimizer, model, self._model)
-        model, slots = (tuple(map(self._here, stored)) for stored in (model, slots))
-        self.copy = checkpoint_variables.Copy((*model, *slots), self._cpu)
-        self._resume_point = self._restore(context.restored(), model, slots)
+        slots = checkpoint_variables.of_optimizer(optimizer, model, self._model)
+        here = partial(_here, strategy)
+        model, slots = (tuple(map(here, stored)) for stored in (model, slots))
+        cpu = devices.worker_cpu(index)
+        self.copy = checkpoint_variables.Copy((*model, *slots), cpu)
+        self._resume_point = self._restore(context.restored(), model, slots, optimizer)
         self._made = 0
         self._sums = np.zeros([1 + len(self._metrics)])
         self._ended_by: tuple[str, ...] = ()
-        self._gradients = Gradients(
-            program, self._model, self._metrics, config.settings.micro_batches
-        )
         # Random layers draw other numbers in every worker.
-        tf.random.set_seed(
-            worker_input.seed(context.ctx, config.task.index, self._resume_point.step)
+        tf.random.set_seed(worker_input.seed(context.ctx, index, self._resume_point.step))
+        self._steps = Steps(
+            strategy,
+            self._broadcast,
+            settings,
+            model=self._model,
+            optimizer=optimizer,
+            gradients=Gradients(program, self._model, self._metrics, settings.micro_batches),
+            batches=_batches(context, strategy, self._resume_point.step),
+            cpu=cpu,
         )
-        self._batches = self._own_batches(context)
-        self._call = tf.function(self._make_steps)
+        self._call = tf.function(self._steps.make)
 
     def devices(self) -> dict[str, str]:
         """Where every trainable variable is."""
@@ -123,7 +125,7 @@ class AllReduce:
 
         False in every worker after the same step: at the run's total, or when one is to end.
         """
-        asked = np.zeros([1 + self._workers], np.int64)
+        asked = np.zeros([1 + self._broadcast.workers], np.int64)
         if self._config.is_chief:
             asked[0] = max(0, min(most, self._left()))
         asked[1 + self._config.task.index] = stop
@@ -142,14 +144,13 @@ class AllReduce:
 
     def counters(self) -> TrainingCounters:
         """What the run has done so far; the loss and metrics are the means over all workers."""
-        examples = self._made * self._workers * self._config.settings.examples_a_step
+        workers = self._broadcast.workers
+        examples = self._made * workers * self._config.settings.examples_a_step
         loss, *metrics = self._sums.tolist()
         return TrainingCounters(
             step=self._resume_point.step + self._made,
             examples=self._resume_point.examples + examples,
-            worker_steps=self._resume_point.plus(
-                {str(i): self._made for i in range(self._workers)}
-            ),
+            worker_steps=self._resume_point.plus({str(i): self._made for i in range(workers)}),
             steps_since_start=self._made,
             loss_sum=loss,
             metric_sums=dict(zip(self._metrics, metrics, strict=True)),
@@ -169,38 +170,15 @@ class AllReduce:
         """Who was asked to end, which ended the steps of all."""
         return self._ended_by
 
-    @property
-    def _cpu(self) -> str:
-        return devices.worker_cpu(self._config.task.index)
-
     def _left(self) -> int:
         return self._config.settings.steps - self._resume_point.step - self._made
-
-    def _here(self, stored: StoredTensor) -> StoredTensor:
-        """The same with this worker's first replica's: reading all takes all workers."""
-        local = self._strategy.experimental_local_results
-        return replace(stored, parts=tuple(local(part)[0] for part in stored.parts))
-
-    def _own_batches(self, context: StrategyContext) -> Any:
-        shard = DataShard(self._config.task.index, self._workers)
-        pipeline = tf.distribute.InputContext(
-            num_input_pipelines=shard.count,
-            input_pipeline_id=shard.index,
-            num_replicas_in_sync=self._strategy.num_replicas_in_sync,
-        )
-        # Not distributed by TensorFlow: it would shard the files or batch anew.
-        with tf.device(self._cpu):
-            return iter(
-                worker_input.of_worker(
-                    context.program, context.ctx, shard, self._resume_point.step, pipeline
-                )
-            )
 
     def _restore(
         self,
         restored: Checkpoint | None,
         model: Iterable[StoredTensor],
         slots: Iterable[StoredTensor],
+        optimizer: Any,
     ) -> ResumePoint:
         """Give every worker what the chief alone has read; where all go on from."""
         resume_point = restore.resume_point_of(restored, self._config.settings.optimizer.name)
@@ -210,61 +188,24 @@ class AllReduce:
             return ResumePoint()
         if restored:
             restore.fill(restored, self._config.settings.optimizer.name, model, slots)
-        self._broadcast.variables_of_chief([*self._model.variables, *self._optimizer.variables()])
+        self._broadcast.variables_of_chief([*self._model.variables, *optimizer.variables()])
         return ResumePoint(**said)
 
-    def _make_steps(self, asked: Any) -> tuple[Any, Any]:
-        """What all asked for, and the sums of the measures of the steps that were made."""
-        agreed = self._broadcast.summed(asked)
-        steps = tf.where(tf.reduce_any(agreed[1:] > 0), tf.zeros([], tf.int64), agreed[0])
-        sums = tf.zeros([self._gradients.measures], tf.float64)
-        for _ in tf.range(steps):
-            features, labels = next(self._batches)
-            measures = self._strategy.run(self._step, args=(features, labels))
-            sums += tf.cast(self._strategy.experimental_local_results(measures)[0], tf.float64)
-        for variable in self._model.variables:
-            if _of_each_replica(variable):
-                self._broadcast.assign(variable, variable.read_value())
-        return agreed, sums
 
-    def _step(self, features: Any, labels: Any) -> Any:
-        """One update by this replica with all others; the means of the measures over all."""
-        replica = tf.distribute.get_replica_context()
-        rows = self._rows(replica)
-        if self._replicas > 1:
-            with tf.device(self._cpu):
-                # Behind the axis of the batches, where a step has several.
-                ours = rows if self._config.settings.micro_batches == 1 else (slice(None), rows)
-                features, labels = tf.nest.map_structure(
-                    lambda batch: batch[ours], (features, labels)
-                )
-        gradients, measures = self._gradients.unchecked(features, labels)
-        of_all = (rows.stop - rows.start) / self._config.settings.batch_size / self._workers
-        found = [
-            (gradient, variable)
-            for gradient, variable in zip(gradients, self._model.trainable_variables, strict=True)
-            if gradient is not None
-        ]
-        # In float32, as most gradients are: TensorFlow then sends it together with them.
-        sent = [*(gradient for gradient, _ in found), tf.cast(measures, tf.float32)]
-        *means, mean_measures = summed_together(replica, [scaled(one, of_all) for one in sent])
-        # Every worker looks at the mean of all: one whose loss is not finite ends all, likewise.
-        means = when_finite(mean_measures[0], means)
-        self._optimizer.apply_gradients(
-            [(mean, variable) for mean, (_, variable) in zip(means, found, strict=True)],
-            experimental_aggregate_gradients=False,
-        )
-        return mean_measures
-
-    def _rows(self, replica: Any) -> slice:
-        """Which of the task's batch this replica takes."""
-        batch, place = self._config.settings.batch_size, replica_number(replica) % self._replicas
-        return slice(batch * place // self._replicas, batch * (place + 1) // self._replicas)
+def _here(strategy: Any, stored: StoredTensor) -> StoredTensor:
+    """The same with this worker's first replica's: reading all takes all workers."""
+    local = strategy.experimental_local_results
+    return replace(stored, parts=tuple(local(part)[0] for part in stored.parts))
 
 
-def _of_each_replica(variable: Any) -> bool:
-    """Whether every replica has a value of its own, whose mean counts (moving averages)."""
-    return bool(
-        variable.synchronization == tf.VariableSynchronization.ON_READ
-        and variable.aggregation == tf.VariableAggregation.MEAN
+def _batches(context: StrategyContext, strategy: Any, start: int) -> Any:
+    """This worker's examples from the run's step `start` on."""
+    shard = DataShard(context.config.task.index, context.workers)
+    pipeline = tf.distribute.InputContext(
+        num_input_pipelines=shard.count,
+        input_pipeline_id=shard.index,
+        num_replicas_in_sync=strategy.num_replicas_in_sync,
     )
+    # Not distributed by TensorFlow: it would shard the files or batch anew.
+    with tf.device(devices.worker_cpu(shard.index)):
+        return iter(worker_input.of_worker(context.program, context.ctx, shard, start, pipeline))
