@@ -10,7 +10,6 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import tensorflow as tf
@@ -21,6 +20,7 @@ from tf_cluster_trainer.checkpoint import variables as checkpoint_variables
 from tf_cluster_trainer.checkpoint.export import export, versions
 from tf_cluster_trainer.checkpoint.record import Checkpoint
 from tf_cluster_trainer.child.control import Orders
+from tf_cluster_trainer.child.kept_evaluations import KeptEvaluations
 from tf_cluster_trainer.config import Config
 from tf_cluster_trainer.errors import NotOwnerError, ProgramError, ReplacedError
 from tf_cluster_trainer.log import log
@@ -31,8 +31,8 @@ from tf_cluster_trainer.program.evaluate import measure
 from tf_cluster_trainer.program.prepare import Prepared
 from tf_cluster_trainer.program.trial import build_model
 from tf_cluster_trainer.protocol import Channel, Evaluated, Failure, Phase
-from tf_cluster_trainer.run_directory import evaluations, evaluator_claim, layout
-from tf_cluster_trainer.run_directory.evaluations import Best, Evaluation, Record
+from tf_cluster_trainer.run_directory import evaluator_claim, layout
+from tf_cluster_trainer.run_directory.evaluations import Best
 from tf_cluster_trainer.run_directory.owner import OwnerUnreadableError, read_owner
 
 PERIOD_SECONDS = 1.0
@@ -77,9 +77,7 @@ class Evaluator:
         self._clock = clock
         self._run_dir = config.settings.run_dir
         self._wanted = config.export_best
-        self._record = evaluations.read(self._run_dir)
-        self._best = self._record.best_by(self._wanted)
-        self._evaluated = self._record.evaluated(self._wanted)
+        self._kept = KeptEvaluations(self._run_dir, self._wanted, self._check_owner)
         self._passed_over: set[int] = set()
         self._events: EventFile | None = None
         self._said = ""
@@ -92,8 +90,8 @@ class Evaluator:
 
         Raises ReplacedError when another pod is the attempt's evaluator now.
         """
-        if self._evaluated >= 0:
-            log(f"going on after step {self._evaluated}, which was evaluated")
+        if self._kept.evaluated >= 0:
+            log(f"going on after step {self._kept.evaluated}, which was evaluated")
         since: float | None = None
         while True:
             self._check_claim()
@@ -118,11 +116,11 @@ class Evaluator:
         `last` is its step, `waited` the seconds without it.
         """
         if not self._may_write():
-            if last is not None and self._evaluated < last:
+            if last is not None and self._kept.evaluated < last:
                 log("another attempt goes on with the run: the rest is its evaluator's")
             return exit_codes.DONE
-        if last is None or self._evaluated >= last:
-            self._keep_all()
+        if last is None or self._kept.evaluated >= last:
+            self._kept.keep_all()
             return exit_codes.DONE
         if last in self._passed_over or waited >= APPEAR_SECONDS:
             why = "can't be read" if last in self._passed_over else "did not appear"
@@ -138,7 +136,7 @@ class Evaluator:
         if not self._may_write():
             return None
         for step, path in reversed(layout.whole_checkpoints(layout.checkpoints(self._run_dir))):
-            if step > self._evaluated and step not in self._passed_over:
+            if step > self._kept.evaluated and step not in self._passed_over:
                 return step, path
         return None
 
@@ -151,15 +149,16 @@ class Evaluator:
         checkpoint_read.check_model(saved.meta, self._prepared.trial.variables)
         checkpoint_variables.assign(self._stored, saved.tensors)
         metrics = measure(self._prepared.program, self._prepared.ctx, self._model)
-        self._take_in()
+        self._kept.take_in()
         try:
             better = self._export_if_better(step, metrics)
             self._draw(step, metrics)
-            self._keep(step, metrics)
+            self._kept.keep(step, metrics)
         except NotOwnerError as error:
             log(f"step {step} is not recorded: {error}")
             return
-        export_path = self._best.export if self._best else None
+        best = self._kept.best
+        export_path = best.export if best else None
         self._channel.send(Evaluated(step, metrics, export_path))
         words = ", ".join(f"{name} {value:.4g}" for name, value in metrics.items())
         log(f"step {step}: {words}" + (f"; the best so far, in {export_path}" if better else ""))
@@ -198,12 +197,12 @@ class Evaluator:
                 f"its metrics: {there}"
             )
         value = metrics[wanted.metric]
-        if not evaluations.is_better(value, self._best, wanted):
+        if not self._kept.is_better(value, wanted):
             return False
         directory = self._run_dir / layout.BEST
         features = self._prepared.trial.features
         path = export(self._model, features, step, directory, check_owner=self._check_owner)
-        self._best = Best(wanted.metric, wanted.mode, step, value, str(path))
+        self._kept.best = Best(wanted.metric, wanted.mode, step, value, str(path))
         for old in sorted(versions(directory))[: -self._config.settings.checkpoint.keep]:
             shutil.rmtree(directory / str(old), ignore_errors=True)
         return True
@@ -214,32 +213,6 @@ class Evaluator:
             if self._events is None:
                 self._events = EventFile(self._run_dir / layout.EVALUATOR_EVENTS, step=step)
             self._events.scalars(step, {f"evaluation/{name}": v for name, v in metrics.items()})
-
-    def _keep(self, step: int, metrics: dict[str, float]) -> None:
-        self._take_in()
-        record = self._record.plus(Evaluation(step, time.time(), metrics), self._best)
-        evaluations.write(self._run_dir, record, self._check_owner)
-        self._record, self._evaluated = record, step
-
-    def _take_in(self) -> Record:
-        """Take over what the last write of an evaluator before us, a late one, has put there.
-
-        It is under way while that evaluator is being replaced. Returns what is there.
-        """
-        there, wanted = evaluations.read(self._run_dir), self._wanted
-        best = there.best_by(wanted)
-        better = wanted and best and evaluations.is_better(best.value, self._best, wanted)
-        if best and better and Path(best.export).is_dir():
-            self._best = best
-        self._record = self._record.over(there)
-        return there
-
-    def _keep_all(self) -> None:
-        """Write again what such a write has put itself over."""
-        there = self._take_in()
-        if len(self._record.evaluations) > len(there.evaluations):
-            record = replace(self._record, best=self._best)
-            evaluations.write(self._run_dir, record, self._check_owner)
 
     def _may_write(self) -> bool:
         """Whether the run is our attempt's, or nobody works on it any more."""

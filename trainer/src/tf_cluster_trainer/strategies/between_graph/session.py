@@ -34,8 +34,9 @@ class Session:
         self.probe = ConnectionProbe(self._ask_every_ps)
 
     def open(self) -> None:
-        """A new session, which waits for every ps. It waits for every task that it may use, so
-        another worker is none of them.
+        """Make a new session; its first run waits for every ps.
+
+        It waits for every task that it may use, so another worker is none of them.
         """
         config = tf.compat.v1.ConfigProto(
             device_filters=[devices.ALL_PS, devices.worker_filter(self._index)],

@@ -35,7 +35,7 @@ class InGraphAsync:
     def __init__(self, context: StrategyContext, strategy: Any, resume_point: ResumePoint) -> None:
         self._context = context
         self._resume_point = resume_point
-        self._metrics = context.trial.metrics
+        metrics = context.trial.metrics
         self._strategy = strategy
         self._coordinator = tf.distribute.coordinator.ClusterCoordinator(strategy)
         self._recovery = worker_recovery.install(self._coordinator, log, context.lost)
@@ -48,12 +48,12 @@ class InGraphAsync:
             # One row a worker: steps, sum of losses, sums of metrics. Only that worker writes it,
             # one call at a time, so no update is lost; float64 counts exactly to 2 ** 53.
             self._counters = tf.Variable(
-                tf.zeros([context.workers, 2 + len(self._metrics)], tf.float64),
+                tf.zeros([context.workers, 2 + len(metrics)], tf.float64),
                 trainable=False,
                 name="tallies",
             )
         self._gradients = Gradients(
-            context.program, self.model, self._metrics, context.ctx.settings.micro_batches
+            context.program, self.model, metrics, context.ctx.settings.micro_batches
         )
         self._calls: dict[int, Any] = {}
         self._steps = tf.function(self._make_steps)
@@ -98,7 +98,7 @@ class InGraphAsync:
             ),
             steps_since_start=made,
             loss_sum=float(sums[1]),
-            metric_sums=dict(zip(self._metrics, map(float, sums[2:]), strict=True)),
+            metric_sums=dict(zip(self._context.trial.metrics, map(float, sums[2:]), strict=True)),
             origin_step=resume_point.step,
         )
 
