@@ -10,9 +10,8 @@ import tensorflow as tf
 from tf_cluster_trainer.config import Cluster
 from tf_cluster_trainer.errors import ProgramError
 from tf_cluster_trainer.log import log
-from tf_cluster_trainer.program import precision
+from tf_cluster_trainer.program import precision, tables
 from tf_cluster_trainer.servers.serve import naming_a_taken_port
-from tf_cluster_trainer.strategies.in_graph import tables
 from tf_cluster_trainer.strategies.step import devices
 
 SHARD_BYTES = 256 << 10
