@@ -339,3 +339,11 @@ def test_a_section_left_empty_is_explained(path: tuple[str, ...]) -> None:
     except RefusedError as error:
         assert "nil pointer" not in str(error)
         assert f"{'.'.join(path)}" in str(error)
+
+
+def test_a_config_map_is_counted_to_the_byte() -> None:
+    data = render({"flags": {"a": ""}}).one("ConfigMap", "config")["data"]
+    room = (1 << 20) - sum(len(text) for text in data.values())
+
+    render({"flags": {"a": "x" * room}})
+    assert "would have 1024 KiB" in refusal({"flags": {"a": "x" * (room + 1)}})

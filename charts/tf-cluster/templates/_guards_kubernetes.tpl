@@ -26,6 +26,13 @@ is in _guards.tpl.
 {{- if and (contains "/" $name) (ne $number (floor $number)) }}
 {{ $role }}.resources.{{ $kind }}.{{ $name }} is {{ $amount }}: only whole ones can be asked for.
 {{- end }}
+{{- if hasPrefix "hugepages-" $name }}
+{{- $page := trimPrefix "hugepages-" $name }}
+{{- $pages := divf $number (include "tf-cluster.quantity" $page | float64) }}
+{{- if ne $pages (floor $pages) }}
+{{ $role }}.resources.{{ $kind }}.{{ $name }} is {{ $amount }}: only whole pages of {{ $page }} can be asked for.
+{{- end }}
+{{- end }}
 {{- end }}
 {{- end }}
 {{- end }}
@@ -57,7 +64,10 @@ is in _guards.tpl.
 {{- end }}
 {{- end -}}
 
-{{- /* Helm reads numbers as float64: beyond 2^53 another one may arrive than was written. */ -}}
+{{- /*
+Helm reads numbers as float64: beyond 2^53 another one may arrive than was written. From 1e21 on JSON writes it
+with an exponent: what arrives there is a float, and nobody counts so far.
+*/ -}}
 {{- define "tf-cluster.guards.flags" -}}
 {{- include "tf-cluster.guards.flag" (dict "path" "flags" "value" .Values.flags) -}}
 {{- end -}}
@@ -72,7 +82,8 @@ is in _guards.tpl.
 {{- include "tf-cluster.guards.flag" (dict "path" (printf "%s[%d]" $.path $index) "value" $value) }}
 {{- end }}
 {{- else if has (kindOf .value) (list "float64" "int64" "int") }}
-{{- if or (gt (float64 .value) 9007199254740991.0) (lt (float64 .value) -9007199254740991.0) }}
+{{- $size := mulf .value (ternary -1 1 (lt (float64 .value) 0.0)) }}
+{{- if and (gt $size 9007199254740991.0) (lt $size 1e21) }}
 {{ .path }} is {{ toJson .value }}: Helm keeps numbers exactly only up to 9007199254740991 (2^53 - 1). Write it in quotes, as a
 text, or take a smaller one.
 {{- end }}
@@ -149,8 +160,9 @@ that. Takes root.
 */ -}}
 {{- define "tf-cluster.guards.size" -}}
 {{- $draft := dict "root" . "attempt" "00000000" }}
-{{- $cluster := include "tf-cluster.config.cluster" $draft | len }}
-{{- $training := include "tf-cluster.config.training" $draft | len }}
+{{- /* Each has a last newline there. */ -}}
+{{- $cluster := include "tf-cluster.config.cluster" $draft | len | add 1 }}
+{{- $training := include "tf-cluster.config.training" $draft | len | add 1 }}
 {{- if gt (add $cluster $training | int64) 1048576 }}
 The ConfigMap of the tasks would have {{ div (add $cluster $training) 1024 }} KiB; Kubernetes takes 1024. The addresses of {{ int64 .Values.worker.replicas }} worker(s) and
 {{ include "tf-cluster.ps.count" . }} ps are {{ div $cluster 1024 }} KiB of it, program and flags {{ div $training 1024 }}: take fewer tasks or a shorter name (each address has it

@@ -38,6 +38,8 @@ MOST_ANNOTATIONS = 255 << 10
 """Bytes of one object's annotations; Kubernetes takes 256 KiB, Helm's own among them."""
 MOST_EXACT = 2**53 - 1
 """Helm reads numbers as float64: beyond this another one may arrive than was written."""
+FLOATS_FROM = 1e21
+"""From here on JSON writes a float64 with an exponent: it arrives as the float that it is."""
 
 _ROLES = ("chief", "worker", "ps", "evaluator", "cleanup")
 _IDLE = {
@@ -130,8 +132,11 @@ def _counted(document: Document, values: Values, effective: Mapping[str, Any]) -
             if "/" not in name and not name.startswith("hugepages-"):
                 continue
             path = (role, "resources", kind, name)
+            page = "" if "/" in name else name.removeprefix("hugepages-")
             if "/" in name and quantity(str(amount)).denominator != 1:
                 why, fix = "only whole ones can be asked for", "ask for whole ones"
+            elif page and (quantity(str(amount)) / quantity(page)).denominator != 1:
+                why, fix = f"only whole pages of {page} can be asked for", "ask for whole pages"
             elif name not in limits:
                 why, fix = f"{role}.resources.limits has none", "write it there instead"
             elif quantity(str(amount)) != quantity(str(limits[name])):
@@ -243,7 +248,9 @@ def _flags(document: Document, values: Values, path: Pointer, value: Any) -> Ite
     elif isinstance(value, list):
         for index, inner in enumerate(value):
             yield from _flags(document, values, (*path, index), inner)
-    elif isinstance(value, (int, float)) and abs(value) > MOST_EXACT:
+    elif (isinstance(value, int) and abs(value) > MOST_EXACT) or (
+        isinstance(value, float) and MOST_EXACT < abs(value) < FLOATS_FROM
+    ):
         keys = next((i for i, key in enumerate(path) if isinstance(key, int)), len(path))
         where = (*written(values, path[:keys]), *path[keys:])
         spot = dotted(where)

@@ -185,7 +185,7 @@ def _resources() -> Iterator[tuple[str, Case]]:
                 resources("worker", limits={"memory": "4G"}),
             ),
         )
-    for name in ("gpu", "foo bar", "nvidia/gpu/x", "requests", "Memory"):
+    for name in ("gpu", "foo bar", "nvidia/gpu/x", "requests", "Memory", "requests.rdma/hca"):
         form = resources("worker", limits={name: 1})
         yield (
             f"resource {name!r}",
@@ -224,6 +224,15 @@ def _resources() -> Iterator[tuple[str, Case]]:
             "has to stand in",
             "TFC340 /extraValues/worker/resources/requests/hugepages-2Mi",
             resources("worker", requests={"hugepages-2Mi": "4Mi"}, limits={"hugepages-2Mi": "4Mi"}),
+        ),
+    )
+    yield (
+        "half a huge page",
+        Case(
+            resources("worker", limits={"hugepages-2Mi": "3Mi"}),
+            "worker.resources.limits.hugepages-2Mi is 3Mi: only whole pages of 2Mi",
+            "TFC340 /extraValues/worker/resources/limits/hugepages-2Mi",
+            resources("worker", limits={"hugepages-2Mi": 6291456}),
         ),
     )
     for amount in ("2.0", "+2", "2k", "2000m", "2e0", "2."):
@@ -297,14 +306,14 @@ def _numbers() -> Iterator[tuple[str, Case]]:
         yield f"{path} {number}", schema_case(nested(path, number), nested(path, 20))
     seed = schema_case(nested("train.seed", 1e19), nested("train.seed", 2**31 - 1))
     yield "train.seed 1e19", seed
-    for number in (1e16, -1e16, 9007199254740992.0, 1e300):
+    for number in (1e16, -1e16, 9007199254740992.0, -9.9e20):
         yield (
             f"flags {number}",
             Case(
                 {"flags": {"deep": {"list": [1, number]}}},
                 "flags.deep.list[1] is ",
                 "TFC109 /extraValues/flags/deep/list/1",
-                {"flags": {"deep": {"list": [1, 9007199254740991]}}},
+                {"flags": {"deep": {"list": [1, 9007199254740991, 1e21, -1e30, 1e300]}}},
             ),
         )
 
@@ -429,6 +438,7 @@ def _scheduling() -> Iterator[tuple[str, Case]]:
         )
     node = "/worker/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution"
     good = node_terms({"matchExpressions": [{"key": "a", "operator": "In", "values": ["b"]}]})
+    term: Values
     for why, term, at in (
         ("a typing error", {"matchExpression": []}, ""),
         (
@@ -455,6 +465,11 @@ def _scheduling() -> Iterator[tuple[str, Case]]:
             "a key",
             {"matchExpressions": [{"key": "a b", "operator": "Exists"}]},
             "/matchExpressions/0/key",
+        ),
+        (
+            "a value",
+            {"matchExpressions": [{"key": "a", "operator": "In", "values": ["b c"]}]},
+            "/matchExpressions/0/values/0",
         ),
     ):
         yield (
@@ -487,6 +502,7 @@ def _scheduling() -> Iterator[tuple[str, Case]]:
             "/labelSelector/matchLabels/a",
         ),
         ("a typing error", {"topologyKey": "zone", "selector": {}}, "/selector"),
+        ("a namespace", {"topologyKey": "zone", "namespaces": ["a.b"]}, "/namespaces/0"),
     ):
         for kind in ("podAffinity", "podAntiAffinity"):
             place = f"/worker/affinity/{kind}/requiredDuringSchedulingIgnoredDuringExecution/0{at}"
@@ -528,6 +544,10 @@ def _security() -> Iterator[tuple[str, Case]]:
                 at=f"/security/podSecurityContext/{key}",
             ),
         )
+    inside = nested(f"{context}.seccompProfile", right)
+    outside = nested(f"{context}.seccompProfile", profile | {"localhostProfile": "/etc/a.json"})
+    at = "/security/podSecurityContext/seccompProfile/localhostProfile"
+    yield "seccompProfile by its whole path", schema_case(outside, inside, at=at)
     sysctl = {"name": "net.ipv4.tcp_syncookies", "value": "1"}
     yield (
         "sysctls",
@@ -562,6 +582,16 @@ def _variables() -> Iterator[tuple[str, Case]]:
         ),
     ):
         yield f"variable: {why}", schema_case(variable(**source), secret, at=f"{at}{place}")
+    for name, divisor, good in (("memory", "2", "1Mi"), ("cpu", "1Mi", "1m"), ("cpu", 2, 1)):
+        field = {"resource": f"limits.{name}"}
+        yield (
+            f"variable: {name} in units of {divisor}",
+            schema_case(
+                variable(resourceFieldRef=field | {"divisor": divisor}),
+                variable(resourceFieldRef=field | {"divisor": good}),
+                at=f"{at}/resourceFieldRef/divisor",
+            ),
+        )
     yield (
         "an argument that names an unknown variable",
         Case(

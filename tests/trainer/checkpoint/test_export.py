@@ -97,7 +97,7 @@ class OfTwo(tf_keras.Model):  # type: ignore[misc]
 
 
 class LooksUp(Fixed):
-    """Lookup tables in the model, of a list and of a file."""
+    """Lookup tables in the model, of a list and of a file, and one that no layer holds."""
 
     def build_model(self, ctx: Context) -> Any:
         file = ctx.data_dir / "vocabulary.txt"
@@ -105,8 +105,12 @@ class LooksUp(Fixed):
         numbers = tf_keras.Input((4,), name="numbers")
         words = tf_keras.Input((3,), dtype=tf.int64, name="words")
         of_list = tf_keras.layers.IntegerLookup(vocabulary=[2, 1, 0])(words)
+        table = tf.lookup.StaticVocabularyTable(
+            tf.lookup.KeyValueTensorInitializer(*[tf.constant([1, 0], tf.int64)] * 2), 1
+        )
+        of_nobody = tf_keras.layers.Lambda(lambda words: table.lookup(words))(words)
         of_file = tf_keras.layers.IntegerLookup(vocabulary=str(file))(words)
-        rows = tf_keras.layers.Concatenate()([of_list, of_file])
+        rows = tf_keras.layers.Concatenate()([of_list, of_file, of_nobody])
         embedded = tf_keras.layers.Flatten()(tf_keras.layers.Embedding(4, 2)(rows))
         joined = tf_keras.layers.Concatenate()([numbers, embedded])
         return tf_keras.Model([numbers, words], tf_keras.layers.Dense(1)(joined))

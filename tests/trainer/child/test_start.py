@@ -63,6 +63,8 @@ def test_a_bad_program_is_named(told: Told, module: str, words: list[str]) -> No
         pytest.param("ScalarLoss", ["loss", "one value for each example"], id="loss"),
         pytest.param("RaisesInLoss", ["_no_such_function"], id="raises"),
         pytest.param("AsksForAFlag", ["no flag 'unit'", "did you mean units"], id="flag"),
+        pytest.param("AdaptsALayer", ["adapt", "vocabulary=..."], id="adapt"),
+        pytest.param("WeighsWords", ["unknown shape", "tf_idf"], id="tf-idf"),
     ],
 )
 def test_a_broken_hook_is_named(told: Told, name: str, words: list[str]) -> None:

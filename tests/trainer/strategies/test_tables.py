@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import signal
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,9 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
-from tf_cluster_trainer import exit_codes
+import tf_keras
+from tf_cluster_trainer import Context, exit_codes
+from tf_cluster_trainer.program import tables
+from tf_cluster_trainer.program.evaluate import measure
 from tf_cluster_trainer.protocol import Failure, Result, Serving
-from tf_cluster_trainer.strategies.in_graph import cluster
+from tf_cluster_trainer.strategies.in_graph.cluster import for_workers
 
 from tests.slices import sliced
 from tests.trainer.child.programs import text
@@ -118,7 +123,7 @@ def test_sentences_are_told_apart_by_words_that_are_looked_up(
 def looked_up(tmp_path: Path, lookup: Lookup) -> Any:
     """What workers would run for the text's examples."""
     ctx = replace(context(tmp_path), flags=TextFlags(lookup))
-    return cluster.for_workers(
+    return for_workers(
         lambda: Text().dataset(ctx, tf.distribute.InputContext()).batch(64)
     ).get_concrete_function()
 
@@ -160,31 +165,96 @@ def test_a_table_serves_the_functions_inside_the_data_set(kind: Any) -> None:
 
         return tf.data.Dataset.range(3).flat_map(inside)
 
-    function = cluster.for_workers(make).get_concrete_function()
+    function = for_workers(make).get_concrete_function()
     assert [sent for sent in function.captured_inputs if sent.dtype == tf.resource] == []
     assert [int(found) for found in function()] == [11, 20, -1]
+
+
+def filled_from_another() -> Any:
+    """With what is found in that, and its size."""
+    words = tf.constant(["a", "b"])
+    numbers = tf.constant([10, 20], tf.int64)
+    first = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(words, numbers), -1)
+    found = first.lookup(words) + first.size()
+    second = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(words, found), -1)
+    return tf.data.Dataset.from_tensor_slices(["a", "b", "c"]).map(second.lookup)
+
+
+def filled_by_hand() -> Any:
+    """In two parts, of which the second changes the first; and one key is taken out again."""
+    table = tf.lookup.experimental.MutableHashTable(tf.string, tf.int64, -1)
+    table.insert(tf.constant(["a", "b", "c"]), tf.constant([1, 22, 3], tf.int64))
+    table.insert(tf.constant(["a"]), tf.constant([12], tf.int64))
+    table.remove(tf.constant(["c"]))
+    return tf.data.Dataset.from_tensor_slices(["a", "b", "c"]).map(table.lookup)
+
+
+@pytest.mark.parametrize("make", [filled_from_another, filled_by_hand])
+def test_tables_are_filled_in_the_order_in_which_the_data_set_made_them(
+    make: Callable[[], Any],
+) -> None:
+    """Between-graph, where a worker's graph is of the 1.x style, as elsewhere."""
+    expected = [12, 22, -1]
+    assert [int(found) for found in make()] == expected
+    assert [int(found) for found in for_workers(make)()] == expected
+    for _ in range(20):  # were they filled at once, it would be wrong now and then
+        with tf.Graph().as_default() as graph, tf.compat.v1.Session() as session:
+            batches = tf.compat.v1.data.make_initializable_iterator(make().batch(3))
+            following = batches.get_next()
+            for filling in tables.fillings(graph):
+                session.run(filling)
+            session.run(batches.initializer)
+            assert session.run(following).tolist() == expected
 
 
 def test_a_table_ends_with_the_data_set_it_was_made_for() -> None:
     """A worker that the chief reconnects gets a new data set, whose table is a new one."""
 
-    def make() -> Any:
-        keys = tf.range(WORDS_OF_A_LARGE_TABLE, dtype=tf.int64)
-        table = tf.lookup.StaticHashTable(
-            tf.lookup.KeyValueTensorInitializer(keys, keys), default_value=-1
-        )
-        return tf.data.Dataset.from_tensors(tf.constant(7, tf.int64)).map(table.lookup)
+    function = for_workers(of_a_large_table).get_concrete_function()
 
-    function = cluster.for_workers(make).get_concrete_function()
-
-    def held() -> int:
+    def use() -> None:
         assert [int(found) for found in function()] == [7]
-        return resident()
 
-    first, second = resident(), held()
-    more = [held() for _ in range(20)][-1] - second
-    # One table takes what the first call added; twenty would be twenty times that.
-    assert more < 3 * max(second - first, 1 << 22), (first, second, more)
+    assert_that_tables_end(use)
+
+
+@pytest.mark.parametrize("layer", [False, True], ids=["table", "layer"])
+def test_a_table_that_evaluate_makes_ends_with_it(tmp_path: Path, layer: bool) -> None:
+    """An evaluator calls it for every checkpoint."""
+
+    class Evaluates(Text):
+        def evaluate(self, ctx: Context, model: Any) -> Mapping[str, float]:
+            (found,) = of_a_large_table(layer)
+            return {"found": float(found)}
+
+    ctx = context(tmp_path)
+
+    def use() -> None:
+        assert measure(Evaluates(), ctx, None)["found"] >= 7
+
+    assert_that_tables_end(use)
+
+
+def of_a_large_table(layer: bool = False) -> Any:
+    """A data set of one example, which was looked up in it."""
+    keys = np.arange(WORDS_OF_A_LARGE_TABLE)
+    if layer:
+        lookup = tf_keras.layers.IntegerLookup(vocabulary=keys)
+    else:
+        filled = tf.lookup.KeyValueTensorInitializer(keys, keys)
+        lookup = tf.lookup.StaticHashTable(filled, default_value=-1).lookup
+    return tf.data.Dataset.from_tensors(tf.constant(7, tf.int64)).map(lookup)
+
+
+def assert_that_tables_end(use: Callable[[], None]) -> None:
+    """A table takes at least 24 bytes an entry; twenty of them would be twenty times that."""
+    taken = []
+    for times in (10, 20):  # at first TensorFlow takes memory of its own
+        for _ in range(times):
+            use()
+        gc.collect()  # layers hold themselves
+        taken.append(resident())
+    assert taken[1] - taken[0] < 10 * 24 * WORDS_OF_A_LARGE_TABLE, taken
 
 
 def resident() -> int:

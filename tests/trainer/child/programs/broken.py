@@ -95,3 +95,24 @@ class WithTable(Small):
                 layers.Dense(1),
             ]
         )
+
+
+class AdaptsALayer(Small):
+    def build_model(self, ctx: Context) -> Any:
+        lookup = tf_keras.layers.IntegerLookup()
+        lookup.adapt([0, 1])
+        return _of_categories(lookup, tf_keras.layers.Embedding(4, 2), tf_keras.layers.Flatten())
+
+
+class WeighsWords(Small):
+    def build_model(self, ctx: Context) -> Any:
+        return _of_categories(
+            tf_keras.layers.IntegerLookup(
+                vocabulary=[0, 1], output_mode="tf_idf", idf_weights=[1.0, 2.0]
+            )
+        )
+
+
+def _of_categories(*layers: Any) -> Any:
+    inputs = [tf_keras.layers.Input((4,)), tf_keras.layers.Discretization([0.5])]
+    return tf_keras.Sequential([*inputs, *layers, tf_keras.layers.Dense(1)])

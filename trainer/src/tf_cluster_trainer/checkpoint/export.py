@@ -24,11 +24,6 @@ class Served(tf.Module):  # type: ignore[misc]
         super().__init__()
         self.step = tf.Variable(step, trainable=False, dtype=tf.int64, name="step")
         self._variables = model.variables
-        self._tables = [
-            held
-            for held in tf.train.TrackableView(model).descendants()
-            if isinstance(held, tf.saved_model.experimental.TrackableResource)
-        ]
         inputs = named_inputs(model, features)
 
         def predict(**tensors: Any) -> dict[str, Any]:
@@ -38,6 +33,19 @@ class Served(tf.Module):  # type: ignore[misc]
         self.predict = tf.function(predict).get_concrete_function(
             **{name: tf.TensorSpec(spec.shape, spec.dtype, name) for name, spec in inputs.items()}
         )
+        # Also those that no layer holds as its own: a Lambda's, or of an object of the program's.
+        owners = [_owner(captured) for captured in self.predict.captured_inputs]
+        self._tables = [
+            owner
+            for owner in owners
+            if isinstance(owner, tf.saved_model.experimental.TrackableResource)
+        ]
+
+
+def _owner(captured: Any) -> Any:
+    """Whose tensor a function has captured; TensorFlow notes it for variables and tables."""
+    owner = getattr(captured, "_parent_trackable", None)
+    return owner() if owner else None
 
 
 def named_inputs(model: Any, features: Any) -> dict[str, tf.TensorSpec]:

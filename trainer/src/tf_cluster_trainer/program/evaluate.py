@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tf_cluster_trainer.errors import HookError, ProgramError
+from tf_cluster_trainer.program import tables
 from tf_cluster_trainer.program.base import Program
 from tf_cluster_trainer.program.context import Context
 
@@ -15,7 +16,9 @@ def measure(program: Program, ctx: Context, model: Any) -> dict[str, float]:
     Raises HookError when the hook fails and ProgramError when it gives no numbers.
     """
     try:
-        measured = program.evaluate(ctx, model)
+        # An evaluator calls it for every checkpoint.
+        with tables.ending_with_their_use():
+            measured = program.evaluate(ctx, model)
     except Exception as error:
         raise HookError("evaluate", error) from error
     try:

@@ -21,6 +21,8 @@ from tensorflow.python.ops import lookup_ops
 # The classes of static tables by name: of tf.lookup, of tf.compat.v1.lookup, and the one that a
 # StaticVocabularyTable holds.
 STATIC = ("StaticHashTable", "StaticHashTableV1", "HashTable")
+# The operations by which a program changes a table of another kind.
+_CHANGES = ("LookupTableInsertV2", "LookupTableRemoveV2")
 
 
 @contextmanager
@@ -38,6 +40,40 @@ def of_the_graph() -> Iterator[None]:
 
     with ops.resource_creator_scope(STATIC, make):
         yield
+
+
+@contextmanager
+def ending_with_their_use() -> Iterator[None]:
+    """Let static tables that are made in it, outside any graph, end when nobody uses them.
+
+    TensorFlow gives each a name, by which it stays for as long as this process.
+    """
+
+    def make(
+        make_next: Callable[..., Any],
+        initializer: Any,
+        default_value: Any,
+        name: str | None = None,
+        experimental_is_anonymous: bool = False,
+    ) -> Any:
+        return make_next(initializer, default_value, name, experimental_is_anonymous=True)
+
+    with ops.resource_creator_scope(STATIC, make):
+        yield
+
+
+def fillings(graph: tf.Graph) -> list[Any]:
+    """Of a graph of the 1.x style: what fills and changes its tables, in the program's order.
+
+    To be run one by one. TensorFlow knows which tables have to be filled, not that the size of one
+    is asked afterwards, or one filled from another; and of what `insert` gives it knows nothing.
+    """
+    initializers = graph.get_collection(tf.compat.v1.GraphKeys.TABLE_INITIALIZERS)
+    return [
+        operation
+        for operation in graph.get_operations()
+        if operation in initializers or operation.type in _CHANGES
+    ]
 
 
 class _OfTheGraph(lookup_ops.HashTable):  # type: ignore[misc]

@@ -41,6 +41,7 @@ def run_trial(program: Program, ctx: Context) -> Trial:
     """Call the hooks once; ProgramError names the first that is wrong and how."""
     features, labels = _specs(program, ctx)
     model = build_model(program, ctx, features)
+    _check_variables(model)
     metrics = _trace_loss(program, model, features, labels)
     specs = checkpoint_variables.specs(model)
     trained = frozenset(k for k, v in zip(specs, model.variables, strict=True) if v.trainable)
@@ -99,6 +100,22 @@ def _specs(program: Program, ctx: Context) -> tuple[Any, Any]:
         raise ProgramError(f"dataset must give tensors of known rank; it gives {spec}")
     features, labels = (tf.nest.map_structure(batched, part) for part in spec)
     return features, labels
+
+
+def _check_variables(model: Any) -> None:
+    """A checkpoint has to hold them, and be read again."""
+    for held in model.variables:
+        if not isinstance(held, tf.Variable):
+            # tf_keras lists the vocabulary of such a layer, which is no tensor, with the weights.
+            raise ProgramError(
+                "a layer of the model got its vocabulary by adapt or set_vocabulary; find that "
+                "before, and make the layer with vocabulary=..."
+            )
+        if not held.shape.is_fully_defined():
+            raise ProgramError(
+                f"the model has a variable of unknown shape, {held.name} {held.shape} (a layer "
+                "with output_mode='tf_idf' makes one); no checkpoint of it could be read"
+            )
 
 
 def _trace_loss(program: Program, model: Any, features: Any, labels: Any) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import tensorflow as tf
 
+from tf_cluster_trainer.program import tables
 from tf_cluster_trainer.strategies.between_graph import variables as ps_variables
 from tf_cluster_trainer.strategies.between_graph.generation import GenerationClock
 from tf_cluster_trainer.strategies.between_graph.traced_step import StepOps, TracedStep
@@ -66,9 +67,10 @@ class WorkerGraph:
             self._own = {
                 name: tf.Variable(value, trainable=False) for name, value in traced.own.items()
             }
+        # Before `begin`, one by one.
+        self.fillings = tables.fillings(tf.compat.v1.get_default_graph())
         self.begin = tf.group(
             self._batches.initializer,
-            tf.compat.v1.tables_initializer(),
             *(variable.initializer for variable in self._own.values()),
         )
 

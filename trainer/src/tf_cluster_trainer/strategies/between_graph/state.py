@@ -106,6 +106,8 @@ class RunState:
         self._generation = int(seen)
         self.seen = PsState(self._generation, int(origin_step), counters)
         if self.seen.step < self._graph.total:
+            for filling in self._graph.fillings:
+                run(filling)
             run(self._graph.begin, {self._graph.start: self.seen.step})
             self._calls.begin(session, self.seen)
         self.ready = True
