@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from tf_cluster_trainer.bare_tensorflow import WHOLE_VARIABLE
 from tf_cluster_trainer.protocol import Serving
+from tf_cluster_trainer.servers.bare_tensorflow import WHOLE_VARIABLE
 
 from tests.bench import processes
 from tests.bench.measure import Measure, Sample

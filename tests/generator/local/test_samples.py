@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
-from tf_cluster_trainer.child import program_flags
-from tf_cluster_trainer.child.errors import ProgramError
-from tf_cluster_trainer.context import DataShard
+from tf_cluster_trainer.errors import ProgramError
+from tf_cluster_trainer.program import flags as program_flags
+from tf_cluster_trainer.program.context import DataShard
 
 from tests.generator.conftest import ROOT, RunParams
 from tests.generator.local.local_run import LocalRunInTest

@@ -12,8 +12,8 @@ from tf_cluster_trainer.protocol import Failure, Ready, Result
 
 from tests.trainer.child.programs.after_train import NOTES
 from tests.trainer.child.programs.awaiting import give_the_sign
-from tests.trainer.child.test_sync import HERE, saved
 from tests.trainer.child.world import Child, World
+from tests.trainer.strategies.in_graph.test_sync import HERE, saved
 
 PROGRAMS = "tests.trainer.child.programs.after_train:"
 STEPS = 30

@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 import tensorflow as tf
-from tf_cluster_trainer import evaluations, evaluator_claim, exit_codes
-from tf_cluster_trainer.child.errors import ReplacedError
+from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.config import ExportBest
-from tf_cluster_trainer.evaluations import Best
+from tf_cluster_trainer.errors import ReplacedError
 from tf_cluster_trainer.protocol import Evaluated, Failure, Phase, Ready, Result
+from tf_cluster_trainer.run_directory import evaluations, evaluator_claim
+from tf_cluster_trainer.run_directory.evaluations import Best
 
 from tests.slices import sliced
 from tests.trainer.child.world import Child, World, own

@@ -11,10 +11,10 @@ import tensorflow as tf
 from tensorflow.python.distribute.coordinator.cluster_coordinator import ClosureInputError
 from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.child import failures
-from tf_cluster_trainer.child.errors import HookError, PeerLostError
-from tf_cluster_trainer.child.failures import explain, is_peer_lost
-from tf_cluster_trainer.child.servers import Servers
+from tf_cluster_trainer.child.failures import explain
 from tf_cluster_trainer.config import COMBINATIONS, Cluster
+from tf_cluster_trainer.errors import HookError, PeerLostError
+from tf_cluster_trainer.servers.lost import Servers, is_peer_lost
 
 from tests.ports import free_port
 from tests.trainer.child.programs.broken import RaisesWhileTraining as Broken
@@ -153,7 +153,7 @@ def test_in_all_reduce_an_error_of_a_step_is_the_programs_unless_its_words_are_o
     [
         (nobody("in-graph-sync"), exit_codes.PEER_LOST),
         (nobody("all-reduce"), exit_codes.PEER_LOST),
-        (None, exit_codes.FAILED),  # in the rehearsal nobody has to be there yet
+        (None, exit_codes.FAILED),  # in the trial nobody has to be there yet
     ],
 )
 def test_a_hook_that_works_on_the_cluster_fails_with_a_server_that_is_gone(

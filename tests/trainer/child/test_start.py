@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 from tf_cluster_trainer import config, exit_codes
-from tf_cluster_trainer.child import preparing, user_program
-from tf_cluster_trainer.child.errors import ProgramError
+from tf_cluster_trainer.errors import ProgramError
+from tf_cluster_trainer.program import load as user_program
+from tf_cluster_trainer.program import prepare
 from tf_cluster_trainer.protocol import Failure, Ready, Serving
 
 from tests.trainer.child.world import World, training
@@ -68,7 +69,7 @@ def test_a_bad_program_is_named(told: Told, module: str, words: list[str]) -> No
 )
 def test_a_broken_hook_is_named(told: Told, name: str, words: list[str]) -> None:
     with pytest.raises(ProgramError) as error:
-        preparing.prepare(told(module=f"{BROKEN}:{name}", path=HERE, flags={"units": 3}))
+        prepare.prepare(told(module=f"{BROKEN}:{name}", path=HERE, flags={"units": 3}))
     for word in words:
         assert word in str(error.value)
 

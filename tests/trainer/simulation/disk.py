@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from tf_cluster_trainer.owner import Owner, Successor
+from tf_cluster_trainer.run_directory.owner import Owner, Successor
 
 from .engine import Engine
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any
 
 from tf_cluster_trainer import exit_codes
-from tf_cluster_trainer.owner import Owner
+from tf_cluster_trainer.run_directory.owner import Owner
 from tf_cluster_trainer.supervisor.document import (
     FAILED,
     STARTING,

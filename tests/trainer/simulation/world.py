@@ -8,7 +8,7 @@ from typing import Any
 from tf_cluster_cleanup.job_state import Phase
 from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.config import COMBINATIONS
-from tf_cluster_trainer.owner import Owner
+from tf_cluster_trainer.run_directory.owner import Owner
 from tf_cluster_trainer.supervisor.document import DONE, FAILED, SUPERSEDED, Outcome
 from tf_cluster_trainer.supervisor.rules.events import PeerFailed
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
-from tf_cluster_trainer import owner as files
-from tf_cluster_trainer.owner import Owner, Successor, arrive, arrived, owns
+from tf_cluster_trainer.run_directory import layout
+from tf_cluster_trainer.run_directory import owner as files
+from tf_cluster_trainer.run_directory.owner import Owner, Successor, arrive, arrived, owns
 from tf_cluster_trainer.supervisor.election import RunElection
 from tf_cluster_trainer.supervisor.rules.standing import Candidate, Lost, Owning, Superseded
 
@@ -329,7 +330,7 @@ def test_an_old_successor_file_does_not_end_its_own_writer(table: Table) -> None
 
 
 def test_a_corrupt_owner_file_is_replaced_only_when_nobody_keeps_it(table: Table) -> None:
-    (table.run_dir / files.OWNER_FILE).write_text('{"jobUid": ')
+    (table.run_dir / layout.OWNER).write_text('{"jobUid": ')
     chief = table.chief("a")
     standing = chief.step()
     assert isinstance(standing, Candidate)
@@ -342,7 +343,7 @@ def test_a_corrupt_owner_file_is_replaced_only_when_nobody_keeps_it(table: Table
 def test_a_removed_owner_file_is_not_another_attempts_doing(table: Table) -> None:
     chief = table.chief("a")
     chief.step()
-    (table.run_dir / files.OWNER_FILE).unlink()
+    (table.run_dir / layout.OWNER).unlink()
     standing = chief.step()
     assert isinstance(standing, Lost)
     assert "was the run removed?" in standing.message
@@ -355,7 +356,7 @@ def test_a_successor_of_the_past_ends_nobody_who_finds_no_owner(
     old, new = table.chief("a"), table.chief("b")
     old.step()
     new.step()  # posts itself
-    owner = table.run_dir / files.OWNER_FILE
+    owner = table.run_dir / layout.OWNER
     if damaged:
         owner.write_text("")
     else:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tf_cluster_trainer import evaluator_claim
-from tf_cluster_trainer.owner import Owner, create_owner
+from tf_cluster_trainer.run_directory import evaluator_claim, layout
+from tf_cluster_trainer.run_directory.owner import Owner, create_owner
 
 from .conftest import MakeWorld
 from .world import Task, World, alive, eventually
@@ -245,7 +245,7 @@ def test_the_next_attempts_evaluator_does_not_end_the_one_at_work(tmp_path: Path
 
 @pytest.mark.parametrize("text", ["", "[]", '{"pods": 3}', '{"pods": {"a1": 3}}'])
 def test_a_file_that_names_no_evaluator_ends_none(tmp_path: Path, text: str) -> None:
-    (tmp_path / evaluator_claim.EVALUATOR_FILE).write_text(text)
+    (tmp_path / layout.EVALUATOR).write_text(text)
     assert evaluator_claim.holder(tmp_path, "a1") is None
     evaluator_claim.post(tmp_path, "a1", "one")
     assert evaluator_claim.holder(tmp_path, "a1") == "one"

@@ -10,7 +10,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 from tf_cluster_trainer.config import Task
-from tf_cluster_trainer.owner import Owner, create_owner
+from tf_cluster_trainer.run_directory.owner import Owner, create_owner
 from tf_cluster_trainer.supervisor.counts import NOTHING_COUNTED
 from tf_cluster_trainer.supervisor.document import (
     DONE,

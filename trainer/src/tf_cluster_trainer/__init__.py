@@ -4,7 +4,7 @@ A program imports its base class from here: `from tf_cluster_trainer import Cont
 Neither name imports TensorFlow, nor does this package: the supervisor shares it.
 """
 
-from tf_cluster_trainer.context import Context, DataShard, Flags
-from tf_cluster_trainer.program import Program
+from tf_cluster_trainer.program.base import Program
+from tf_cluster_trainer.program.context import Context, DataShard, Flags
 
 __all__ = ["Context", "DataShard", "Flags", "Program"]

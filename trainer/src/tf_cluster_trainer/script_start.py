@@ -65,9 +65,8 @@ def variables(config: Config) -> dict[str, str]:
 
 def tf_config(config: Config) -> str:
     """TF_CONFIG as TensorFlow reads it: the cluster without an evaluator, and this task."""
-    cluster = {kind: list(hosts) for kind, hosts in config.cluster.cluster.items()}
     task = {"type": config.task.type, "index": config.task.index}
-    return json.dumps({"cluster": cluster, "task": task})
+    return json.dumps({"cluster": config.cluster.spec(), "task": task})
 
 
 def expanded(args: tuple[str, ...], values: Mapping[str, str]) -> tuple[str, ...]:

@@ -38,15 +38,15 @@ def wait(ctx: Context) -> None:
 
 
 class BuildsAtTheSign(Small):
-    """The model of the rehearsal is there at once, that on the cluster when the sign is given."""
+    """The model of the trial is there at once, that on the cluster when the sign is given."""
 
-    _rehearsed = False
+    _tried = False
 
     def build_model(self, ctx: Context) -> Any:
-        if self._rehearsed:
+        if self._tried:
             print(BUILDS, flush=True)
             wait(ctx)
-        self._rehearsed = True
+        self._tried = True
         model = super().build_model(ctx)
         model.get_weights()  # what TensorFlow has to say of the cluster, it says here
         return model

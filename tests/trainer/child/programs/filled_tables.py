@@ -32,7 +32,7 @@ class SaysWhoFilledItsTable(Small):
 
 
 class KeepsItsTable(Small):
-    """The data set's first table, which the rehearsal makes, is used again."""
+    """The data set's first table, which the trial makes, is used again."""
 
     def dataset(self, ctx: Context, input_context: Any) -> Any:
         if not hasattr(self, "lookup"):

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
-from tf_cluster_trainer.child.saves import Saves
-from tf_cluster_trainer.strategies.tally import Tally
+from tf_cluster_trainer.loop.counters import TrainingCounters
+from tf_cluster_trainer.loop.saver import Saver
 
 OTHERS = 20
 
@@ -28,7 +28,7 @@ def main(directory: Path, times: int) -> None:
         threading.Thread(target=idle, daemon=True).start()
     written = threading.Semaphore(0)
     channel = SimpleNamespace(send=lambda _: written.release())
-    saves = Saves(
+    saves = Saver(
         directory=directory,
         keep=2,
         optimizer="SGD",
@@ -40,7 +40,7 @@ def main(directory: Path, times: int) -> None:
     )
     for step in range(1, times + 1):
         while not written.acquire(timeout=0.05):
-            saves.begin(Tally(step, step, {"0": step}, step, 0.0, {}, 0))
+            saves.begin(TrainingCounters(step, step, {"0": step}, step, 0.0, {}, 0))
         print(_resident(), flush=True)
 
 

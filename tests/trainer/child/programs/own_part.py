@@ -9,8 +9,9 @@ from typing import Any
 
 import tensorflow as tf
 import tf_keras
-from tf_cluster_trainer import Context, checkpoint_write
-from tf_cluster_trainer.strategies import all_reduce
+from tf_cluster_trainer import Context
+from tf_cluster_trainer.checkpoint import write as checkpoint_write
+from tf_cluster_trainer.strategies.all_reduce import worker
 
 from tests.trainer.child.programs.broken import Small
 
@@ -41,18 +42,18 @@ class DiesAfterItsLastStep(Small):
 
     def dataset(self, ctx: Context, input_context: Any) -> Any:
         first_is_through = ctx.run_dir / "through"
-        leave = all_reduce.AllReduce.leave
+        leave = worker.AllReduce.leave
 
-        def leaves(ours: all_reduce.AllReduce) -> None:
+        def leaves(ours: worker.AllReduce) -> None:
             first_is_through.touch()
             leave(ours)
 
-        def dies(_: all_reduce.AllReduce) -> None:
+        def dies(_: worker.AllReduce) -> None:
             while not first_is_through.exists():
                 time.sleep(0.1)
             os.kill(os.getpid(), signal.SIGKILL)
 
-        all_reduce.AllReduce.leave = dies if ctx.data_shard.index == 1 else leaves
+        worker.AllReduce.leave = dies if ctx.data_shard.index == 1 else leaves
         return super().dataset(ctx, input_context)
 
 

@@ -2,50 +2,55 @@
 
 from __future__ import annotations
 
-from tf_cluster_trainer import checkpoint_variables, loop
-from tf_cluster_trainer.child import connecting, restore
-from tf_cluster_trainer.child.leading import Hears, Led, Start, lead, newest_of_ours
-from tf_cluster_trainer.child.say import say
+from tf_cluster_trainer.checkpoint import restore
+from tf_cluster_trainer.checkpoint import variables as checkpoint_variables
+from tf_cluster_trainer.child.records import Hears, Start, Training, newest_of_ours, train_as_chief
+from tf_cluster_trainer.log import log
+from tf_cluster_trainer.loop import in_graph as in_graph_loop
+from tf_cluster_trainer.loop.plan import Plan
 from tf_cluster_trainer.protocol import Lost
-from tf_cluster_trainer.strategies import parameter_servers, registry
-from tf_cluster_trainer.strategies.parameter_servers import CHIEF, Making
+from tf_cluster_trainer.servers import connect
+from tf_cluster_trainer.strategies import registry
+from tf_cluster_trainer.strategies.context import StrategyContext
+from tf_cluster_trainer.strategies.in_graph.cluster import connected_strategy
+from tf_cluster_trainer.strategies.step.devices import CHIEF
 
 
 def train(start: Start) -> int:
     """Make the run's remaining steps; the exit code. Raises what ends it early."""
-    told, prepared = start.told, start.prepared
-    settings, rehearsal, cluster = told.settings, prepared.rehearsal, told.cluster
-    restored = newest_of_ours(told, prepared)
-    connecting.check_peers(cluster)
-    start.servers.meet()
-    with connecting.killable():
-        say(f"connecting to {cluster.size('worker')} workers and {cluster.size('ps')} ps")
-        strategy = parameter_servers.connect(cluster, settings.precision)
-    making = Making(
-        strategy=strategy,
+    config, prepared = start.config, start.prepared
+    settings, trial, cluster = config.settings, prepared.trial, config.cluster
+    context = StrategyContext(
+        config=config,
         program=prepared.program,
         ctx=prepared.ctx,
-        rehearsal=rehearsal,
-        workers=cluster.size("worker"),
-        origin=restore.origin_of(restored, settings.optimizer.name),
+        trial=trial,
+        restored=lambda: newest_of_ours(config, prepared),
         lost=lambda task: start.channel.send(Lost(task)),
     )
-    training = registry.make(settings.combination, making)
-    model = checkpoint_variables.of_model(rehearsal.variables, training.model)
-    slots = checkpoint_variables.of_optimizer(training.optimizer, model, training.model)
+    restored = context.restored()
+    resume_point = restore.resume_point_of(restored, settings.optimizer.name)
+    connect.check_peers(cluster)
+    start.servers.remember_incarnations()
+    with connect.killable():
+        log(f"connecting to {cluster.size('worker')} workers and {cluster.size('ps')} ps")
+        strategy = connected_strategy(cluster, settings.precision)
+    calls = registry.make(context, strategy, resume_point)
+    model = checkpoint_variables.of_model(trial.variables, calls.model)
+    slots = checkpoint_variables.of_optimizer(calls.optimizer, model, calls.model)
     if restored:
         restore.fill(restored, settings.optimizer.name, model, slots)
     del restored  # it is on the ps now; a copy here would only cost memory
 
-    def run(plan: loop.Plan, report: Hears, save: Hears) -> bool:
-        return loop.run(plan, training, stop=start.stop.requested, report=report, save=save)
+    def run(plan: Plan, report: Hears, save: Hears) -> bool:
+        return in_graph_loop.run(plan, calls, stop=start.stop.requested, report=report, save=save)
 
-    led = Led(
-        devices=training.devices(),
-        tally=training.tally,
+    training = Training(
+        devices=calls.devices(),
+        counters=calls.counters,
         copy=checkpoint_variables.Copy((*model, *slots), CHIEF),
-        still=training.still,
+        quiesced=calls.quiesced,
         run=run,
-        callees=1 if settings.combination.lockstep else cluster.size("worker"),
+        max_in_flight=1 if settings.combination.lockstep else cluster.size("worker"),
     )
-    return lead(start, making.origin, led)
+    return train_as_chief(start, resume_point, training)

@@ -10,34 +10,30 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import tensorflow as tf
 
-from tf_cluster_trainer import (
-    checkpoint,
-    checkpoint_read,
-    checkpoint_variables,
-    evaluations,
-    evaluator_claim,
-    exit_codes,
-)
-from tf_cluster_trainer.checkpoint import Checkpoint
+from tf_cluster_trainer import exit_codes
+from tf_cluster_trainer.checkpoint import read as checkpoint_read
+from tf_cluster_trainer.checkpoint import variables as checkpoint_variables
+from tf_cluster_trainer.checkpoint.export import export, versions
+from tf_cluster_trainer.checkpoint.record import Checkpoint
 from tf_cluster_trainer.child.control import Orders
-from tf_cluster_trainer.child.errors import NotOwnerError, ProgramError, ReplacedError
-from tf_cluster_trainer.child.measuring import measure
-from tf_cluster_trainer.child.preparing import Prepared
-from tf_cluster_trainer.child.say import say
+from tf_cluster_trainer.child.kept_evaluations import KeptEvaluations
 from tf_cluster_trainer.config import Config
-from tf_cluster_trainer.evaluations import Best, Evaluation, Record
-from tf_cluster_trainer.export import export, versions
-from tf_cluster_trainer.owner import OwnerUnreadableError, read_owner
-from tf_cluster_trainer.program import Program
+from tf_cluster_trainer.errors import NotOwnerError, ProgramError, ReplacedError
+from tf_cluster_trainer.log import log
+from tf_cluster_trainer.loop.event_file import EventFile
+from tf_cluster_trainer.program import precision
+from tf_cluster_trainer.program.base import Program
+from tf_cluster_trainer.program.evaluate import measure
+from tf_cluster_trainer.program.prepare import Prepared
+from tf_cluster_trainer.program.trial import build_model
 from tf_cluster_trainer.protocol import Channel, Evaluated, Failure, Phase
-from tf_cluster_trainer.strategies import precision
-from tf_cluster_trainer.strategies.rehearsal import build_model
-from tf_cluster_trainer.summaries import EventFile
+from tf_cluster_trainer.run_directory import evaluator_claim, layout
+from tf_cluster_trainer.run_directory.evaluations import Best
+from tf_cluster_trainer.run_directory.owner import OwnerUnreadableError, read_owner
 
 PERIOD_SECONDS = 1.0
 # A checkpoint that can't be read is looked at so often: it may just be removed, or the disk slow.
@@ -48,14 +44,14 @@ APPEAR_SECONDS = 120.0
 MODEL = "model/"
 
 
-def evaluate(told: Config, prepared: Prepared, channel: Channel, orders: Orders) -> int:
+def evaluate(config: Config, prepared: Prepared, channel: Channel, orders: Orders) -> int:
     """Measure checkpoints until the last one was; the exit code. Raises what ends it early."""
     if type(prepared.program).evaluate is Program.evaluate:
         raise ProgramError(
-            f"program {told.settings.module} defines no evaluate, so that an evaluator has nothing "
-            "to do: define the hook, or train without an evaluator"
+            f"program {config.settings.module} defines no evaluate, so that an evaluator has "
+            "nothing to do: define the hook, or train without an evaluator"
         )
-    return Evaluator(told, prepared, channel).run(orders)
+    return Evaluator(config, prepared, channel).run(orders)
 
 
 class Evaluator:
@@ -67,27 +63,25 @@ class Evaluator:
 
     def __init__(
         self,
-        told: Config,
+        config: Config,
         prepared: Prepared,
         channel: Channel,
         *,
         sleep: Callable[[float], None] = time.sleep,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._told = told
+        self._config = config
         self._prepared = prepared
         self._channel = channel
         self._sleep = sleep
         self._clock = clock
-        self._run_dir = told.settings.run_dir
-        self._wanted = told.export_best
-        self._record = evaluations.read(self._run_dir)
-        self._best = self._record.best_by(self._wanted)
-        self._evaluated = self._record.evaluated(self._wanted)
+        self._run_dir = config.settings.run_dir
+        self._wanted = config.export_best
+        self._kept = KeptEvaluations(self._run_dir, self._wanted, self._check_owner)
         self._passed_over: set[int] = set()
         self._events: EventFile | None = None
         self._said = ""
-        features, full = prepared.rehearsal.features, prepared.rehearsal.variables
+        features, full = prepared.trial.features, prepared.trial.variables
         self._model = build_model(prepared.program, prepared.ctx, features, precision.FULL)
         self._stored = checkpoint_variables.of_model(full, self._model)
 
@@ -96,8 +90,8 @@ class Evaluator:
 
         Raises ReplacedError when another pod is the attempt's evaluator now.
         """
-        if self._evaluated >= 0:
-            say(f"going on after step {self._evaluated}, which was evaluated")
+        if self._kept.evaluated >= 0:
+            log(f"going on after step {self._kept.evaluated}, which was evaluated")
         since: float | None = None
         while True:
             self._check_claim()
@@ -122,16 +116,16 @@ class Evaluator:
         `last` is its step, `waited` the seconds without it.
         """
         if not self._may_write():
-            if last is not None and self._evaluated < last:
-                say("another attempt goes on with the run: the rest is its evaluator's")
+            if last is not None and self._kept.evaluated < last:
+                log("another attempt goes on with the run: the rest is its evaluator's")
             return exit_codes.DONE
-        if last is None or self._evaluated >= last:
-            self._keep_all()
+        if last is None or self._kept.evaluated >= last:
+            self._kept.keep_all()
             return exit_codes.DONE
         if last in self._passed_over or waited >= APPEAR_SECONDS:
             why = "can't be read" if last in self._passed_over else "did not appear"
             message = f"the last checkpoint, of step {last}, {why}: it is not evaluated"
-            say(message)
+            log(message)
             self._channel.send(Failure(message))
             return exit_codes.FAILED
         self._tell("waiting", f"waiting to see the checkpoint of step {last}")
@@ -141,8 +135,8 @@ class Evaluator:
         """The oldest checkpoint that is to be measured, while the run is our attempt's."""
         if not self._may_write():
             return None
-        for step, path in reversed(checkpoint.whole(checkpoint.directory(self._run_dir))):
-            if step > self._evaluated and step not in self._passed_over:
+        for step, path in reversed(layout.whole_checkpoints(layout.checkpoints(self._run_dir))):
+            if step > self._kept.evaluated and step not in self._passed_over:
                 return step, path
         return None
 
@@ -152,21 +146,22 @@ class Evaluator:
         if saved is None:
             self._passed_over.add(step)
             return
-        checkpoint_read.check_model(saved.meta, self._prepared.rehearsal.variables)
+        checkpoint_read.check_model(saved.meta, self._prepared.trial.variables)
         checkpoint_variables.assign(self._stored, saved.tensors)
         metrics = measure(self._prepared.program, self._prepared.ctx, self._model)
-        self._take_in()
+        self._kept.take_in()
         try:
             better = self._export_if_better(step, metrics)
             self._draw(step, metrics)
-            self._keep(step, metrics)
+            self._kept.keep(step, metrics)
         except NotOwnerError as error:
-            say(f"step {step} is not recorded: {error}")
+            log(f"step {step} is not recorded: {error}")
             return
-        export_path = self._best.export if self._best else None
+        best = self._kept.best
+        export_path = best.export if best else None
         self._channel.send(Evaluated(step, metrics, export_path))
         words = ", ".join(f"{name} {value:.4g}" for name, value in metrics.items())
-        say(f"step {step}: {words}" + (f"; the best so far, in {export_path}" if better else ""))
+        log(f"step {step}: {words}" + (f"; the best so far, in {export_path}" if better else ""))
 
     def _read(self, step: int, path: Path) -> Checkpoint | None:
         """The checkpoint's model; None when it is gone, or can't be read.
@@ -182,13 +177,13 @@ class Evaluator:
             # Being removed takes a moment, in which parts of it are there.
             self._sleep(PERIOD_SECONDS)
             if not path.is_dir():
-                say(f"the checkpoint of step {step} was removed before it could be evaluated")
+                log(f"the checkpoint of step {step} was removed before it could be evaluated")
                 return None
         assert trouble is not None
         if isinstance(trouble, OSError) and not isinstance(trouble, FileNotFoundError):
             raise trouble
         words = checkpoint_read.first_line(trouble)
-        say(f"the checkpoint of step {step} can't be read ({words}): it is passed over")
+        log(f"the checkpoint of step {step} can't be read ({words}): it is passed over")
         return None
 
     def _export_if_better(self, step: int, metrics: dict[str, float]) -> bool:
@@ -202,13 +197,13 @@ class Evaluator:
                 f"its metrics: {there}"
             )
         value = metrics[wanted.metric]
-        if not evaluations.is_better(value, self._best, wanted):
+        if not self._kept.is_better(value, wanted):
             return False
-        directory = self._run_dir / evaluations.BEST
-        features = self._prepared.rehearsal.features
+        directory = self._run_dir / layout.BEST
+        features = self._prepared.trial.features
         path = export(self._model, features, step, directory, check_owner=self._check_owner)
-        self._best = Best(wanted.metric, wanted.mode, step, value, str(path))
-        for old in sorted(versions(directory))[: -self._told.settings.checkpoint.keep]:
+        self._kept.best = Best(wanted.metric, wanted.mode, step, value, str(path))
+        for old in sorted(versions(directory))[: -self._config.settings.checkpoint.keep]:
             shutil.rmtree(directory / str(old), ignore_errors=True)
         return True
 
@@ -216,34 +211,8 @@ class Evaluator:
         self._check_owner()
         with _as_os_error():
             if self._events is None:
-                self._events = EventFile(self._run_dir / evaluations.EVENTS, step=step)
+                self._events = EventFile(self._run_dir / layout.EVALUATOR_EVENTS, step=step)
             self._events.scalars(step, {f"evaluation/{name}": v for name, v in metrics.items()})
-
-    def _keep(self, step: int, metrics: dict[str, float]) -> None:
-        self._take_in()
-        record = self._record.plus(Evaluation(step, time.time(), metrics), self._best)
-        evaluations.write(self._run_dir, record, self._check_owner)
-        self._record, self._evaluated = record, step
-
-    def _take_in(self) -> Record:
-        """Take over what the last write of an evaluator before us, a late one, has put there.
-
-        It is under way while that evaluator is being replaced. Returns what is there.
-        """
-        there, wanted = evaluations.read(self._run_dir), self._wanted
-        best = there.best_by(wanted)
-        better = wanted and best and evaluations.is_better(best.value, self._best, wanted)
-        if best and better and Path(best.export).is_dir():
-            self._best = best
-        self._record = self._record.over(there)
-        return there
-
-    def _keep_all(self) -> None:
-        """Write again what such a write has put itself over."""
-        there = self._take_in()
-        if len(self._record.evaluations) > len(there.evaluations):
-            record = replace(self._record, best=self._best)
-            evaluations.write(self._run_dir, record, self._check_owner)
 
     def _may_write(self) -> bool:
         """Whether the run is our attempt's, or nobody works on it any more."""
@@ -253,7 +222,7 @@ class Evaluator:
             return False
         if owner is None:
             return False
-        return owner.released or owner.attempt == self._told.cluster.attempt
+        return owner.released or owner.attempt == self._config.cluster.attempt
 
     def _check_owner(self) -> None:
         self._check_claim()
@@ -261,8 +230,8 @@ class Evaluator:
             raise NotOwnerError(f"another attempt owns {self._run_dir} now")
 
     def _check_claim(self) -> None:
-        pod = evaluator_claim.holder(self._run_dir, self._told.cluster.attempt)
-        if pod not in (None, self._told.task.pod_uid):
+        pod = evaluator_claim.holder(self._run_dir, self._config.cluster.attempt)
+        if pod not in (None, self._config.task.pod_uid):
             raise ReplacedError(f"pod {pod} is this attempt's evaluator now: this one ends")
 
     def _tell(self, status: str, message: str) -> None:

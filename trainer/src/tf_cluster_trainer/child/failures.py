@@ -12,39 +12,16 @@ from pathlib import Path
 import tensorflow as tf
 
 from tf_cluster_trainer import exit_codes
-from tf_cluster_trainer.child.errors import (
+from tf_cluster_trainer.config import ConfigError
+from tf_cluster_trainer.errors import (
     HookError,
     NotOwnerError,
     PeerLostError,
     ProgramError,
     ReplacedError,
 )
-from tf_cluster_trainer.child.servers import Servers, are_lost
-from tf_cluster_trainer.config import ConfigError
+from tf_cluster_trainer.servers.lost import CARRIED, Servers, are_lost, is_peer_lost, unwrapped
 
-# Words of TensorFlow's runtime when a task went away, or came back without what it held.
-_LOST = re.compile(
-    r"/job:(ps|worker|chief)/replica:\d+/task:\d+ (is|was) "
-    r"|unknown device"
-    r"|different incarnation"
-    r"|Unable to find (the relevant tensor remote_handle|a context_id)"
-    r"|Resource .* does not exist|Container .* does not exist"
-    r"|neither a type of a primitive operation nor a name of a function"
-    # A call of its own that had no answer: a heartbeat, say.
-    r"|RPC: /tensorflow\."
-    r"|failed to connect to all addresses|Socket closed|Connection reset|Connection refused",
-    re.IGNORECASE,
-)
-# TensorFlow ends every error that crosses the wire with these words, a wrong label as well as a
-# lost task. They tell of a loss only where the error is of a kind that a program seldom makes.
-_CARRIED = "GRPC error information from remote target"
-_OF_THE_WIRE = (
-    tf.errors.InternalError,
-    tf.errors.UnknownError,
-    tf.errors.CancelledError,
-    tf.errors.DeadlineExceededError,
-    tf.errors.FailedPreconditionError,
-)
 # Of disks and networks: over at a retry, perhaps, where a missing file is not.
 _PASSING = {
     *(errno.EIO, errno.ESTALE, errno.ENOSPC, errno.EDQUOT, errno.EAGAIN),
@@ -80,11 +57,11 @@ class Explained:
 
 def explain(error: BaseException, servers: Servers | None = None) -> Explained:
     """What ended a child; the servers that it depended on, if any, are asked who is gone."""
-    error = _original(error)
+    error = unwrapped(error)
     if isinstance(error, NotOwnerError | ReplacedError):
         return Explained(exit_codes.NOT_OWNER, str(error))
     if isinstance(error, PeerLostError):
-        silent = servers.silent() if servers and error.lost is None else ()
+        silent = servers.lost_any() if servers and error.lost is None else ()
         return Explained(exit_codes.PEER_LOST, str(error), lost=tuple(error.lost or silent))
     if isinstance(error, HookError):
         return _of_the_program(error.words, error.cause, servers)
@@ -98,7 +75,7 @@ def explain(error: BaseException, servers: Servers | None = None) -> Explained:
             users_traceback(error),
         )
     if is_peer_lost(error):
-        lost = servers.gone() or servers.silent() if servers else ()
+        lost = servers.lost_needed() or servers.lost_any() if servers else ()
         who = are_lost(lost) if lost else f"{_who(str(error))} is lost"
         words = _one_line(_without_frames(str(error)))
         return Explained(exit_codes.PEER_LOST, f"{who} ({type(error).__name__})", words, lost)
@@ -123,7 +100,7 @@ def _of_the_program(where: str, error: BaseException, servers: Servers | None) -
     sentence = f"{where}: {_reason(error)}"
     lost: tuple[str, ...] = ()
     if isinstance(error, tf.errors.OpError) and servers:
-        lost = servers.gone() if servers.outlive_errors or is_peer_lost(error) else ()
+        lost = servers.lost_needed() if servers.outlive_errors or is_peer_lost(error) else ()
     if lost:
         code, sentence = exit_codes.PEER_LOST, f"{are_lost(lost)}, and with that {sentence}"
     else:
@@ -140,22 +117,6 @@ def _may_pass(error: BaseException | None) -> bool:
             return True
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     return False
-
-
-def is_peer_lost(error: BaseException) -> bool:
-    """Whether a ps or worker went away, or was replaced by one that knows nothing."""
-    original = _original(error)
-    if isinstance(original, tf.errors.UnavailableError | tf.errors.AbortedError):
-        return True
-    if isinstance(original, _OF_THE_WIRE) and _CARRIED in str(original):
-        return True
-    return isinstance(original, tf.errors.OpError) and bool(_LOST.search(str(original)))
-
-
-def _original(error: BaseException) -> BaseException:
-    """What the coordinator wrapped, when making a worker's data failed."""
-    original = getattr(error, "original_exception", None)
-    return original if isinstance(original, BaseException) else error
 
 
 def _who(text: str) -> str:
@@ -199,9 +160,7 @@ def _reason(error: BaseException) -> str:
     if text.startswith(_OF_AUTOGRAPH):
         text = _CONVERTED.sub("", text).removeprefix(_OF_AUTOGRAPH).strip()
         return _one_line(text.removeprefix(f"{type(error).__name__}: "))
-    own = (
-        text.partition(f"Additional {_CARRIED}")[0] if isinstance(error, tf.errors.OpError) else ""
-    )
+    own = text.partition(f"Additional {CARRIED}")[0] if isinstance(error, tf.errors.OpError) else ""
     counted = _COUNTED.search(own)
     if counted:
         own = _AFTERWARDS.sub("", own[counted.end() :])

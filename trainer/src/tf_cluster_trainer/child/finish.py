@@ -7,22 +7,23 @@ from typing import Any
 
 import tensorflow as tf
 
-from tf_cluster_trainer import checkpoint_variables
-from tf_cluster_trainer.child.errors import HookError
-from tf_cluster_trainer.child.measuring import measure
-from tf_cluster_trainer.child.say import say
-from tf_cluster_trainer.context import Context
-from tf_cluster_trainer.export import export
-from tf_cluster_trainer.program import Program
+from tf_cluster_trainer.checkpoint import variables as checkpoint_variables
+from tf_cluster_trainer.checkpoint.export import export
+from tf_cluster_trainer.errors import HookError
+from tf_cluster_trainer.log import log
+from tf_cluster_trainer.program import precision
+from tf_cluster_trainer.program.base import Program
+from tf_cluster_trainer.program.context import Context
+from tf_cluster_trainer.program.evaluate import measure
+from tf_cluster_trainer.program.trial import Trial, build_model
 from tf_cluster_trainer.protocol import Result
-from tf_cluster_trainer.strategies import precision
-from tf_cluster_trainer.strategies.rehearsal import Rehearsal, build_model
+from tf_cluster_trainer.run_directory import layout
 
 
 def result(
     program: Program,
     ctx: Context,
-    rehearsal: Rehearsal,
+    trial: Trial,
     tensors: Mapping[str, Any],
     step: int,
     check_owner: Callable[[], None],
@@ -34,13 +35,13 @@ def result(
     Raises HookError when a hook fails and NotOwnerError when the run is another attempt's.
     """
     with tf.device("CPU:0"):
-        model = build_model(program, ctx, rehearsal.features, precision.FULL)
-    stored = checkpoint_variables.of_model(rehearsal.variables, model)
+        model = build_model(program, ctx, trial.features, precision.FULL)
+    stored = checkpoint_variables.of_model(trial.variables, model)
     checkpoint_variables.assign(stored, tensors)
     metrics = measure(program, ctx, model)
-    directory = ctx.run_dir / "export"
-    path = export(model, rehearsal.features, step, directory, check_owner=check_owner)
-    say(f"exported step {step} to {path}")
+    directory = ctx.run_dir / layout.EXPORT
+    path = export(model, trial.features, step, directory, check_owner=check_owner)
+    log(f"exported step {step} to {path}")
     try:
         program.after_train(ctx, model)
     except Exception as error:

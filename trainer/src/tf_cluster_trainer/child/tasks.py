@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, MutableMapping, Sequence
 from contextlib import ExitStack
 
-from tf_cluster_trainer import config, exit_codes
+from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.child import device_flags
 from tf_cluster_trainer.child.control import listen
-from tf_cluster_trainer.child.say import say
 from tf_cluster_trainer.child.stop import Stop
-from tf_cluster_trainer.config import Config
+from tf_cluster_trainer.config import Config, ConfigError
+from tf_cluster_trainer.config import load as load_config
+from tf_cluster_trainer.log import log
 from tf_cluster_trainer.protocol import Channel, Failure, Ready
 
 
@@ -20,40 +21,41 @@ def run(environment: MutableMapping[str, str], stop: Stop) -> int:
     orders = listen(channel)
     try:
         _prepare(environment)
-        told = config.load(environment)
-        settings = told.settings
-        device_flags.give(environment, told.task.type, settings.combination, settings.xla)
-        if not (told.is_client or told.trains or told.evaluates):
-            return _serve(told, channel, environment)
-    except config.ConfigError as error:
+        config = load_config(environment)
+        settings = config.settings
+        device_flags.give(environment, config.task.type, settings.combination, settings.xla)
+        if not (config.is_chief or config.trains or config.evaluates):
+            return _serve(config, channel, environment)
+    except ConfigError as error:
         return _failed(channel, exit_codes.CONFIG, str(error))
 
     # TensorFlow is imported from here on.
-    from tf_cluster_trainer.child import chief, evaluator, failures, preparing, trainee
-    from tf_cluster_trainer.child.leading import Start
-    from tf_cluster_trainer.child.servers import Servers
+    from tf_cluster_trainer.child import chief, evaluator, failures, worker
+    from tf_cluster_trainer.child.records import Start
+    from tf_cluster_trainer.program import prepare
+    from tf_cluster_trainer.servers.lost import Servers
     from tf_cluster_trainer.strategies import registry
 
     servers = None  # nobody is needed yet
     with ExitStack() as at_end:
         try:
-            if told.trains:
-                registry.announce(told)
-            prepared = preparing.prepare(told)
-            join = registry.prepare(told, prepared) if told.trains else None
+            if config.trains:
+                registry.announce(config)
+            prepared = prepare.prepare(config)
+            join = registry.prepare(config, prepared) if config.trains else None
             channel.send(Ready())
-            if told.evaluates:
-                return evaluator.evaluate(told, prepared, channel, orders)
+            if config.evaluates:
+                return evaluator.evaluate(config, prepared, channel, orders)
             orders.go.wait()
-            servers = Servers(told.cluster, settings.combination, told.task.name)
-            start = Start(told, prepared, channel, stop, servers, at_end)
+            servers = Servers(config.cluster, settings.combination, config.task.name)
+            start = Start(config, prepared, channel, stop, servers, at_end)
             if join:
-                return trainee.train(start, join)
+                return worker.train(start, join)
             return chief.train(start)
         except BaseException as error:
             failure = failures.explain(error, servers)
             if failure.details:
-                say(failure.details)
+                log(failure.details)
             return _failed(channel, failure.code, failure.message, failure.lost)
 
 
@@ -63,19 +65,19 @@ def _prepare(environment: MutableMapping[str, str]) -> None:
     # second of every start) stays out.
     environment.setdefault("TF_USE_LEGACY_KERAS", "1")
     if environment.setdefault("GRPC_FAIL_FAST", "use_caller") == "false":
-        raise config.ConfigError(
+        raise ConfigError(
             "GRPC_FAIL_FAST is false: the chief would wait for ever for a task that was killed; "
             "unset it or use use_caller"
         )
 
 
-def _serve(told: Config, channel: Channel, environment: Mapping[str, str]) -> int:
-    from tf_cluster_trainer import server
+def _serve(config: Config, channel: Channel, environment: Mapping[str, str]) -> int:
+    from tf_cluster_trainer.servers import serve
 
-    return server.serve(told.task, told.cluster, channel, environment)
+    return serve.serve(config.task, config.cluster, channel, environment)
 
 
 def _failed(channel: Channel, code: int, message: str, lost: Sequence[str] = ()) -> int:
-    say(message)
+    log(message)
     channel.send(Failure(message, lost))
     return code

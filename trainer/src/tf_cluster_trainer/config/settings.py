@@ -47,6 +47,10 @@ class Cluster:
         """Number of tasks of a type, 0 when there is none."""
         return len(self.cluster.get(task_type, ()))
 
+    def spec(self) -> dict[str, list[str]]:
+        """The TensorFlow servers as tf.train.ClusterSpec takes them."""
+        return {kind: list(hosts) for kind, hosts in self.cluster.items()}
+
 
 @dataclass(frozen=True)
 class Schedule:
@@ -197,7 +201,7 @@ class Config:
         return self.settings.combination.chief_type
 
     @property
-    def is_client(self) -> bool:
+    def is_chief(self) -> bool:
         """Whether this task drives the run: saves, reports, exports, says how it ended."""
         return self.task.index == 0 and self.task.type == self.chief_type
 
@@ -222,4 +226,4 @@ class Config:
         """Whether this task needs the program at all: a server of ours does not."""
         if self.settings.script:
             return self.runs_script
-        return self.is_client or self.trains or self.evaluates
+        return self.is_chief or self.trains or self.evaluates

@@ -1,1 +1,1 @@
-"""How the steps are made: one module per combination of strategy, replication and update."""
+"""How the steps are made: a folder a strategy, and `step/`, which they share."""

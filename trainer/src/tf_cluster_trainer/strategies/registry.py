@@ -1,7 +1,7 @@
 """Which strategy trains a combination: the module that its row names.
 
 Modules are imported when chosen: they need parts of TensorFlow that others do without. Where there
-is a chief a module has `make`; else `announce` and `prepare`, for every worker.
+is a chief task a module has `make`; else `announce` and `prepare`, for every worker.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, Protocol
 
-from tf_cluster_trainer.child.preparing import Prepared
+from tf_cluster_trainer.checkpoint.resume_point import ResumePoint
 from tf_cluster_trainer.config import Combination, Config
-from tf_cluster_trainer.loop import Calls
-from tf_cluster_trainer.strategies.parameter_servers import Making
-from tf_cluster_trainer.strategies.trainee import Join
+from tf_cluster_trainer.loop.protocols import Calls
+from tf_cluster_trainer.program.prepare import Prepared
+from tf_cluster_trainer.strategies.context import Join, StrategyContext
 
 
 class InGraph(Calls, Protocol):
@@ -27,23 +27,27 @@ class InGraph(Calls, Protocol):
         """Where every trainable variable is, by the variable's name."""
 
 
-def make(combination: Combination, making: Making) -> InGraph:
-    """The chief's training, of a combination that has a chief."""
-    training: InGraph = _module(combination).make(making)
+def make(context: StrategyContext, strategy: Any, resume_point: ResumePoint) -> InGraph:
+    """The chief's training, of a combination that has a chief task.
+
+    `strategy` is TensorFlow's, connected to the cluster.
+    """
+    module = _module(context.config.settings.combination)
+    training: InGraph = module.make(context, strategy, resume_point)
     return training
 
 
-def announce(told: Config) -> None:
+def announce(config: Config) -> None:
     """Say to TensorFlow what the strategy of a worker needs before the first operation."""
-    _module(told.settings.combination).announce(told)
+    _module(config.settings.combination).announce(config)
 
 
-def prepare(told: Config, prepared: Prepared) -> Join:
+def prepare(config: Config, prepared: Prepared) -> Join:
     """How a worker joins; what can go wrong before any other task is there is done now.
 
     Raises HookError and ProgramError.
     """
-    join: Join = _module(told.settings.combination).prepare(told, prepared)
+    join: Join = _module(config.settings.combination).prepare(config, prepared)
     return join
 
 

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from urllib.parse import urlencode
 
 from ..config import Config
-from ..owner import ARRIVALS, Owner, OwnerUnreadableError, arrive, read_owner
+from ..run_directory import layout
+from ..run_directory.owner import Owner, OwnerUnreadableError, arrive, read_owner
 from . import probe
 from .child_process import Child, TalkingChild
 from .document import FAILED, SUPERSEDED, Outcome
@@ -154,7 +155,7 @@ class Chief(Supervisor):
         try:
             arrive(run_dir, self._config.task.job_uid)
         except OSError as error:
-            raise probe.unusable(run_dir / ARRIVALS, "log", "written", error) from None
+            raise probe.unusable(run_dir / layout.ARRIVALS, "log", "written", error) from None
 
     def _taken_by(self) -> str | None:
         """The attempt that took the run from this Job: then no peer is worth waiting for."""

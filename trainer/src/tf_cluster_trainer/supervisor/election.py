@@ -7,8 +7,9 @@ from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any, TypeVar
 
-from .. import owner as files
-from ..owner import Owner
+from ..run_directory import layout
+from ..run_directory import owner as files
+from ..run_directory.owner import Owner
 from .inbox import Inbox
 from .rules.election import (
     AskOwner,
@@ -49,7 +50,7 @@ class RunElection:
             me,
             period=period,
             patience=patience,
-            place=str(run_dir / files.OWNER_FILE),
+            place=str(run_dir / layout.OWNER),
             clock=clock,
             say=say,
         )

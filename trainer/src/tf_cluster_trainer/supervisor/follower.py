@@ -6,9 +6,10 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from .. import evaluations, evaluator_claim, exit_codes
+from .. import exit_codes
 from ..config import Config
-from ..owner import OwnerUnreadableError, read_owner
+from ..run_directory import evaluations, evaluator_claim, layout
+from ..run_directory.owner import OwnerUnreadableError, read_owner
 from . import probe
 from .chief_poll import ChiefPoll
 from .child_process import Child, TalkingChild
@@ -73,13 +74,13 @@ class Follower(Supervisor):
         if not self._config.evaluates:
             return None
         try:
-            probe.writable(settings.run_dir / evaluations.EVENTS, "log")
+            probe.writable(settings.run_dir / layout.EVALUATOR_EVENTS, "log")
             probe.readable(settings.data_dir, "data")
             try:
                 # From here on an evaluator of this attempt that is still there writes nothing.
                 evaluator_claim.post(settings.run_dir, self._config.cluster.attempt, task.pod_uid)
             except OSError as error:
-                path = settings.run_dir / evaluator_claim.EVALUATOR_FILE
+                path = settings.run_dir / layout.EVALUATOR
                 raise probe.unusable(path, "log", "write", error) from None
         except probe.UnusableError as unusable:
             self._log.say(str(unusable))

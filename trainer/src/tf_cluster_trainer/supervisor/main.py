@@ -84,7 +84,7 @@ def _run(
 ) -> int:
     if config.runs_script:
         script_start(config, environment)  # what is wrong with it is told before any wait
-    supervisor = Chief if config.is_client else Follower
+    supervisor = Chief if config.is_chief else Follower
     return supervisor(config, command, environment, inbox, log, timing).run()
 
 

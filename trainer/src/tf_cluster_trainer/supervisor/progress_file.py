@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..owner import owns, replace_json
+from ..run_directory.owner import owns, replace_json
 from .document import Document
 
 PROGRESS_FILE = "progress.json"

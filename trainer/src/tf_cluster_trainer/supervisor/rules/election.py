@@ -15,7 +15,7 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ...owner import Owner, OwnerUnreadableError, Successor
+from ...run_directory.owner import Owner, OwnerUnreadableError, Successor
 from .standing import Candidate, Lost, Owning, Standing, Superseded
 
 LEASE_PERIODS = 3

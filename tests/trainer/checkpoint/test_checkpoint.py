@@ -1,0 +1,134 @@
+"""Checkpoints on disk, without any other task."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tf_cluster_trainer.checkpoint import read as checkpoint_read
+from tf_cluster_trainer.checkpoint import write as checkpoint_write
+from tf_cluster_trainer.checkpoint.record import Checkpoint, Meta, TensorSpec
+from tf_cluster_trainer.errors import ProgramError
+
+
+def of(step: int, **tensors: np.ndarray) -> Checkpoint:
+    kept = tensors or {"model/w": np.arange(6, dtype=np.float32).reshape(3, 2)}
+    specs = {key: TensorSpec(value.shape, value.dtype.name) for key, value in kept.items()}
+    return Checkpoint(Meta(step, step * 8, {"0": step}, "SGD", specs), kept)
+
+
+def write(directory: Path, step: int) -> Path:
+    return checkpoint_write.write(of(step), directory, check_owner=lambda: None)
+
+
+def test_what_is_written_is_read_back(tmp_path: Path) -> None:
+    write(tmp_path, 7)
+    found = checkpoint_read.newest(tmp_path, print)
+    assert found is not None
+    assert found.meta == of(7).meta
+    np.testing.assert_array_equal(found.tensors["model/w"], of(7).tensors["model/w"])
+
+
+def test_only_the_newest_stay_and_halves_are_removed(tmp_path: Path) -> None:
+    for step in (5, 10, 100):
+        write(tmp_path, step)
+    (tmp_path / "ckpt-200.tmp-0").mkdir()
+    checkpoint_write.prune(tmp_path, keep=2)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["ckpt-10", "ckpt-100"]
+
+
+def test_a_step_that_is_saved_again_never_moves_the_whole_one_away(tmp_path: Path) -> None:
+    first = write(tmp_path, 7).stat().st_ino
+    assert write(tmp_path, 7).stat().st_ino == first
+    assert [path.name for path in tmp_path.iterdir()] == ["ckpt-7"]
+
+
+@pytest.mark.parametrize("text", ["{", "[]", None])
+def test_a_step_that_was_saved_badly_is_saved_again(tmp_path: Path, text: str | None) -> None:
+    meta = write(tmp_path, 7) / "meta.json"
+    if text is None:
+        meta.unlink()
+    else:
+        meta.write_text(text)
+    write(tmp_path, 7)
+    checkpoint_write.prune(tmp_path, keep=3)
+    assert [path.name for path in tmp_path.iterdir()] == ["ckpt-7"]
+    assert checkpoint_read.newest(tmp_path, print) is not None
+
+
+def test_a_step_that_is_damaged_twice_does_not_stay_the_newest(tmp_path: Path) -> None:
+    write(tmp_path, 5)
+    for _ in range(2):
+        (write(tmp_path, 7) / "variables.index").unlink()
+        found = checkpoint_read.newest(tmp_path, lambda words: None)
+        assert found is not None and found.meta.step == 5
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "ckpt-5",
+        "ckpt-7.unreadable",
+        "ckpt-7.unreadable-2",
+    ]
+
+
+@pytest.mark.parametrize("name", ["variables.index", "meta.json"])
+def test_a_missing_file_is_said_and_the_one_before_is_read(tmp_path: Path, name: str) -> None:
+    write(tmp_path, 5)
+    (write(tmp_path, 7) / name).unlink()
+    said: list[str] = []
+    found = checkpoint_read.newest(tmp_path, said.append)
+    assert found is not None and found.meta.step == 5
+    assert "step 7 can't be read" in said[0]
+    assert (tmp_path / "ckpt-7.unreadable").is_dir()
+
+
+def test_with_none_readable_a_new_run_id_is_advised(tmp_path: Path) -> None:
+    (write(tmp_path, 5) / "meta.json").write_text("{")
+    for _ in range(2):  # a second start must not take the run for a new one
+        with pytest.raises(ProgramError, match=r"new run\.id"):
+            checkpoint_read.newest(tmp_path, print)
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        ({"model/w": TensorSpec((3, 4), "float32")}, r"w is float32\[3, 4\], but float32\[3, 2\]"),
+        ({"model/v": TensorSpec((3, 2), "float32")}, "variable v is not in the checkpoint"),
+        ({}, "has a variable w that the model has not"),
+    ],
+)
+def test_the_first_variable_that_differs_is_named(model: dict[str, TensorSpec], words: str) -> None:
+    with pytest.raises(ProgramError, match=words):
+        checkpoint_read.check_model(of(7).meta, model)
+
+
+def test_a_disk_that_fails_for_a_moment_costs_no_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, 7)
+    read, errors = checkpoint_read.read, [RuntimeError("truncated")]
+
+    def stumbles(path: Path) -> Any:
+        if errors:
+            raise errors.pop()
+        return read(path)
+
+    monkeypatch.setattr(checkpoint_read, "read", stumbles)
+    found = checkpoint_read.newest(tmp_path, print)
+    assert found is not None and found.meta.step == 7
+
+
+def test_a_disk_that_fails_is_not_taken_for_a_damaged_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, 7)
+
+    def fails(*_: object) -> Any:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(checkpoint_read, "read", lambda path: 1 / 0)
+    monkeypatch.setattr(Path, "open", fails)
+    with pytest.raises(OSError, match="Input/output"):
+        checkpoint_read.newest(tmp_path, print)
+    assert [path.name for path in tmp_path.iterdir()] == ["ckpt-7"]

@@ -1,0 +1,119 @@
+"""A power cut never leaves a checkpoint or an export that is named and not whole.
+
+What the disk was told to keep is watched by inode, size and time of change: a copy of what was
+flushed, or a byte written afterwards, is another one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tf_cluster_trainer.checkpoint import export
+from tf_cluster_trainer.checkpoint import write as checkpoint_write
+from tf_cluster_trainer.checkpoint.record import Checkpoint, Meta, TensorSpec
+from tf_cluster_trainer.errors import NotOwnerError
+from tf_cluster_trainer.program.trial import build_model, run_trial
+
+from tests.trainer.child.programs.fixed import Fixed
+from tests.trainer.strategies.in_graph.test_sync import context
+
+Kept = tuple[int, int, int]
+Write = Callable[[Path, Callable[[], None]], Path]
+
+
+def kept(stat: os.stat_result) -> Kept:
+    return stat.st_ino, stat.st_size, stat.st_mtime_ns
+
+
+@dataclass
+class Disk:
+    """What was flushed while nothing had the name yet, and what afterwards."""
+
+    named: Callable[[], bool]
+    before: set[Kept] = field(default_factory=set)
+    after: set[Kept] = field(default_factory=set)
+
+
+def checkpoint(log: Path, check_owner: Callable[[], None]) -> Path:
+    spec = {"model/w": TensorSpec((3,), "float32")}
+    saved = Checkpoint(Meta(7, 56, {"0": 7}, "SGD", spec), {"model/w": np.ones(3, np.float32)})
+    return checkpoint_write.write(saved, log / "named", check_owner=check_owner)
+
+
+def exported(log: Path, check_owner: Callable[[], None]) -> Path:
+    program, ctx = Fixed(), context(log)
+    features = run_trial(program, ctx).features
+    model = build_model(program, ctx, features)
+    return export.export(model, features, 7, log / "named", check_owner=check_owner)
+
+
+WRITERS = pytest.mark.parametrize("write", [checkpoint, exported])
+
+
+@pytest.fixture
+def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Disk]:
+    def named() -> bool:
+        return any(tmp_path.glob("named/ckpt-7")) or any(tmp_path.glob("named/1"))
+
+    disk, fsync = Disk(named), os.fsync
+
+    def watched(descriptor: int) -> None:
+        fsync(descriptor)
+        (disk.after if disk.named() else disk.before).add(kept(os.fstat(descriptor)))
+
+    monkeypatch.setattr(os, "fsync", watched)
+    yield disk
+
+
+@WRITERS
+def test_every_file_and_directory_is_on_the_disk_before_it_is_named_and_not_touched_after(
+    write: Write, tmp_path: Path, disk: Disk
+) -> None:
+    final = write(tmp_path, lambda: None)
+
+    inside = [final, *final.rglob("*")]
+    assert len(inside) > 3
+    assert [path for path in inside if kept(path.stat()) not in disk.before] == []
+
+
+@WRITERS
+def test_the_name_itself_is_on_the_disk_before_it_is_told(
+    write: Write, tmp_path: Path, disk: Disk
+) -> None:
+    final = write(tmp_path, lambda: None)
+
+    assert kept(final.parent.stat()) in disk.after
+
+
+@WRITERS
+def test_an_attempt_that_loses_the_run_while_it_writes_names_nothing_and_leaves_nothing(
+    write: Write, tmp_path: Path
+) -> None:
+    answers = iter([None, NotOwnerError("lost")])
+
+    def lost_while_writing() -> None:
+        if error := next(answers):
+            raise error
+
+    with pytest.raises(NotOwnerError):
+        write(tmp_path, lost_while_writing)
+    assert list((tmp_path / "named").iterdir()) == []
+
+
+@WRITERS
+def test_a_disk_that_does_not_keep_it_is_told_and_nothing_is_named_or_left(
+    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+
+    with pytest.raises(OSError, match="No space left"):
+        write(tmp_path, lambda: None)
+    assert list((tmp_path / "named").iterdir()) == []

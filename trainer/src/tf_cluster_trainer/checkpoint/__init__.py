@@ -1,0 +1,1 @@
+"""Checkpoints: their form, the variables they hold, reading, writing and exporting them."""

@@ -1,0 +1,66 @@
+"""Going on from a checkpoint, or starting afresh."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from tf_cluster_trainer.checkpoint import read as checkpoint_read
+from tf_cluster_trainer.checkpoint import variables as checkpoint_variables
+from tf_cluster_trainer.checkpoint.record import Checkpoint, TensorSpec
+from tf_cluster_trainer.checkpoint.resume_point import ResumePoint
+from tf_cluster_trainer.checkpoint.variables import StoredTensor
+from tf_cluster_trainer.log import log
+from tf_cluster_trainer.run_directory import layout
+
+
+def newest(run_dir: Path, model: Mapping[str, TensorSpec]) -> Checkpoint | None:
+    """The run's newest readable checkpoint, which fits this model; None for a new run.
+
+    Raises ProgramError when none can be read, or when the model was changed.
+    """
+    found = checkpoint_read.newest(layout.checkpoints(run_dir), log)
+    if found:
+        checkpoint_read.check_model(found.meta, model)
+        log(f"going on from the checkpoint of step {found.meta.step}")
+    return found
+
+
+def resume_point_of(restored: Checkpoint | None, optimizer: str) -> ResumePoint:
+    """Where a start from this checkpoint, with this optimizer, begins."""
+    if restored is None:
+        return ResumePoint()
+    meta = restored.meta
+    same = meta.optimizer == optimizer
+    updates = int(restored.tensors.get(checkpoint_variables.ITERATIONS, 0)) if same else 0
+    return ResumePoint(meta.step, meta.examples, meta.workers, updates)
+
+
+def fill(
+    restored: Checkpoint,
+    optimizer: str,
+    model: Iterable[StoredTensor],
+    slots: Iterable[StoredTensor],
+) -> None:
+    """Put the checkpoint into the variables."""
+    stored = (*model, *slots)
+    tensors = chosen(restored, optimizer, stored)
+    checkpoint_variables.assign((one for one in stored if one.key in tensors), tensors)
+
+
+def chosen(restored: Checkpoint, optimizer: str, stored: Iterable[StoredTensor]) -> dict[str, Any]:
+    """The checkpoint's tensors that are taken over, by key.
+
+    Slots and the optimizer's count are when it is the same and has them; else they start afresh
+    and the log says so.
+    """
+    same = restored.meta.optimizer == optimizer
+    if not same:
+        log(f"the optimizer was {restored.meta.optimizer} and is {optimizer}: its slots are reset")
+    return {
+        one.key: restored.tensors[one.key]
+        for one in stored
+        if (same or not one.key.startswith("optimizer/"))
+        and restored.meta.tensors.get(one.key) == one.spec
+    }

@@ -1,0 +1,33 @@
+"""Where a start goes on from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class ResumePoint:
+    """The checkpoint's step, examples and steps by worker index; all 0 for a new run.
+
+    `updates` is the optimizer's iteration count there, by which it corrects the bias of its slots.
+    It is 0 after the slots were reset, and may exceed the step: async calls in flight at the save
+    had already applied updates.
+    """
+
+    step: int = 0
+    examples: int = 0
+    worker_steps: Mapping[str, int] = field(default_factory=dict)
+    updates: int = 0
+
+    @property
+    def optimizer_lag(self) -> int:
+        """How far the run's step is ahead of the optimizer's count; both then rise by one."""
+        return self.step - self.updates
+
+    def plus(self, made: Mapping[str, int]) -> dict[str, int]:
+        """Each worker's steps with those made since; workers that are no more keep theirs."""
+        return {
+            name: self.worker_steps.get(name, 0) + made.get(name, 0)
+            for name in sorted({*self.worker_steps, *made}, key=int)
+        }

@@ -1,0 +1,141 @@
+"""Which variables of a model and its optimizer make up each tensor of a checkpoint.
+
+Under parameter servers a large variable is several, `<name>/part_0`, `<name>/part_1`, …, each
+some rows of it. The plain copy of the model says what the full ones are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import tensorflow as tf
+
+from tf_cluster_trainer.checkpoint.record import TensorSpec
+
+ITERATIONS = "optimizer/iterations"
+
+
+@dataclass(frozen=True)
+class StoredTensor:
+    """One tensor of a checkpoint and the variables that hold it, in the order of its rows.
+
+    `slot_of` is the key of the variable that this is an optimizer's slot of; "" where it is none.
+    """
+
+    key: str
+    spec: TensorSpec
+    parts: tuple[Any, ...]
+    slot_of: str = ""
+
+
+def specs(plain_model: Any) -> dict[str, TensorSpec]:
+    """The tensors that a checkpoint of this model has, by key, in the model's order."""
+    return {
+        key: TensorSpec(tuple(variable.shape.as_list()), variable.dtype.name)
+        for key, variable in zip(_keys(plain_model.variables), plain_model.variables, strict=True)
+    }
+
+
+def of_model(full: Mapping[str, TensorSpec], built: Any) -> tuple[StoredTensor, ...]:
+    """Each full tensor (from `specs`) with the variables that hold it in the built model."""
+    rest = list(built.variables)
+    found: list[StoredTensor] = []
+    for key, spec in full.items():
+        parts = [rest.pop(0)]
+        if tuple(parts[0].shape.as_list()) != spec.shape:
+            while sum(part.shape[0] for part in parts) < spec.shape[0]:
+                parts.append(rest.pop(0))
+        found.append(StoredTensor(key, spec, tuple(parts)))
+    if rest:
+        raise AssertionError(f"build_model made other variables under the strategy: {rest[0].name}")
+    return tuple(found)
+
+
+def of_optimizer(
+    optimizer: Any, model: Iterable[StoredTensor], built: Any
+) -> tuple[StoredTensor, ...]:
+    """The optimizer's iterations, and its slots of the variables that are trained."""
+    iterations = optimizer.iterations
+    found = [
+        StoredTensor(ITERATIONS, TensorSpec((), iterations.dtype.name), (iterations,)),
+    ]
+    trained = {id(variable) for variable in built.trainable_variables}
+    for stored in model:
+        if not all(id(part) in trained for part in stored.parts):
+            continue
+        for slot in optimizer.get_slot_names():
+            parts = tuple(optimizer.get_slot(part, slot) for part in stored.parts)
+            key = f"optimizer/{slot}/{stored.key.removeprefix('model/')}"
+            found.append(StoredTensor(key, stored.spec, parts, slot_of=stored.key))
+    return tuple(found)
+
+
+def assign(stored: Iterable[StoredTensor], tensors: Mapping[str, Any]) -> None:
+    """Put the tensors into the variables."""
+    for one in stored:
+        value = tensors[one.key]
+        start = 0
+        for part in one.parts:
+            if len(one.parts) == 1:
+                part.assign(value)
+            else:
+                part.assign(value[start : start + part.shape[0]])
+                start += part.shape[0]
+
+
+def read(stored: Iterable[StoredTensor]) -> list[list[Any]]:
+    """Operations that read the parts of each tensor where they are, in the graph that is made.
+
+    The slots of a part are read one after the other, in the optimizer's order: others may update
+    them meanwhile, and what LazyAdam promises of m and v then holds for the copy too.
+    """
+    last: dict[tuple[str, int], Any] = {}
+    found = []
+    for one in stored:
+        values = []
+        for at, part in enumerate(one.parts):
+            before = last.get((one.slot_of, at)) if one.slot_of else None
+            with (
+                tf.device(part.device),
+                tf.control_dependencies([] if before is None else [before]),
+            ):
+                # As `read_value`, without its copy to the device of whoever asks.
+                value = tf.raw_ops.ReadVariableOp(resource=part.handle, dtype=part.dtype)
+            last[one.slot_of, at] = value
+            values.append(value)
+        found.append(values)
+    return found
+
+
+class Copy:
+    """Reads all the tensors at once into this process' memory: remote reads run side by side."""
+
+    def __init__(self, stored: Iterable[StoredTensor], device: str) -> None:
+        self._stored = tuple(stored)
+        self._device = device
+        self._read = tf.function(self._values)
+
+    def __call__(self) -> dict[str, Any]:
+        """The full tensors as NumPy arrays, by key."""
+        values = self._read()
+        return {one.key: value.numpy() for one, value in zip(self._stored, values, strict=True)}
+
+    def _values(self) -> list[Any]:
+        with tf.device(self._device):
+            return [
+                tf.concat(parts, axis=0) if len(parts) > 1 else tf.identity(parts[0])
+                for parts in read(self._stored)
+            ]
+
+
+def _keys(variables: Iterable[Any]) -> list[str]:
+    """Names that are unique: the second variable of a name gets `#2`."""
+    seen: dict[str, int] = {}
+    keys = []
+    for variable in variables:
+        name = variable.name.partition(":")[0]
+        seen[name] = seen.get(name, 0) + 1
+        keys.append(f"model/{name}" + (f"#{seen[name]}" if seen[name] > 1 else ""))
+    return keys

@@ -1,0 +1,10 @@
+"""Words for people: one plain sentence a line, on standard error."""
+
+from __future__ import annotations
+
+import sys
+
+
+def log(sentence: str) -> None:
+    """Print one sentence at once."""
+    print(sentence, file=sys.stderr, flush=True)

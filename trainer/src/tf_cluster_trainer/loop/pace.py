@@ -1,0 +1,88 @@
+"""How many steps a call makes: the setting, or as many as fill a call for a while.
+
+A call costs a few milliseconds beside its steps, so long calls are fast; short ones report, save
+and stop soon. Half a second costs under 1 % and nobody notices it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+TARGET_SECONDS = 0.5
+# A rate is taken over this long, then anew: the pace of a run changes.
+MEASURED_SECONDS = 0.25
+GROWTH = 10
+# Calls to have waiting for each call in flight, in seconds of work: the loop looks every hundredth.
+AHEAD_SECONDS = 0.05
+AHEAD_CALLS = 2
+
+
+class Pace:
+    """The steps of the next call; learns from `made`, which is told of calls that ended.
+
+    `max_in_flight` calls are under way at once. `fixed` is the user's choice; None: adapt, so that
+    a call takes `target` seconds and is no longer than `most` steps.
+    """
+
+    def __init__(
+        self,
+        *,
+        fixed: int | None,
+        max_in_flight: int,
+        target: float,
+        most: int | None,
+        clock: Callable[[], float],
+    ) -> None:
+        self._fixed = fixed
+        self._max_in_flight = max_in_flight
+        self._target = min(TARGET_SECONDS, target)
+        self._most = most
+        self._clock = clock
+        self._steps = 1
+        self._since: float | None = None
+        self._made = 0
+        self._seconds_a_step: float | None = None
+
+    def next(self, remaining: int) -> int:
+        """Steps of the next call, at least 1; `remaining` are those not yet in any call.
+
+        Towards the end calls get shorter, so that all end together.
+        """
+        if self._fixed is not None:
+            return max(1, min(self._fixed, remaining))
+        share = remaining // (AHEAD_CALLS * self._max_in_flight)
+        return max(1, min(self._steps, rung(max(1, share))))
+
+    def waiting(self) -> int:
+        """How many calls, queued or under way, keep every worker busy until the next look."""
+        calls = AHEAD_CALLS
+        if self._seconds_a_step:
+            calls = max(calls, math.ceil(AHEAD_SECONDS / (self._seconds_a_step * self._steps)))
+        return calls * self._max_in_flight
+
+    def made(self, steps: int) -> None:
+        """Calls of so many steps have ended since the last time."""
+        now = self._clock()
+        if self._since is None:
+            if steps:  # the first call also builds the graph: time is taken from its end on
+                self._since = now
+            return
+        self._made += steps
+        seconds = now - self._since
+        if seconds < MEASURED_SECONDS or not self._made:
+            return
+        self._seconds_a_step = seconds * self._max_in_flight / self._made
+        self._since, self._made = now, 0
+        wanted = min(self._target / self._seconds_a_step, GROWTH * self._steps)
+        if self._most is not None:
+            wanted = min(wanted, self._most)
+        # One rung lower or higher by the clock's noise is no reason to change.
+        if not self._steps <= wanted < 2.5 * self._steps:
+            self._steps = rung(max(1, int(wanted)))
+
+
+def rung(steps: int) -> int:
+    """The largest of 1, 2, 5, 10, 20, 50, … that is not above: few sizes, each sent once."""
+    power = int(10 ** (len(str(steps)) - 1))
+    return next(times * power for times in (5, 2, 1) if times * power <= steps)

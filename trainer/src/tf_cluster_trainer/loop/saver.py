@@ -1,0 +1,142 @@
+"""The chief's checkpoints while it trains and at the end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Mapping
+from concurrent import futures
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tf_cluster_trainer.checkpoint import write as checkpoint_write
+from tf_cluster_trainer.checkpoint.record import Checkpoint, Meta, TensorSpec
+from tf_cluster_trainer.errors import NotFiniteError
+from tf_cluster_trainer.log import log
+from tf_cluster_trainer.loop.counters import TrainingCounters
+from tf_cluster_trainer.protocol import Channel, Finishing, Phase, Saved
+
+SETTLE_SECONDS = 30.0
+
+
+class Saver:
+    """Copies the variables in the caller's thread and writes the copy in another.
+
+    Always the same one: TensorFlow leaves 8 MiB in the memory arena of every thread that saves.
+    `trained` are the keys of the variables that gradients change, `saved_step` the step of the
+    checkpoint that this start came from.
+    """
+
+    def __init__(
+        self,
+        *,
+        directory: Path,
+        keep: int,
+        optimizer: str,
+        trained: Collection[str],
+        copy: Callable[[], Mapping[str, Any]],
+        check_owner: Callable[[], None],
+        channel: Channel,
+        saved_step: int | None,
+    ) -> None:
+        self._directory = directory
+        self._keep = keep
+        self._optimizer = optimizer
+        self._trained = trained
+        self._copy = copy
+        self._check_owner = check_owner
+        self._channel = channel
+        self._saved_step = saved_step
+        self._writer = futures.ThreadPoolExecutor(1, thread_name_prefix="save")
+        self._writing: futures.Future[None] | None = None
+
+    def begin(self, counters: TrainingCounters) -> None:
+        """Save; the disk's part goes on when this returns.
+
+        Raises what the last one ended with: NotOwnerError, NotFiniteError.
+
+        When the disk does not take it, that is said and training goes on: the next may succeed.
+        """
+        if self._writing:
+            if not self._writing.done():
+                return  # the disk is slower than the cadence
+            self._writing.result()
+        if counters.step == self._saved_step:
+            return  # no step was made: what is there is as good
+        began = time.monotonic()
+        copied = self._checkpoint(counters, self._copy())
+        self._writing = self._writer.submit(self._write_or_say, copied, began)
+
+    def last(self, counters: TrainingCounters, *, finished: bool = False) -> Mapping[str, Any]:
+        """Save and wait until it is whole; the tensors saved.
+
+        `finished`: all steps are made, so nobody else is needed once the variables are copied.
+        Raises NotOwnerError, NotFiniteError and OSError.
+        """
+        if self._writing:
+            self._writing.result()
+        began = time.monotonic()
+        tensors = self._copy()
+        if finished:
+            self._channel.send(Finishing())
+        if self._saved_step != counters.step:
+            self._channel.send(Phase("saving", f"saving step {counters.step}"))
+            self._writer.submit(self._write, self._checkpoint(counters, tensors), began).result()
+        return tensors
+
+    def drain(self) -> None:
+        """Wait for what is being written, up to SETTLE_SECONDS: its copy is whole in any case."""
+        if self._writing:
+            futures.wait([self._writing], SETTLE_SECONDS)
+
+    def _checkpoint(self, counters: TrainingCounters, tensors: Mapping[str, Any]) -> Checkpoint:
+        meta = Meta(
+            step=counters.step,
+            examples=counters.examples,
+            workers=counters.worker_steps,
+            optimizer=self._optimizer,
+            tensors={
+                key: TensorSpec(value.shape, value.dtype.name) for key, value in tensors.items()
+            },
+        )
+        return Checkpoint(meta, tensors)
+
+    def _write_or_say(self, copied: Checkpoint, began: float) -> None:
+        try:
+            self._write(copied, began)
+        except OSError as error:
+            log(f"the checkpoint of step {copied.meta.step} can't be written: {error}")
+
+    def _write(self, copied: Checkpoint, began: float) -> None:
+        self._check_finite(copied)
+        checkpoint_write.write(copied, self._directory, check_owner=self._check_owner)
+        self._saved_step = copied.meta.step
+        self._channel.send(Saved(copied.meta.step, time.monotonic() - began))
+        # Flushing may have taken long enough for another attempt to take over.
+        self._check_owner()
+        checkpoint_write.prune(self._directory, self._keep)
+
+    def _check_finite(self, copied: Checkpoint) -> None:
+        """Raises NotFiniteError: a gradient can be that of a loss which is not.
+
+        What no gradient changes may be infinite for a reason.
+        """
+        for key, value in copied.tensors.items():
+            if (key in self._trained or key.startswith("optimizer/")) and not _finite(value):
+                raise NotFiniteError(
+                    f"{key.removeprefix('model/')} is NaN or infinite at step {copied.meta.step}, "
+                    "though the loss was not; no checkpoint is made of it. A gradient was not "
+                    "finite (of sqrt or norm at 0, say)"
+                )
+
+
+def _finite(value: Any) -> bool:
+    """Whether all of an array is; of what NumPy knows no kind, such as bfloat16, nothing is told.
+
+    The sum is looked at first: unlike isfinite it makes no array.
+    """
+    if value.dtype.kind not in "fc":
+        return True
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(np.sum(value)) or np.isfinite(value).all())

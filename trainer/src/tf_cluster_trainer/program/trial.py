@@ -1,0 +1,145 @@
+"""A try of the program's hooks on this machine alone, before any other task is touched.
+
+It finds a broken hook while the peers still start. Only descriptions are left of it: connecting to
+the other tasks takes every variable that was made before out of reach.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import tensorflow as tf
+import tf_keras
+
+from tf_cluster_trainer.checkpoint import variables as checkpoint_variables
+from tf_cluster_trainer.checkpoint.record import TensorSpec
+from tf_cluster_trainer.errors import HookError, ProgramError
+from tf_cluster_trainer.program import precision
+from tf_cluster_trainer.program.base import Program
+from tf_cluster_trainer.program.context import Context
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What the program makes.
+
+    `features` and `labels` are the specs of a batch of unknown size, `metrics` the names that the
+    program's `metrics` hook gives, `variables` the model's full tensors by their checkpoint keys,
+    `trained` the keys of those that gradients change.
+    """
+
+    features: Any
+    labels: Any
+    metrics: tuple[str, ...]
+    variables: Mapping[str, TensorSpec]
+    trained: frozenset[str]
+
+
+def run_trial(program: Program, ctx: Context) -> Trial:
+    """Call the hooks once; ProgramError names the first that is wrong and how."""
+    features, labels = _specs(program, ctx)
+    model = build_model(program, ctx, features)
+    _check_variables(model)
+    metrics = _trace_loss(program, model, features, labels)
+    specs = checkpoint_variables.specs(model)
+    trained = frozenset(k for k, v in zip(specs, model.variables, strict=True) if v.trainable)
+    return Trial(features, labels, metrics, specs, trained)
+
+
+def build_model(program: Program, ctx: Context, features: Any, named: str = "") -> Any:
+    """The program's model with its variables made, the same names and initial values every time.
+
+    It computes in the settings' precision, or in the one that is named.
+    """
+    with precision.policy(named or ctx.settings.precision):
+        return _built(program, ctx, features)
+
+
+def _built(program: Program, ctx: Context, features: Any) -> Any:
+    tf_keras.backend.reset_uids()
+    tf_keras.utils.set_random_seed(ctx.settings.seed)
+    try:
+        model = program.build_model(ctx)
+    except Exception as error:
+        raise HookError("build_model", error) from error
+    if not isinstance(model, tf_keras.Model):
+        raise ProgramError(
+            f"build_model returned {_kind(model)}, not a tf_keras.Model"
+            + ("; Keras 3 has no parameter servers" if _kind(model).startswith("keras.") else "")
+        )
+    if not model.built or not model.variables:
+        try:
+            model(tf.nest.map_structure(_zeros, features), training=False)
+        except Exception as error:
+            raise HookError("the model's first call", error) from error
+    if not model.trainable_variables:
+        raise ProgramError("build_model returned a model that has nothing to train")
+    return model
+
+
+def batched(spec: tf.TensorSpec) -> tf.TensorSpec:
+    """The spec of a batch of such examples, its size unknown."""
+    return tf.TensorSpec([None, *spec.shape], spec.dtype, spec.name)
+
+
+def _specs(program: Program, ctx: Context) -> tuple[Any, Any]:
+    try:
+        dataset = program.dataset(ctx, tf.distribute.InputContext())
+    except Exception as error:
+        raise HookError("dataset", error) from error
+    if not isinstance(dataset, tf.data.Dataset):
+        raise ProgramError(f"dataset returned {_kind(dataset)}, not a tf.data.Dataset")
+    spec = dataset.element_spec
+    if not (isinstance(spec, tuple) and len(spec) == 2):
+        raise ProgramError(f"dataset must give pairs (features, labels); it gives {spec}")
+    if any(not isinstance(part, tf.TensorSpec) for part in tf.nest.flatten(spec)):
+        raise ProgramError(f"dataset must give dense tensors; it gives {spec}")
+    if any(part.shape.rank is None for part in tf.nest.flatten(spec)):
+        raise ProgramError(f"dataset must give tensors of known rank; it gives {spec}")
+    features, labels = (tf.nest.map_structure(batched, part) for part in spec)
+    return features, labels
+
+
+def _check_variables(model: Any) -> None:
+    """A checkpoint has to hold them, and be read again."""
+    for held in model.variables:
+        if not isinstance(held, tf.Variable):
+            # tf_keras lists the vocabulary of such a layer, which is no tensor, with the weights.
+            raise ProgramError(
+                "a layer of the model got its vocabulary by adapt or set_vocabulary; find that "
+                "before, and make the layer with vocabulary=..."
+            )
+        if not held.shape.is_fully_defined():
+            raise ProgramError(
+                f"the model has a variable of unknown shape, {held.name} {held.shape} (a layer "
+                "with output_mode='tf_idf' makes one); no checkpoint of it could be read"
+            )
+
+
+def _trace_loss(program: Program, model: Any, features: Any, labels: Any) -> tuple[str, ...]:
+    def measures(features: Any, labels: Any) -> tuple[Any, Any]:
+        outputs = precision.outputs(model(features, training=True))
+        return program.loss(labels, outputs), dict(program.metrics(labels, outputs))
+
+    try:
+        graph = tf.function(measures).get_concrete_function(features, labels)
+    except Exception as error:
+        raise HookError("the model, loss or metrics", error) from error
+    loss, metrics = graph.structured_outputs
+    for name, value in {"loss": loss, **{f"metrics[{n!r}]": v for n, v in metrics.items()}}.items():
+        if value is None or value.shape.rank != 1:
+            raise ProgramError(
+                f"{name} must give one value for each example, shape [batch]; "
+                f"it gives {'nothing' if value is None else f'shape {value.shape}'}"
+            )
+    return tuple(sorted(metrics))
+
+
+def _zeros(spec: tf.TensorSpec) -> Any:
+    return tf.zeros([1 if size is None else size for size in spec.shape], spec.dtype)
+
+
+def _kind(value: object) -> str:
+    return f"{type(value).__module__}.{type(value).__qualname__}"

@@ -1,0 +1,46 @@
+"""Every name in a run's directory, /log/<release>/<run>. docs/formats.md has what they hold."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+OWNER = "owner.json"
+SUCCESSOR = "successor.json"
+PROGRESS = "progress.json"
+SETTINGS = "settings.json"
+EVALUATOR = "evaluator.json"
+EVALUATIONS = "evaluations.json"
+ARRIVALS = "attempts"
+
+CHECKPOINTS = "checkpoints"
+EVENTS = "events"
+EXPORT = "export"
+EVALUATOR_EVENTS = "eval"
+BEST = "best"
+
+# In a checkpoint's directory.
+BUNDLE = "variables"
+META = "meta.json"
+# In names of what is half written, and after the name of a checkpoint that can't be read.
+TEMPORARY = ".tmp-"
+UNREADABLE = ".unreadable"
+_CHECKPOINT = re.compile(r"ckpt-(\d+)")
+
+
+def checkpoints(run_dir: Path) -> Path:
+    """Where a run's checkpoints are."""
+    return run_dir / CHECKPOINTS
+
+
+def checkpoint_name(step: int) -> str:
+    """The directory's name of the checkpoint of a step."""
+    return f"ckpt-{step}"
+
+
+def whole_checkpoints(directory: Path) -> list[tuple[int, Path]]:
+    """Step and path of each checkpoint there, newest first; half-written ones are left out."""
+    if not directory.is_dir():
+        return []
+    found = ((_CHECKPOINT.fullmatch(path.name), path) for path in directory.iterdir())
+    return sorted(((int(m[1]), path) for m, path in found if m), reverse=True)

@@ -1,0 +1,1 @@
+"""all-reduce: every worker has a copy of the model."""

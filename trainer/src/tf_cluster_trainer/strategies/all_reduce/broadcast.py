@@ -1,0 +1,94 @@
+"""What all workers agree on by collectives: sums, and what the chief alone has read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+# CollectiveReduce takes these; other variables travel as int64.
+_REDUCIBLE = (tf.float16, tf.bfloat16, tf.float32, tf.float64, tf.int32, tf.int64)
+
+
+class Broadcast:
+    """Every method takes all workers: they call it together, with values of the same shapes.
+
+    `workers` is their number, `replicas` the devices of each that train.
+    """
+
+    def __init__(self, strategy: Any, workers: int, *, is_chief: bool) -> None:
+        self._strategy = strategy
+        self.workers = workers
+        self.replicas = strategy.num_replicas_in_sync // workers
+        self._is_chief = is_chief
+
+    def summed(self, ours: Any) -> Any:
+        """The sum of all workers' vectors."""
+
+        def of_replica() -> Any:
+            replica = tf.distribute.get_replica_context()
+            first = replica_number(replica) % self.replicas == 0
+            mine = tf.identity(ours) if first else tf.zeros_like(ours)
+            return replica.all_reduce(tf.distribute.ReduceOp.SUM, mine)
+
+        return self._strategy.experimental_local_results(self._strategy.run(of_replica))[0]
+
+    def text_of_chief(self, text: str) -> str:
+        """The chief's text, in every worker."""
+        ours = text.encode() if self._is_chief else b""
+        sums = tf.function(self.summed, input_signature=[tf.TensorSpec([None], tf.int64)])
+        length = int(sums(tf.constant([len(ours)], tf.int64))[0])
+        padded = np.zeros([length], np.int64)
+        padded[: len(ours)] = list(ours)
+        return bytes(sums(tf.constant(padded)).numpy().tolist()).decode()
+
+    def variables_of_chief(self, variables: list[Any]) -> None:
+        """Give every copy of the variables the value of the chief's first.
+
+        Each copy is assigned by itself: to assign a variable that every replica has a value of
+        takes collectives, which must be the same in all workers.
+        """
+
+        def of_chief() -> list[Any]:
+            replica = tf.distribute.get_replica_context()
+            values = []
+            for variable in variables:
+                value = variable.read_value()
+                if value.dtype not in _REDUCIBLE:
+                    value = tf.cast(value, tf.int64)
+                if replica_number(replica) != 0:
+                    value = tf.zeros_like(value)
+                values.append(replica.all_reduce(tf.distribute.ReduceOp.SUM, value))
+            return values
+
+        def assign() -> None:
+            values = self._strategy.run(of_chief)
+            for variable, value in zip(variables, values, strict=True):
+                local = self._strategy.experimental_local_results(value)[0]
+                self.assign(variable, tf.cast(local, variable.dtype))
+
+        tf.function(assign, autograph=False)()
+
+    def assign(self, variable: Any, value: Any) -> None:
+        """Give every copy in this worker the value; needs no other worker."""
+        for own in self._strategy.experimental_local_results(variable):
+            own.assign(value)
+
+
+def replica_number(replica: Any) -> int:
+    """Which of all workers' replicas this is; in a graph TensorFlow gives it as a constant."""
+    return int(tf.get_static_value(replica.replica_id_in_sync_group))
+
+
+def summed_together(replica: Any, values: list[Any]) -> list[Any]:
+    """Each value's sum over all replicas. TensorFlow takes values of one type at once."""
+    sums = list(values)
+    for dtype in dict.fromkeys(value.dtype for value in values):
+        places = [place for place, value in enumerate(values) if value.dtype == dtype]
+        of_type = replica.all_reduce(
+            tf.distribute.ReduceOp.SUM, [values[place] for place in places]
+        )
+        for place, total in zip(places, of_type, strict=True):
+            sums[place] = total
+    return sums

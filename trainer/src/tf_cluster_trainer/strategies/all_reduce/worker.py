@@ -1,0 +1,211 @@
+"""all-reduce: every worker has a copy of the model and applies the mean gradient of all.
+
+Built on tf.distribute.MultiWorkerMirroredStrategy. Why it is as it is:
+docs/decisions/0007-all-reduce.md.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from tensorflow.python.eager import context as eager_context
+
+from tf_cluster_trainer.checkpoint import restore
+from tf_cluster_trainer.checkpoint import variables as checkpoint_variables
+from tf_cluster_trainer.checkpoint.record import Checkpoint
+from tf_cluster_trainer.checkpoint.resume_point import ResumePoint
+from tf_cluster_trainer.checkpoint.variables import StoredTensor
+from tf_cluster_trainer.config import Config, ConfigError
+from tf_cluster_trainer.log import log
+from tf_cluster_trainer.loop.counters import TrainingCounters
+from tf_cluster_trainer.program import input as worker_input
+from tf_cluster_trainer.program.context import DataShard
+from tf_cluster_trainer.program.prepare import Prepared
+from tf_cluster_trainer.program.trial import build_model
+from tf_cluster_trainer.servers import connect as peers
+from tf_cluster_trainer.strategies.all_reduce import connect, replica_lookups
+from tf_cluster_trainer.strategies.all_reduce.broadcast import Broadcast
+from tf_cluster_trainer.strategies.all_reduce.steps import Steps
+from tf_cluster_trainer.strategies.context import Join, StrategyContext
+from tf_cluster_trainer.strategies.step import devices, optimizers
+from tf_cluster_trainer.strategies.step.gradients import Gradients
+
+# Every worker starts its server in this: in pods that have little of a CPU it takes long.
+CONNECT_SECONDS = 120.0
+# The last of what a worker sends, a share of the model, may take so long; a lost one is noticed.
+LAST_WORDS_SECONDS = 600
+
+
+def announce(config: Config) -> None:
+    """Tell TensorFlow that this process will be one of a cluster; before its first operation."""
+    connect.announce(config)
+
+
+def prepare(config: Config, prepared: Prepared) -> Join:
+    """How to join: nothing of it can be done before the others are there."""
+    return join
+
+
+def join(context: StrategyContext) -> AllReduce:
+    """Connect to all workers, each of which joins too.
+
+    Raises ConfigError when this task's port is taken, or a batch is less than an example for each
+    of its devices.
+    """
+    log(f"connecting to {context.config.cluster.size('worker')} workers")
+    with peers.killable(CONNECT_SECONDS):
+        strategy = connect.connected_strategy(context.config)
+    # The others wait in TensorFlow while the chief reads its checkpoint: no handler of ours runs.
+    with peers.killable(0):
+        return AllReduce(context, strategy)
+
+
+class AllReduce:
+    """A model in every worker, and calls in which all make the same steps."""
+
+    def __init__(self, context: StrategyContext, strategy: Any) -> None:
+        config, program = context.config, context.program
+        settings, index = config.settings, config.task.index
+        self._config = config
+        self._metrics = context.trial.metrics
+        self._broadcast = Broadcast(strategy, context.workers, is_chief=config.is_chief)
+        if settings.batch_size < self._broadcast.replicas:
+            raise ConfigError(
+                f"train.batchSize is {settings.batch_size}, but each worker has "
+                f"{self._broadcast.replicas} devices that take a part of its batch"
+            )
+        replica_lookups.install()
+        with strategy.scope():
+            self._model = build_model(program, context.ctx, context.trial.features)
+            optimizer = optimizers.make(
+                settings.optimizer, lambda: self._resume_point.optimizer_lag
+            )
+            optimizer._create_all_weights(self._model.trainable_variables)
+        model = checkpoint_variables.of_model(context.trial.variables, self._model)
+        slots = checkpoint_variables.of_optimizer(optimizer, model, self._model)
+        here = partial(_here, strategy)
+        model, slots = (tuple(map(here, stored)) for stored in (model, slots))
+        cpu = devices.worker_cpu(index)
+        self.copy = checkpoint_variables.Copy((*model, *slots), cpu)
+        self._resume_point = self._restore(context.restored(), model, slots, optimizer)
+        self._made = 0
+        self._sums = np.zeros([1 + len(self._metrics)])
+        self._ended_by: tuple[str, ...] = ()
+        # Random layers draw other numbers in every worker.
+        tf.random.set_seed(worker_input.seed(context.ctx, index, self._resume_point.step))
+        self._steps = Steps(
+            strategy,
+            self._broadcast,
+            settings,
+            model=self._model,
+            optimizer=optimizer,
+            gradients=Gradients(program, self._model, self._metrics, settings.micro_batches),
+            batches=_batches(context, strategy, self._resume_point.step),
+            cpu=cpu,
+        )
+        self._call = tf.function(self._steps.make)
+
+    def devices(self) -> dict[str, str]:
+        """Where every trainable variable is."""
+        return devices.of_variables(self._model)
+
+    def resume_point(self) -> ResumePoint:
+        """Where this start began."""
+        return self._resume_point
+
+    def steps(self, most: int, *, stop: bool) -> bool:
+        """Make steps with all workers: as many as the chief says, none when one was asked to end.
+
+        False in every worker after the same step: at the run's total, or when one is to end.
+        """
+        asked = np.zeros([1 + self._broadcast.workers], np.int64)
+        if self._config.is_chief:
+            asked[0] = max(0, min(most, self._left()))
+        asked[1 + self._config.task.index] = stop
+        agreed, sums = self._call(tf.constant(asked))
+        made, *stops = agreed.numpy().tolist()
+        if any(stops):
+            self._ended_by = tuple(f"worker-{i}" for i, one in enumerate(stops) if one)
+            return False
+        self._made += made
+        self._sums += sums.numpy()
+        return self._left() > 0
+
+    def made(self) -> int:
+        """Steps made since this start."""
+        return self._made
+
+    def counters(self) -> TrainingCounters:
+        """What the run has done so far; the loss and metrics are the means over all workers."""
+        workers = self._broadcast.workers
+        examples = self._made * workers * self._config.settings.examples_a_step
+        loss, *metrics = self._sums.tolist()
+        return TrainingCounters(
+            step=self._resume_point.step + self._made,
+            examples=self._resume_point.examples + examples,
+            worker_steps=self._resume_point.plus({str(i): self._made for i in range(workers)}),
+            steps_since_start=self._made,
+            loss_sum=loss,
+            metric_sums=dict(zip(self._metrics, metrics, strict=True)),
+            origin_step=self._resume_point.step,
+        )
+
+    def leave(self) -> None:
+        """Wait until all workers are through: what one still sends is lost when its process ends.
+
+        A worker that is lost ends the wait: the steps are made, and worker 0 has their result.
+        TensorFlow holds Python's lock meanwhile.
+        """
+        with contextlib.suppress(tf.errors.OpError):
+            eager_context.context().wait_at_barrier("through", LAST_WORDS_SECONDS * 1000)
+
+    def ended_by(self) -> tuple[str, ...]:
+        """Who was asked to end, which ended the steps of all."""
+        return self._ended_by
+
+    def _left(self) -> int:
+        return self._config.settings.steps - self._resume_point.step - self._made
+
+    def _restore(
+        self,
+        restored: Checkpoint | None,
+        model: Iterable[StoredTensor],
+        slots: Iterable[StoredTensor],
+        optimizer: Any,
+    ) -> ResumePoint:
+        """Give every worker what the chief alone has read; where all go on from."""
+        resume_point = restore.resume_point_of(restored, self._config.settings.optimizer.name)
+        text = json.dumps(asdict(resume_point) if restored else None)
+        said = json.loads(self._broadcast.text_of_chief(text))
+        if said is None:
+            return ResumePoint()
+        if restored:
+            restore.fill(restored, self._config.settings.optimizer.name, model, slots)
+        self._broadcast.variables_of_chief([*self._model.variables, *optimizer.variables()])
+        return ResumePoint(**said)
+
+
+def _here(strategy: Any, stored: StoredTensor) -> StoredTensor:
+    """The same with this worker's first replica's: reading all takes all workers."""
+    local = strategy.experimental_local_results
+    return replace(stored, parts=tuple(local(part)[0] for part in stored.parts))
+
+
+def _batches(context: StrategyContext, strategy: Any, start: int) -> Any:
+    """This worker's examples from the run's step `start` on."""
+    shard = DataShard(context.config.task.index, context.workers)
+    pipeline = tf.distribute.InputContext(
+        num_input_pipelines=shard.count,
+        input_pipeline_id=shard.index,
+        num_replicas_in_sync=strategy.num_replicas_in_sync,
+    )
+    # Not distributed by TensorFlow: it would shard the files or batch anew.
+    with tf.device(devices.worker_cpu(shard.index)):
+        return iter(worker_input.of_worker(context.program, context.ctx, shard, start, pipeline))

@@ -1,0 +1,1 @@
+"""parameter-server, between-graph: every worker has a graph and sessions of its own."""

@@ -1,0 +1,224 @@
+"""The run's state on the ps as one worker knows it; the chief also fills it.
+
+Each time the ps are filled a generation of the state begins. What was done to another generation,
+of a worker that did not see the change yet, counts for nothing.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tf_cluster_trainer.checkpoint import restore
+from tf_cluster_trainer.checkpoint import variables as checkpoint_variables
+from tf_cluster_trainer.checkpoint.record import Checkpoint
+from tf_cluster_trainer.checkpoint.resume_point import ResumePoint
+from tf_cluster_trainer.log import log
+from tf_cluster_trainer.loop.counters import TrainingCounters
+from tf_cluster_trainer.program.trial import build_model
+from tf_cluster_trainer.strategies.between_graph.graph import Calls, WorkerGraph
+from tf_cluster_trainer.strategies.between_graph.session import is_session_lost
+from tf_cluster_trainer.strategies.between_graph.variables import PsState
+from tf_cluster_trainer.strategies.context import StrategyContext
+from tf_cluster_trainer.strategies.step import devices
+
+GLANCE_SECONDS = 2.0
+
+
+class StateInitializer:
+    """The operations that tell whether the ps have the state, and put it there."""
+
+    def __init__(self, graph: WorkerGraph) -> None:
+        state = graph.state
+        with tf.device(devices.ps(0)):
+            self.generation = state.generation.read_value()
+            self.generation_is_there = state.generation.is_initialized()
+            self.members_are_there = state.members.is_initialized()
+            self.given_generation = tf.compat.v1.placeholder(tf.int64, [3])
+            self.begin = state.generation.assign(self.given_generation, read_value=False)
+        self.counters = state.counters.read_value()
+        self.all_there = tf.reduce_all(tf.stack([v.is_initialized() for v in state.variables()]))
+        self.no_generation = state.generation.initializer
+        self.no_members = state.members.initializer
+        first = [v.initializer for v in state.variables() if v is not state.members]
+        self.initialize = tf.group(*first)
+        reads = checkpoint_variables.read(state.stored)
+        self.reads = {one.key: parts[0] for one, parts in zip(state.stored, reads, strict=True)}
+        self.ping = []
+        for task in range(graph.ps):
+            with tf.device(devices.ps(task)):
+                self.ping.append(tf.constant(task))
+        self.puts = {}
+        for one in state.stored:
+            value = tf.compat.v1.placeholder(one.parts[0].dtype, one.spec.shape)
+            self.puts[one.key] = (value, one.parts[0].assign(value, read_value=False))
+
+
+class RunState:
+    """What this worker knows of the state.
+
+    `ready`: the ps have the state, and the present session may make steps on it; `seen` is as it
+    was read last. Every method that takes TensorFlow's session raises the session's errors.
+    """
+
+    def __init__(
+        self,
+        context: StrategyContext,
+        restored: Checkpoint | None,
+        graph: WorkerGraph,
+        calls: Calls,
+        operations: StateInitializer,
+    ) -> None:
+        self._context = context
+        self._graph = graph
+        self._calls = calls
+        self._operations = operations
+        self._restored = restored
+        self.began = self._resume_point = self._resume_point_of(restored)
+        self._generation = 0
+        self.ready = False
+        self.seen = self._nothing_seen()
+        # Sums of this start's earlier generations.
+        self._before = np.zeros([2 + len(context.trial.metrics)])
+        self._going_back = threading.Lock()
+
+    # In the thread of the calls.
+
+    def prepare(self, session: Any) -> bool:
+        """Make the state ready for calls in this session; False: it can't be yet."""
+        run, operations = session.run, self._operations
+        there = run(operations.generation_is_there)
+        generation = int(run(operations.generation)[0]) if there else 0
+        whole = bool(generation) and bool(run(operations.all_there))
+        is_chief = self._context.config.is_chief
+        if is_chief and not (whole and generation == self._generation):
+            self._fill(run, above=generation)
+            whole = True
+        if not whole:
+            return False
+        (seen, origin_step, _), counters = run([operations.generation, operations.counters])
+        if not is_chief and int(seen) != generation:
+            return False  # the chief has begun to fill them anew
+        self._generation = int(seen)
+        self.seen = PsState(self._generation, int(origin_step), counters)
+        if self.seen.step < self._graph.total:
+            for filling in self._graph.fillings:
+                run(filling)
+            run(self._graph.begin, {self._graph.start: self.seen.step})
+            self._calls.begin(session, self.seen)
+        self.ready = True
+        return True
+
+    def call(self, session: Any, most: int) -> None:
+        """Make up to `most` steps."""
+        self.seen = self._calls.call(session, most, self.seen)
+        self.ready = self.seen.generation == self._generation
+
+    def _fill(self, run: Any, above: int) -> None:
+        """Begin a generation of the state: from the newest checkpoint, or afresh.
+
+        Its number is above this one. What others do meanwhile to the old one is not counted.
+        """
+        operations = self._operations
+        run(operations.no_generation)
+        if self._generation:
+            log("the ps lost the run's state; worker-0 fills them again")
+            self._restored = restore.newest(
+                self._context.config.settings.run_dir, self._context.trial.variables
+            )
+            resume_point = self._resume_point_of(self._restored)
+            with self._going_back:
+                self._before = self._before + self.seen.counters.sum(axis=0)
+                self._resume_point = resume_point
+                self.seen = self._nothing_seen()
+        if not run(operations.members_are_there):
+            run(operations.no_members)
+        run(operations.initialize)
+        for key, tensor in self._first_tensors().items():
+            value, put = operations.puts[key]
+            run(put, {value: tensor})
+        point = self._resume_point
+        began = [self._graph.generations.next(above), point.step, point.updates]
+        run(operations.begin, {operations.given_generation: began})
+        self._generation = int(run(operations.generation)[0])
+        self._restored = None  # it is on the ps now; a copy here would only cost memory
+
+    def _first_tensors(self) -> Mapping[str, Any]:
+        """The values that differ from what initializing gives."""
+        if self._restored:
+            optimizer = self._context.config.settings.optimizer.name
+            return restore.chosen(self._restored, optimizer, self._graph.state.stored)
+        context = self._context
+        with tf.device("CPU:0"):
+            model = build_model(context.program, context.ctx, context.trial.features)
+        keys = context.trial.variables
+        return {k: v.numpy() for k, v in zip(keys, model.variables, strict=True)}
+
+    # In the caller's thread.
+
+    def glance(self, session: Any, seconds: float = GLANCE_SECONDS) -> PsState | None:
+        """The state as it is now; None when it can't be had so soon, or there is no session."""
+        if session is None:
+            return None
+        limit = tf.compat.v1.RunOptions(timeout_in_ms=round(seconds * 1000))
+        try:
+            (generation, origin_step, _), counters = session.run(
+                [self._operations.generation, self._operations.counters], options=limit
+            )
+        except Exception as error:
+            if not is_session_lost(error):
+                raise
+            return None
+        return PsState(int(generation), int(origin_step), counters)
+
+    def take(self, seen: PsState | None) -> None:
+        """Go by this from now on, where it is of the generation that this worker knows."""
+        if seen is not None and seen.generation == self._generation:
+            self.seen, self.ready = seen, True
+
+    def was_there(self) -> bool:
+        """Whether this worker has known any generation."""
+        return bool(self._generation)
+
+    def stuck(self, session: Any, seconds: float) -> bool:
+        """Whether a call that takes so long must be given up."""
+        return self._calls.stuck(session, seconds)
+
+    def made(self) -> int:
+        """Steps of this worker that were seen in the state as it is now."""
+        lockstep = self._context.config.settings.combination.lockstep
+        return int(self.seen.counters[0 if lockstep else self._graph.index, 0])
+
+    def counters(self) -> TrainingCounters:
+        """What was seen last."""
+        with self._going_back:
+            seen, resume_point, before = self.seen, self._resume_point, self._before
+        settings, rows = self._context.config.settings, seen.counters
+        sums = rows.sum(axis=0)
+        if settings.combination.lockstep:
+            by_worker = {str(index): int(sums[0]) for index in range(self._graph.workers)}
+        else:
+            by_worker = {str(index): int(row[0]) for index, row in enumerate(rows)}
+        total = before + sums
+        metrics = self._context.trial.metrics
+        return TrainingCounters(
+            step=seen.step,
+            examples=resume_point.examples + sum(by_worker.values()) * settings.examples_a_step,
+            worker_steps=resume_point.plus(by_worker),
+            steps_since_start=int(total[0]),
+            loss_sum=float(total[1]),
+            metric_sums=dict(zip(metrics, map(float, total[2:]), strict=True)),
+            origin_step=seen.origin_step,
+        )
+
+    def _resume_point_of(self, restored: Checkpoint | None) -> ResumePoint:
+        return restore.resume_point_of(restored, self._context.config.settings.optimizer.name)
+
+    def _nothing_seen(self) -> PsState:
+        rows = 1 if self._context.config.settings.combination.lockstep else self._graph.workers
+        columns = 2 + len(self._context.trial.metrics)
+        return PsState(0, self._resume_point.step, np.zeros([rows, columns]))

@@ -1,0 +1,197 @@
+"""The program's step as a piece of graph that can be put into a worker's graph of the 1.x style.
+
+The hooks are called as under every other strategy, in today's TensorFlow, and what they traced is
+copied. Built in a 1.x graph tf_keras takes other paths (batch normalization needs its updates run
+by hand, losses of other calls are among a model's losses), and a program would mean something else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import tensorflow as tf
+
+from tf_cluster_trainer.config import Settings
+from tf_cluster_trainer.errors import HookError, ProgramError
+from tf_cluster_trainer.program.base import Program
+from tf_cluster_trainer.program.context import Context
+from tf_cluster_trainer.program.trial import Trial, build_model
+from tf_cluster_trainer.strategies.step.gradients import Gradients
+
+
+@dataclass(frozen=True)
+class VariableSpec:
+    """A variable of the model; the graph that uses the step has its own in its place."""
+
+    shape: tuple[int, ...]
+    dtype: Any
+    trainable: bool
+    constraint: Callable[[Any], Any] | None
+
+
+@dataclass(frozen=True)
+class StepOps:
+    """The step in a graph: gradients of the trainable variables, measures, and what must run."""
+
+    gradients: Sequence[Any]
+    measures: Any
+    effects: Sequence[Any]
+
+
+@dataclass(frozen=True)
+class TracedStep:
+    """The step of one worker. Nothing of it holds a variable's memory.
+
+    `kinds` says of each trainable variable whether its gradient is None, "dense" or "sparse";
+    `captures` what each captured placeholder stands for: the index of a variable, or a value.
+    `own` are values of variables that are no model's (a random generator's): one for each worker.
+    """
+
+    variables: tuple[VariableSpec, ...]
+    kinds: tuple[str | None, ...]
+    graph_def: Any
+    arguments: tuple[str, ...]
+    captures: Mapping[str, int]
+    own: Mapping[str, Any]
+    constants: Mapping[str, Any]
+    outputs: tuple[str, ...]
+    effects: tuple[str, ...]
+
+    def put(
+        self, arguments: Sequence[Any], variables: Sequence[Any], own: Mapping[str, Any]
+    ) -> StepOps:
+        """Copy the step into the current graph; `arguments` are features and labels.
+
+        Raises HookError.
+        """
+        given = dict(zip(self.arguments, arguments, strict=True))
+        given |= {name: variables[index].handle for name, index in self.captures.items()}
+        given |= {name: variable.handle for name, variable in own.items()}
+        given |= {name: tf.constant(value) for name, value in self.constants.items()}
+        try:
+            found = tf.graph_util.import_graph_def(
+                self.graph_def,
+                input_map={name: _here(value) for name, value in given.items()},
+                return_elements=[*self.outputs, *self.effects],
+                name="step",
+            )
+        except ValueError as error:  # the batch's true size does not fit
+            raise HookError("the model, loss or metrics", error) from error
+        tensors = list(found[: len(self.outputs)])
+        effects = found[len(self.outputs) :]
+        gradients: list[Any] = []
+        for kind in self.kinds:
+            if kind is None:
+                gradients.append(None)
+            elif kind == "dense":
+                gradients.append(tensors.pop(0))
+            else:
+                gradients.append(tf.IndexedSlices(*(tensors.pop(0) for _ in range(3))))
+        return StepOps(gradients, tensors.pop(0), effects)
+
+
+def trace(program: Program, ctx: Context, trial: Trial, seed: int) -> TracedStep:
+    """Build the model on this machine, trace the step, and let go of the model.
+
+    `seed` is of the operations that draw by chance in a step (dropout). Raises HookError.
+    """
+    with tf.device("CPU:0"):
+        model = build_model(program, ctx, trial.features)
+        gradients = Gradients(program, model, trial.metrics, ctx.settings.micro_batches)
+        kinds: list[str | None] = []
+
+        def step(features: Any, labels: Any) -> Any:
+            found, measures = gradients.of(features, labels)
+            kinds[:] = [_kind(gradient) for gradient in found]
+            flat = [_parts(gradient) for gradient in found if gradient is not None]
+            return [part for parts in flat for part in parts], measures
+
+        tf.random.set_seed(seed)
+        try:
+            concrete = tf.function(step).get_concrete_function(*_of_a_step(trial, ctx.settings))
+        except ProgramError:
+            raise
+        except Exception as error:
+            raise HookError("the model, loss or metrics", error) from error
+    graph = concrete.graph
+    model_at = {id(variable.handle): at for at, variable in enumerate(model.variables)}
+    other = {id(v.handle): v for v in graph.variables if id(v.handle) not in model_at}
+    captures, own, constants = {}, {}, {}
+    for external, internal in graph.captures:
+        if id(external) in model_at:
+            captures[internal.name] = model_at[id(external)]
+        elif id(external) in other:
+            own[internal.name] = other[id(external)].numpy()
+        elif external.dtype in (tf.resource, tf.variant):
+            raise ProgramError(
+                "the model, loss or metrics use a table, which between-graph replication can't "
+                "share; look it up in dataset"
+            )
+        else:
+            constants[internal.name] = external.numpy()
+    taken = len(graph.inputs) - len(graph.captures)
+    return TracedStep(
+        variables=tuple(_described(variable, model) for variable in model.variables),
+        kinds=tuple(kinds),
+        graph_def=_anywhere(graph.as_graph_def()),
+        arguments=tuple(tensor.name for tensor in graph.inputs[:taken]),
+        captures=captures,
+        own=own,
+        constants=constants,
+        outputs=tuple(tensor.name for tensor in graph.outputs),
+        effects=tuple(operation.name for operation in graph.control_outputs),
+    )
+
+
+def _of_a_step(trial: Trial, settings: Settings) -> Any:
+    """The specs of features and labels as a step gets them, of known size: a smaller graph."""
+    several = [settings.micro_batches] if settings.micro_batches > 1 else []
+
+    def sized(spec: tf.TensorSpec) -> tf.TensorSpec:
+        shape = [*several, settings.batch_size, *spec.shape[1:]]
+        return tf.TensorSpec(shape, spec.dtype, spec.name)
+
+    return tf.nest.map_structure(sized, (trial.features, trial.labels))
+
+
+def _here(tensor: Any) -> Any:
+    """The tensor in the current graph, which may be the body of a loop in the tensor's graph."""
+    graph = tf.compat.v1.get_default_graph()
+    return tensor if tensor.graph is graph else graph.capture(tensor)
+
+
+def _kind(gradient: Any) -> str | None:
+    if gradient is None:
+        return None
+    return "sparse" if isinstance(gradient, tf.IndexedSlices) else "dense"
+
+
+def _parts(gradient: Any) -> list[Any]:
+    if not isinstance(gradient, tf.IndexedSlices):
+        return [gradient]
+    shape = gradient.dense_shape
+    if shape is None:
+        raise ProgramError("a gradient is sparse and of unknown shape")
+    return [gradient.values, gradient.indices, tf.cast(shape, gradient.indices.dtype)]
+
+
+def _described(variable: Any, model: Any) -> VariableSpec:
+    trained = any(variable is one for one in model.trainable_variables)
+    return VariableSpec(
+        tuple(variable.shape.as_list()),
+        variable.dtype,
+        trained,
+        variable.constraint if trained else None,
+    )
+
+
+def _anywhere(graph_def: Any) -> Any:
+    """Without the names that this process' devices had before it was a task of a cluster."""
+    functions = (function.node_def for function in graph_def.library.function)
+    for nodes in (graph_def.node, *functions):
+        for node in nodes:
+            if "/job:" in node.device or node.device.upper().endswith("CPU:0"):
+                node.device = ""
+    return graph_def

@@ -1,0 +1,153 @@
+"""The run's state on the ps, as one worker's graph sees it: every worker makes the same names.
+
+Variables are whole, each on the ps that has the fewest bytes so far; an optimizer's slots are
+beside their variable. All is kept in a container of the attempt's own, so that nothing of another
+is taken for ours.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tf_cluster_trainer.checkpoint import variables as checkpoint_variables
+from tf_cluster_trainer.checkpoint.record import TensorSpec
+from tf_cluster_trainer.checkpoint.variables import StoredTensor
+from tf_cluster_trainer.config import Cluster, Settings
+from tf_cluster_trainer.strategies.between_graph.traced_step import VariableSpec
+from tf_cluster_trainer.strategies.step import devices, optimizers
+
+_NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_.\\/-]")
+
+
+@dataclass(frozen=True)
+class Model:
+    """The model's variables on the ps, in the order of the plain model's."""
+
+    variables: tuple[Any, ...]
+    trainable_variables: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class PsVariables:
+    """Everything of the run that is on the ps.
+
+    `generation` is [which generation of the state this is, the step it began at, the optimizer's
+    count there]; 0 as the first while it is being filled. `counters` has a row for each that
+    counts: steps, sum of losses, sums of metrics. `members` has a number for each worker's present
+    session. `stored` are the tensors of a checkpoint.
+    """
+
+    model: Model
+    optimizer: Any
+    generation: Any
+    counters: Any
+    members: Any
+    stored: tuple[StoredTensor, ...]
+
+    def variables(self) -> list[Any]:
+        """Every variable, `generation` first."""
+        kept = [part for one in self.stored for part in one.parts]
+        return [self.generation, self.counters, self.members, *kept]
+
+
+@dataclass(frozen=True)
+class PsState:
+    """The state as a session read it: its generation, the step that began at, the counters."""
+
+    generation: int
+    origin_step: int
+    counters: Any
+
+    @property
+    def step(self) -> int:
+        """The run's step."""
+        return self.origin_step + int(self.counters[:, 0].sum())
+
+
+def container(cluster: Cluster, settings: Settings) -> str:
+    """The name under which the ps keep this attempt's state."""
+    words = f"{cluster.attempt}/{settings.run_name}/{settings.run_id}"
+    return "run-" + hashlib.sha256(words.encode()).hexdigest()[:16]
+
+
+def make(
+    described: Sequence[VariableSpec],
+    specs: Mapping[str, TensorSpec],
+    settings: Settings,
+    *,
+    ps: int,
+    rows: int,
+    workers: int,
+    metrics: int,
+) -> PsVariables:
+    """Make it in the current graph."""
+    with tf.device(devices.ps(0)):
+        generation = _variable("life", np.zeros([3], np.int64))
+        members = _variable("members", np.zeros([workers], np.int64))
+        counters = _variable("tallies", np.zeros([rows, 2 + metrics], np.float64))
+        optimizer = optimizers.make(settings.optimizer, lambda: _optimizer_lag(generation))
+        _ = optimizer.iterations
+    variables = []
+    for one, key, task in zip(described, specs, spread(specs.values(), ps), strict=True):
+        with tf.device(devices.ps(task)):
+            name = _NOT_IN_A_NAME.sub("_", key.removeprefix("model/"))
+            variables.append(
+                tf.Variable(
+                    _zeros(one),
+                    name=name,
+                    trainable=one.trainable,
+                    constraint=one.constraint,
+                    dtype=one.dtype,
+                )
+            )
+    trained = tuple(v for v, one in zip(variables, described, strict=True) if one.trainable)
+    model = Model(tuple(variables), trained)
+    optimizer._create_all_weights(list(trained))
+    full = checkpoint_variables.of_model(specs, model)
+    slots = checkpoint_variables.of_optimizer(optimizer, full, model)
+    return PsVariables(model, optimizer, generation, counters, members, (*full, *slots))
+
+
+def spread(specs: Iterable[TensorSpec], ps: int) -> list[int]:
+    """A ps for each variable: the one with the fewest bytes so far."""
+    bytes_at = [0] * ps
+    tasks = []
+    for spec in specs:
+        task = bytes_at.index(min(bytes_at))
+        bytes_at[task] += int(np.prod(spec.shape, dtype=np.int64)) * tf.as_dtype(spec.dtype).size
+        tasks.append(task)
+    return tasks
+
+
+def beside(worker: str) -> Callable[[Any], str]:
+    """A device function: the worker computes, but who touches a ps' resource is where that is.
+
+    What is left out the placer puts beside its resource.
+    """
+
+    def choose(operation: Any) -> str:
+        touches = any(tensor.dtype == tf.resource for tensor in operation.inputs)
+        return "" if touches or operation.type == "Placeholder" else worker
+
+    return choose
+
+
+def _optimizer_lag(generation: Any) -> Any:
+    """`ResumePoint.optimizer_lag`, in the graph."""
+    began = tf.convert_to_tensor(generation)
+    return began[1] - began[2]
+
+
+def _variable(name: str, value: Any) -> Any:
+    return tf.Variable(value, name=name, trainable=False)
+
+
+def _zeros(one: VariableSpec) -> Callable[[], Any]:
+    return lambda: tf.zeros(one.shape, one.dtype)

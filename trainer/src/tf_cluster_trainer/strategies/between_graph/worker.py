@@ -1,0 +1,281 @@
+"""parameter-server, between-graph: every worker has a graph and sessions of its own.
+
+Graph mode, as in TensorFlow 1. The chief, worker 0, also fills the ps and keeps the run's records.
+A lost task ends a session, never this process: the next session waits for it. Why it is as it is:
+docs/decisions/0008-between-graph.md.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from concurrent import futures
+from functools import partial
+from typing import Any
+
+import tensorflow as tf
+
+from tf_cluster_trainer.checkpoint.resume_point import ResumePoint
+from tf_cluster_trainer.config import Config
+from tf_cluster_trainer.errors import NotNowError, PeerLostError
+from tf_cluster_trainer.loop.counters import TrainingCounters
+from tf_cluster_trainer.program import input as worker_input
+from tf_cluster_trainer.program.prepare import Prepared
+from tf_cluster_trainer.servers.health import accepts_connections
+from tf_cluster_trainer.servers.serve import naming_a_taken_port
+from tf_cluster_trainer.strategies.between_graph import traced_step
+from tf_cluster_trainer.strategies.between_graph import variables as ps_variables
+from tf_cluster_trainer.strategies.between_graph.async_calls import AsyncCalls
+from tf_cluster_trainer.strategies.between_graph.graph import Calls, WorkerGraph
+from tf_cluster_trainer.strategies.between_graph.outage import Outage
+from tf_cluster_trainer.strategies.between_graph.probe import in_thread
+from tf_cluster_trainer.strategies.between_graph.session import (
+    Session,
+    is_session_lost,
+    ps_are_lost,
+)
+from tf_cluster_trainer.strategies.between_graph.state import (
+    GLANCE_SECONDS,
+    RunState,
+    StateInitializer,
+)
+from tf_cluster_trainer.strategies.between_graph.sync_calls import SyncCalls
+from tf_cluster_trainer.strategies.between_graph.traced_step import TracedStep
+from tf_cluster_trainer.strategies.between_graph.variables import PsState
+from tf_cluster_trainer.strategies.context import Join, StrategyContext
+from tf_cluster_trainer.strategies.step import devices
+
+LOOK_SECONDS = 0.2
+PAUSE_SECONDS = 0.1
+# Of a stop: these and session.CLOSE_SECONDS together must be less than ps.preStopSeconds, in which
+# the ps still serve.
+DRAIN_SECONDS = 4.0
+ABANDON_SECONDS = 2.0
+# Then, where they serve longer but do not answer.
+LAST_LOOKS_SECONDS = 8.0
+NO_PROGRESS_SECONDS = 2.0
+# A call that takes so long makes one ask whether the ps are still at the other end.
+LONG_SECONDS = 10.0
+DEAD_SECONDS = 30.0
+
+
+def announce(config: Config) -> None:
+    """Nothing has to be said to TensorFlow before its first operation."""
+
+
+def prepare(config: Config, prepared: Prepared) -> Join:
+    """How to join with the program's step, which is traced now: that needs no other task.
+
+    Raises HookError and ProgramError.
+    """
+    seed = worker_input.seed(prepared.ctx, config.task.index, 0)
+    step = traced_step.trace(prepared.program, prepared.ctx, prepared.trial, seed)
+    return partial(join, step=step)
+
+
+def join(context: StrategyContext, step: TracedStep) -> BetweenGraph:
+    """This worker's server and graph; nothing of another task is waited for.
+
+    Raises HookError when the program fails, ConfigError when this worker's port is taken.
+    """
+    config = context.config
+    restored = context.restored()
+    tf_graph = tf.Graph()
+    container = ps_variables.container(config.cluster, config.settings)
+    with tf_graph.as_default(), tf_graph.container(container):
+        graph = WorkerGraph(context, step)
+        lockstep = config.settings.combination.lockstep
+        calls: Calls = SyncCalls(graph) if lockstep else AsyncCalls(graph)
+        operations = StateInitializer(graph)
+    tf_graph.finalize()
+    state = RunState(context, restored, graph, calls, operations)
+    server = _serve(config)
+    session = Session(server, tf_graph, config.task.index, config.cluster, operations.ping)
+    return BetweenGraph(context, graph, state, session, operations)
+
+
+class BetweenGraph:
+    """One worker's part. Its calls are made in a thread, so that a stop is always heard."""
+
+    def __init__(
+        self,
+        context: StrategyContext,
+        graph: WorkerGraph,
+        state: RunState,
+        session: Session,
+        operations: StateInitializer,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._config = context.config
+        self._graph = graph
+        self._state = state
+        self._session = session
+        self._operations = operations
+        self._clock = clock
+        self._lockstep = context.config.settings.combination.lockstep
+        self._outage = Outage(state.seen.step, session.absent, context.lost, clock)
+        self._thread = futures.ThreadPoolExecutor(1)
+        self._work: futures.Future[None] | None = None
+        self._since = clock()
+
+    def devices(self) -> Mapping[str, str]:
+        """Where every trainable variable is."""
+        return devices.of_variables(self._graph.state.model)
+
+    def resume_point(self) -> ResumePoint:
+        """Where this start began."""
+        return self._state.began
+
+    def steps(self, most: int, *, stop: bool) -> bool:
+        """Make up to `most` steps; returns soon, without any, when they can't be made now."""
+        if stop:
+            self._drain()
+            return False
+        if self._work is None:
+            if self._state.ready and self._state.seen.step >= self._graph.total:
+                return False
+            self._work = self._thread.submit(self._advance, most)
+            self._since = self._clock()
+        futures.wait([self._work], LOOK_SECONDS)
+        if self._work.done():
+            self._finish()
+        else:
+            self._look()
+        self._outage.say_who_is_awaited(
+            is_chief=self._config.is_chief, lockstep=self._lockstep, ready=self._state.ready
+        )
+        return True
+
+    def made(self) -> int:
+        """Steps of this worker that were seen in the state as it is now."""
+        return self._state.made()
+
+    def counters(self) -> TrainingCounters:
+        """What was seen last."""
+        return self._state.counters()
+
+    def copy(self) -> Mapping[str, Any]:
+        """The full tensors of a checkpoint. Raises NotNowError while there are none to be had."""
+        session, probe = self._session.current, self._session.probe
+        busy = self._lockstep and self._work is not None
+        if session is None or not self._state.ready or busy:
+            raise NotNowError("the state on the ps is not at hand")
+        reading = in_thread(lambda: session.run(self._operations.reads))
+        while not futures.wait([reading], LOOK_SECONDS).done:
+            if probe.silent_for() > DEAD_SECONDS:
+                raise NotNowError("a ps does not answer any more")
+        probe.forget()
+        try:
+            copied: dict[str, Any] = reading.result()
+        except Exception as error:
+            if not is_session_lost(error):
+                raise
+            raise NotNowError(ps_are_lost(self._session.absent("ps"))) from error
+        return copied
+
+    def leave(self) -> None:
+        """The others find the run's step on the ps; nobody needs this worker at the end."""
+
+    def ended_by(self) -> tuple[str, ...]:
+        """Nobody: each worker is asked to end by itself."""
+        return ()
+
+    def _advance(self, most: int) -> None:
+        """One call, or one look at what stands in its way; in the thread of the calls."""
+        if self._session.current is None:
+            if self._session.absent("ps"):
+                time.sleep(PAUSE_SECONDS)
+                return
+            self._session.open()
+        session, state = self._session.current, self._state
+        if not state.ready and not state.prepare(session):
+            time.sleep(PAUSE_SECONDS)
+            return
+        if state.seen.step < self._graph.total:
+            state.call(session, most)
+
+    def _finish(self) -> None:
+        """Take note of how the work ended; raises what a new session can't cure, or did not."""
+        self._session.probe.forget()
+        work, self._work = self._work, None
+        error = work.exception() if work else None
+        if error is None:
+            self._outage.call_ended(self._state.seen.step)
+            return
+        if not is_session_lost(error):
+            raise error
+        self._outage.session_lost(error)
+        self._drop_session()
+
+    def _look(self) -> None:
+        """Work takes long: is it held up in a way that only another call, or start, can cure?"""
+        took = self._clock() - self._since
+        session = self._session.current
+        if session is None:
+            return
+        if took > LONG_SECONDS:
+            silent = self._session.probe.silent_for()
+            if silent > DEAD_SECONDS and not self._session.absent("ps"):
+                raise PeerLostError(
+                    f"every ps serves, but none was heard in this worker's session for "
+                    f"{silent:.0f} s: one was replaced and its connection never closed"
+                )
+        if self._state.ready and self._state.stuck(session, took):
+            self._abandon()
+
+    def _drain(self) -> None:
+        """Asked to stop: let a call that makes steps come to its end; then see what was done."""
+        if not self._config.is_chief:
+            return  # the others don't need it to end well
+        began = moved = self._clock()
+        step = -1
+        while self._work is not None:
+            futures.wait([self._work], LOOK_SECONDS)
+            if self._work.done():
+                self._finish()
+                break
+            seen, now = self._state.glance(self._session.current), self._clock()
+            if seen is not None and seen.step != step:
+                step, moved = seen.step, now
+            no_progress = self._lockstep and now - moved > NO_PROGRESS_SECONDS
+            if now - began > DRAIN_SECONDS or no_progress:
+                self._abandon()  # it waits for a lost task, and every update made is whole
+        self._state.take(self._last_look())
+
+    def _last_look(self) -> PsState | None:
+        """The state at the end, which is not saved unless it is seen. A busy ps may miss a look."""
+        until = self._clock() + LAST_LOOKS_SECONDS
+        ps = self._config.cluster.cluster["ps"]
+        while self._state.was_there() and all(map(accepts_connections, ps)):
+            if self._session.current is None and not self._session.absent("ps"):
+                self._session.open()
+            left = until - self._clock()
+            # A new session's first run takes long.
+            seen = self._state.glance(self._session.current, max(left, GLANCE_SECONDS))
+            if seen is not None or left <= 0:
+                return seen
+            time.sleep(PAUSE_SECONDS)
+        return None
+
+    def _abandon(self) -> None:
+        """Cancel the call that is under way."""
+        self._drop_session()
+        if self._work is not None:
+            futures.wait([self._work], ABANDON_SECONDS)
+            if not self._work.done():
+                self._thread = futures.ThreadPoolExecutor(1)
+            self._work = None
+
+    def _drop_session(self) -> None:
+        self._state.ready = False
+        self._session.drop()
+
+
+def _serve(config: Config) -> Any:
+    """This worker's server, whose sessions are ours and which the ps fetch from."""
+    task, cluster = config.task, config.cluster
+    address = cluster.cluster[task.type][task.index]
+    with naming_a_taken_port(task.name, address, tf.errors.UnknownError):
+        return tf.distribute.Server(
+            cluster.spec(), job_name=task.type, task_index=task.index, protocol="grpc", start=True
+        )

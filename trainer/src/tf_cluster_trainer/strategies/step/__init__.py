@@ -1,0 +1,1 @@
+"""A step, as every strategy makes it: gradients, optimizers, the learning rate, device names."""

@@ -1,0 +1,34 @@
+"""Names of devices and tasks as TensorFlow writes them, and where a model's variables are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+CHIEF = "/job:chief/replica:0/task:0/device:CPU:0"
+# In device filters, which have a grammar of their own.
+ALL_PS = "/job:ps"
+
+
+def worker(index: int) -> str:
+    """The worker of this index; TensorFlow chooses among its devices."""
+    return f"/job:worker/replica:0/task:{index}"
+
+
+def worker_cpu(index: int) -> str:
+    """The worker's CPU, where its data are."""
+    return f"{worker(index)}/device:CPU:0"
+
+
+def worker_filter(index: int) -> str:
+    """The worker in a device filter."""
+    return f"/job:worker/task:{index}"
+
+
+def ps(index: int) -> str:
+    """The device of a ps that keeps variables."""
+    return f"/job:ps/replica:0/task:{index}/device:CPU:0"
+
+
+def of_variables(model: Any) -> dict[str, str]:
+    """Where every trainable variable is, by the variable's name."""
+    return {v.name.partition(":")[0]: v.device for v in model.trainable_variables}

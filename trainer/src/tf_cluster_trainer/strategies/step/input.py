@@ -1,0 +1,22 @@
+"""A worker's examples under parameter servers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+
+from tf_cluster_trainer.program import input as worker_input
+from tf_cluster_trainer.program.context import DataShard
+from tf_cluster_trainer.strategies.context import StrategyContext
+
+
+def worker_batches(context: StrategyContext, index: Any, start: Any) -> Any:
+    """The endless batches of the worker of this index; see `of_worker` in program/input.py.
+
+    TensorFlow has one input pipeline under parameter servers, whoever reads it.
+    """
+    shard = DataShard(index, context.workers)
+    return worker_input.of_worker(
+        context.program, context.ctx, shard, start, tf.distribute.InputContext()
+    )

@@ -1,0 +1,57 @@
+"""The optimizer that the settings name, and its learning rate at each step of the run.
+
+tf_keras' legacy optimizers: the only ones whose updates are not lost when several workers write
+to one ps (docs/decisions/0005-in-graph-async.md); where their sparse updates are not what they
+should be, ours (`sparse_updates`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import tensorflow as tf
+import tf_keras
+
+from tf_cluster_trainer.config import Optimizer
+from tf_cluster_trainer.strategies.step import schedule
+from tf_cluster_trainer.strategies.step.sparse_updates import LazyAdam, PlainSGD
+
+DEFAULT_MOMENTUM = 0.9
+
+
+def make(settings: Optimizer, lag: Callable[[], Any]) -> Any:
+    """An optimizer whose hyperparameters are constants of the graph, or computed in it.
+
+    Given as numbers they become variables on ps 0, which every step of every worker would read;
+    given as functions they don't. `lag` gives, when a step is traced, how far the run's step is
+    ahead of the optimizer's own count (`ResumePoint.optimizer_lag`), as an int or a scalar int64
+    tensor: with the count, which every update of every worker adds 1 to, it is the step that a
+    schedule goes by.
+    """
+
+    def scheduled() -> Any:
+        step = tf.cast(optimizer.iterations + lag(), tf.float64)
+        return schedule.rate(settings, step, tf)
+
+    rate = scheduled if settings.schedule else _constant(settings.learning_rate)
+    optimizer = _named(settings, rate)
+    return optimizer
+
+
+def _named(settings: Optimizer, rate: Callable[[], Any]) -> Any:
+    legacy = tf_keras.optimizers.legacy
+    if settings.name == "SGD":
+        return PlainSGD(rate)
+    if settings.name == "Momentum":
+        momentum = DEFAULT_MOMENTUM if settings.momentum is None else settings.momentum
+        return legacy.SGD(rate, momentum=_constant(momentum))
+    if settings.name == "Adam":
+        return LazyAdam(rate, beta_1=_constant(0.9), beta_2=_constant(0.999))
+    if settings.name == "Adagrad":
+        return legacy.Adagrad(rate)
+    raise ValueError(f"optimizer {settings.name}")  # the schema's enum says which there are
+
+
+def _constant(value: float) -> Any:
+    return lambda: value
