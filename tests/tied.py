@@ -6,7 +6,7 @@ import os
 import sys
 from pathlib import Path
 
-from tf_cluster_trainer.supervisor import tied
+from tf_cluster_trainer.supervisor.process import die_with_parent as tied
 
 
 def tied_to_us(*command: str | os.PathLike[str]) -> tuple[str, ...]:

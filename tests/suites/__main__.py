@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
-from tf_cluster_trainer.supervisor.tied import tie
+from tf_cluster_trainer.supervisor.process.die_with_parent import tie
 
 from tests.cluster.machine_tools import tool_path
 from tests.slices import chosen

@@ -33,6 +33,28 @@ WITHOUT_TENSORFLOW = (
 )
 
 
+# Of the supervisor's rules: these give data and look at nothing.
+RULES_MAY = {
+    "__future__",
+    "collections.abc",
+    "dataclasses",
+    "enum",
+    "functools",
+    "math",
+    "signal",  # its numbers' names
+    "typing",
+}
+RULES_MAY_OF_OURS = (
+    "config",
+    "exit_codes",
+    "protocol",
+    "run_directory.owner",  # its records
+    "supervisor.rules",
+    "supervisor.status.document",
+    "supervisor.timing",
+)
+
+
 def room(module: tuple[str, ...]) -> str:
     """The room of a module: its folder or file in the package, one level deeper in strategies/."""
     return ".".join(module[: 2 if module[0] == "strategies" else 1])
@@ -75,3 +97,19 @@ def test_the_supervisors_side_imports_no_tensorflow() -> None:
     code = f"import sys, {names}\n{told}\nprint('tensorflow' in sys.modules)"
     done = subprocess.run((sys.executable, "-c", code), capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_the_supervisors_rules_do_no_io_and_read_no_clock() -> None:
+    wrong = []
+    for path in sorted((PACKAGE / "supervisor/rules").glob("*.py")):
+        for module in imported(path):
+            name = ".".join(module)
+            if not any(name == own or name.startswith(f"{own}.") for own in RULES_MAY_OF_OURS):
+                wrong.append(f"{path.name} imports {name}")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [one.name for one in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and not node.level:
+                names = [node.module or ""]
+            others = [n for n in names if n not in RULES_MAY and not n.startswith(PACKAGE.name)]
+            wrong += [f"{path.name} imports {name}" for name in others]
+    assert wrong == []

@@ -7,7 +7,9 @@ import sys
 from pathlib import Path
 
 from stopwatch import Stopwatch
-from tf_cluster_trainer.supervisor import main, report, status_server
+from tf_cluster_trainer.supervisor import main
+from tf_cluster_trainer.supervisor.status import report
+from tf_cluster_trainer.supervisor.status import server as status_server
 
 
 def supervise() -> int:

@@ -8,13 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.run_directory.owner import Owner
-from tf_cluster_trainer.supervisor.document import (
-    FAILED,
-    STARTING,
-    SUPERSEDED,
-    WAITING,
-    Outcome,
-)
 from tf_cluster_trainer.supervisor.rules import actions as do
 from tf_cluster_trainer.supervisor.rules import chief as chief_rules
 from tf_cluster_trainer.supervisor.rules import election as election_rules
@@ -33,6 +26,13 @@ from tf_cluster_trainer.supervisor.rules.events import (
 from tf_cluster_trainer.supervisor.rules.final_state import was_cut_off
 from tf_cluster_trainer.supervisor.rules.gate import NOT_ASKED, Health
 from tf_cluster_trainer.supervisor.rules.standing import Owning, Standing
+from tf_cluster_trainer.supervisor.status.document import (
+    FAILED,
+    STARTING,
+    SUPERSEDED,
+    WAITING,
+    Outcome,
+)
 from tf_cluster_trainer.supervisor.timing import Timing
 
 from .children import Child, Evaluator, Server, Trainee, Trainer

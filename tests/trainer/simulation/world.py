@@ -9,8 +9,8 @@ from tf_cluster_cleanup.job_state import Phase
 from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.config import COMBINATIONS
 from tf_cluster_trainer.run_directory.owner import Owner
-from tf_cluster_trainer.supervisor.document import DONE, FAILED, SUPERSEDED, Outcome
 from tf_cluster_trainer.supervisor.rules.events import PeerFailed
+from tf_cluster_trainer.supervisor.status.document import DONE, FAILED, SUPERSEDED, Outcome
 
 from .attempt import Attempt, Job, changed, counts_as_failure
 from .children import Child

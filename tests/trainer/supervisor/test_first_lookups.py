@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
-from tf_cluster_trainer.supervisor import peers
 from tf_cluster_trainer.supervisor.inbox import Inbox
-from tf_cluster_trainer.supervisor.peers import NoAnswerError, NoNameError, Watch, ask
+from tf_cluster_trainer.supervisor.peers import ask as peers
+from tf_cluster_trainer.supervisor.peers.ask import NoAnswerError, NoNameError, Watch, ask
 from tf_cluster_trainer.supervisor.rules.gate import Peer
 
 from tests.ports import free_port

@@ -8,11 +8,11 @@ import subprocess
 import sys
 
 import pytest
-from tf_cluster_trainer.supervisor.own_address import by_ip
+from tf_cluster_trainer.supervisor.peers.own_address import by_ip
 
 PROGRAM = """
 import sys
-from tf_cluster_trainer.supervisor.own_address import by_ip
+from tf_cluster_trainer.supervisor.peers.own_address import by_ip
 print(by_ip(sys.argv[1]))
 """
 

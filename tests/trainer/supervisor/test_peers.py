@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterable
 
 import pytest
-from tf_cluster_trainer.supervisor.peers import NoAnswerError, answers_as, ask
+from tf_cluster_trainer.supervisor.peers.ask import NoAnswerError, answers_as, ask
 
 HEAD = b"HTTP/1.1 200 OK\r\n\r\n"
 

@@ -11,8 +11,8 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 from tf_cluster_trainer.config import load
-from tf_cluster_trainer.supervisor.chief_poll import ChiefPoll
 from tf_cluster_trainer.supervisor.inbox import Inbox
+from tf_cluster_trainer.supervisor.peers.chief_poll import ChiefPoll
 from tf_cluster_trainer.supervisor.timing import Timing
 
 from .conftest import MakeWorld

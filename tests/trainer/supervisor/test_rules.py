@@ -11,8 +11,15 @@ import jsonschema
 import pytest
 from tf_cluster_trainer.config import Task
 from tf_cluster_trainer.run_directory.owner import Owner, create_owner
-from tf_cluster_trainer.supervisor.counts import NOTHING_COUNTED
-from tf_cluster_trainer.supervisor.document import (
+from tf_cluster_trainer.supervisor.gate_log import GateLog
+from tf_cluster_trainer.supervisor.rules import gate
+from tf_cluster_trainer.supervisor.rules.final_state import ends
+from tf_cluster_trainer.supervisor.rules.gate import NOT_ASKED, Health, Peer
+from tf_cluster_trainer.supervisor.rules.restart import how_it_ended
+from tf_cluster_trainer.supervisor.rules.stall import Replaced
+from tf_cluster_trainer.supervisor.saved_step import saved_step
+from tf_cluster_trainer.supervisor.status.counts import NOTHING_COUNTED
+from tf_cluster_trainer.supervisor.status.document import (
     DONE,
     RUNNING,
     STARTING,
@@ -20,17 +27,10 @@ from tf_cluster_trainer.supervisor.document import (
     Document,
     as_bytes,
 )
-from tf_cluster_trainer.supervisor.gate_log import GateLog
-from tf_cluster_trainer.supervisor.metrics import text
-from tf_cluster_trainer.supervisor.pace import Pace
-from tf_cluster_trainer.supervisor.progress_file import ProgressFile, read_progress
-from tf_cluster_trainer.supervisor.rules import gate
-from tf_cluster_trainer.supervisor.rules.final_state import ends
-from tf_cluster_trainer.supervisor.rules.gate import NOT_ASKED, Health, Peer
-from tf_cluster_trainer.supervisor.rules.restart import how_it_ended
-from tf_cluster_trainer.supervisor.rules.stall import Replaced
-from tf_cluster_trainer.supervisor.saved_step import saved_step
-from tf_cluster_trainer.supervisor.status_server import Board, Condition
+from tf_cluster_trainer.supervisor.status.metrics import text
+from tf_cluster_trainer.supervisor.status.pace import Pace
+from tf_cluster_trainer.supervisor.status.progress_file import ProgressFile, read_progress
+from tf_cluster_trainer.supervisor.status.server import Board, Condition
 
 from .world import SCHEMAS
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import jsonschema
-from tf_cluster_trainer.supervisor.peers import NoAnswerError, ask
+from tf_cluster_trainer.supervisor.peers.ask import NoAnswerError, ask
 
 from tests.ports import free_port
 
@@ -28,9 +28,9 @@ SCHEMAS = Path(__file__).parents[3] / "trainer/src/tf_cluster_trainer/schemas"
 PROGRAM = """
 import os, sys, time
 from tf_cluster_trainer.sources.limits import Limits
-from tf_cluster_trainer.supervisor import peers
+from tf_cluster_trainer.supervisor.peers import ask as peers
 from tf_cluster_trainer.supervisor.main import supervise
-from tf_cluster_trainer.supervisor.tied import tie
+from tf_cluster_trainer.supervisor.process.die_with_parent import tie
 from tf_cluster_trainer.supervisor.timing import Timing
 if not tie(9, int(os.environ["OF_TESTS"])):
     sys.exit("the test run is gone")

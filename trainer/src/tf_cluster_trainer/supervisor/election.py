@@ -7,11 +7,11 @@ from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ..run_directory import layout
-from ..run_directory import owner as files
-from ..run_directory.owner import Owner
-from .inbox import Inbox
-from .rules.election import (
+from tf_cluster_trainer.run_directory import layout
+from tf_cluster_trainer.run_directory import owner as files
+from tf_cluster_trainer.run_directory.owner import Owner
+from tf_cluster_trainer.supervisor.inbox import Inbox
+from tf_cluster_trainer.supervisor.rules.election import (
     AskOwner,
     CreateOwner,
     Election,
@@ -22,8 +22,8 @@ from .rules.election import (
     ReadSuccessor,
     ReplaceOwner,
 )
-from .rules.events import StandingChanged
-from .rules.standing import Owning, Standing
+from tf_cluster_trainer.supervisor.rules.events import StandingChanged
+from tf_cluster_trainer.supervisor.rules.standing import Owning, Standing
 
 Result = TypeVar("Result")
 

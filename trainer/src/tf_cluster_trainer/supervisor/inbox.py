@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from queue import Empty, SimpleQueue
 
-from .rules.events import Event
+from tf_cluster_trainer.supervisor.rules.events import Event
 
 
 class Inbox:

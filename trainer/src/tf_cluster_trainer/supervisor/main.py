@@ -7,20 +7,20 @@ import signal
 import sys
 from collections.abc import Mapping, Sequence
 
-from .. import exit_codes
-from ..config import CODE_VARIABLE, Cluster, Config, ConfigError, Settings, load
-from ..script_start import script_start
-from ..sources.errors import SourceError, StoppedError, UnreachableError
-from ..sources.limits import REAL_LIMITS, Limits
-from .chief import Chief
-from .document import FAILED, STOPPED, Outcome
-from .follower import Follower
-from .inbox import Inbox
-from .log import Log
-from .rules.events import StopAsked
-from .status_server import PortTakenError
-from .tied import tie
-from .timing import Timing
+from tf_cluster_trainer import exit_codes
+from tf_cluster_trainer.config import CODE_VARIABLE, Cluster, Config, ConfigError, Settings, load
+from tf_cluster_trainer.script_start import script_start
+from tf_cluster_trainer.sources.errors import SourceError, StoppedError, UnreachableError
+from tf_cluster_trainer.sources.limits import REAL_LIMITS, Limits
+from tf_cluster_trainer.supervisor.inbox import Inbox
+from tf_cluster_trainer.supervisor.log import Log
+from tf_cluster_trainer.supervisor.process.die_with_parent import tie
+from tf_cluster_trainer.supervisor.roles.chief import Chief
+from tf_cluster_trainer.supervisor.roles.follower import Follower
+from tf_cluster_trainer.supervisor.rules.events import StopAsked
+from tf_cluster_trainer.supervisor.status.document import FAILED, STOPPED, Outcome
+from tf_cluster_trainer.supervisor.status.server import PortTakenError
+from tf_cluster_trainer.supervisor.timing import Timing
 
 # -P keeps the caller's directory off the import path from the first import on; before Python 3.11
 # the child does it itself, after the few imports of its package.
@@ -56,7 +56,7 @@ def supervise(
         source = config.settings.source
         if source is None or not config.runs_user_code:
             return _run(config, command, environment, inbox, log, timing)
-        from ..sources.code import fetched  # what speaks HTTP: a tenth of a second
+        from tf_cluster_trainer.sources.code import fetched  # what speaks HTTP: a tenth of a second
 
         def asked() -> bool:
             return isinstance(inbox.next(0), StopAsked)  # nothing else can come yet

@@ -8,7 +8,7 @@ import stat
 import uuid
 from pathlib import Path
 
-from .. import exit_codes
+from tf_cluster_trainer import exit_codes
 
 # Nothing but a change of the set-up helps against these. Anything else may be over at a retry.
 _SET_UP = {

@@ -6,7 +6,7 @@ import json
 import re
 from pathlib import Path
 
-from . import probe
+from tf_cluster_trainer.supervisor import probe
 
 CHECKPOINTS = "checkpoints"
 _WHOLE = re.compile(r"ckpt-(\d+)")

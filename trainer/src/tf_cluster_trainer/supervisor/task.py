@@ -5,16 +5,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-from ..config import Config
-from .child_process import Child, reap_orphans
-from .document import Outcome
-from .gate_log import GateLog
-from .inbox import Inbox
-from .log import Log
-from .rules.actions import Action, End
-from .rules.events import ChildEnded, Event, Tick
-from .status_server import Board, StatusServer
-from .timing import Timing
+from tf_cluster_trainer.config import Config
+from tf_cluster_trainer.supervisor.gate_log import GateLog
+from tf_cluster_trainer.supervisor.inbox import Inbox
+from tf_cluster_trainer.supervisor.log import Log
+from tf_cluster_trainer.supervisor.process.child import Child, reap_orphans
+from tf_cluster_trainer.supervisor.rules.actions import Action, End
+from tf_cluster_trainer.supervisor.rules.events import ChildEnded, Event, Tick
+from tf_cluster_trainer.supervisor.status.document import Outcome
+from tf_cluster_trainer.supervisor.status.server import Board, StatusServer
+from tf_cluster_trainer.supervisor.timing import Timing
 
 
 class Supervisor(ABC):

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ... import protocol
-from ..document import Outcome
+from tf_cluster_trainer import protocol
+from tf_cluster_trainer.supervisor.status.document import Outcome
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,10 @@ from enum import Enum, auto
 from functools import cached_property
 from typing import Any
 
-from ... import exit_codes, protocol
-from ...config import Config
-from ..document import DONE, FAILED, RUNNING, STARTING, STOPPED, SUPERSEDED, WAITING, Outcome
-from ..timing import Timing
-from . import gate, restart
-from .actions import (
+from tf_cluster_trainer import exit_codes, protocol
+from tf_cluster_trainer.config import Config
+from tf_cluster_trainer.supervisor.rules import gate, restart
+from tf_cluster_trainer.supervisor.rules.actions import (
     Action,
     AskNobody,
     AskPeers,
@@ -42,7 +40,7 @@ from .actions import (
     TellNews,
     Terminate,
 )
-from .events import (
+from tf_cluster_trainer.supervisor.rules.events import (
     ChildEnded,
     ChildSaid,
     Event,
@@ -55,11 +53,28 @@ from .events import (
     StopAsked,
     Tick,
 )
-from .final_state import was_cut_off
-from .gate import NOT_ASKED, Health, Peer
-from .restart import AskStanding, Budget
-from .stall import Replaced
-from .standing import Candidate, Lost, Owning, Standing, Superseded
+from tf_cluster_trainer.supervisor.rules.final_state import was_cut_off
+from tf_cluster_trainer.supervisor.rules.gate import NOT_ASKED, Health, Peer
+from tf_cluster_trainer.supervisor.rules.restart import AskStanding, Budget
+from tf_cluster_trainer.supervisor.rules.stall import Replaced
+from tf_cluster_trainer.supervisor.rules.standing import (
+    Candidate,
+    Lost,
+    Owning,
+    Standing,
+    Superseded,
+)
+from tf_cluster_trainer.supervisor.status.document import (
+    DONE,
+    FAILED,
+    RUNNING,
+    STARTING,
+    STOPPED,
+    SUPERSEDED,
+    WAITING,
+    Outcome,
+)
+from tf_cluster_trainer.supervisor.timing import Timing
 
 EVALUATOR = "evaluator-0"
 _LOADING = "every task is there; the training process is loading the program"

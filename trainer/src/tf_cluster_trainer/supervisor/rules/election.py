@@ -15,8 +15,14 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ...run_directory.owner import Owner, OwnerUnreadableError, Successor
-from .standing import Candidate, Lost, Owning, Standing, Superseded
+from tf_cluster_trainer.run_directory.owner import Owner, OwnerUnreadableError, Successor
+from tf_cluster_trainer.supervisor.rules.standing import (
+    Candidate,
+    Lost,
+    Owning,
+    Standing,
+    Superseded,
+)
 
 LEASE_PERIODS = 3
 # After so many without a renewal the owner is asked: an answer has time to come until the third.

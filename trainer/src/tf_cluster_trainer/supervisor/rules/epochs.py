@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...config import Settings
-from ..document import RUNNING, SAVING, STARTING, WAITING
+from tf_cluster_trainer.config import Settings
+from tf_cluster_trainer.supervisor.status.document import RUNNING, SAVING, STARTING, WAITING
 
 BEFORE_TRAINING = (STARTING, WAITING)
 WHILE_TRAINING = (RUNNING, SAVING)

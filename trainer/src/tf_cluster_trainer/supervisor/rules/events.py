@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ... import protocol
-from ..document import Outcome
-from .gate import Health
-from .standing import Standing
+from tf_cluster_trainer import protocol
+from tf_cluster_trainer.supervisor.rules.gate import Health
+from tf_cluster_trainer.supervisor.rules.standing import Standing
+from tf_cluster_trainer.supervisor.status.document import Outcome
 
 
 @dataclass(frozen=True)

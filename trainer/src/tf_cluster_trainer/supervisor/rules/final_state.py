@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..document import DONE
+from tf_cluster_trainer.supervisor.status.document import DONE
 
 
 def ends(

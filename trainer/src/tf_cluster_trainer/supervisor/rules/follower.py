@@ -12,12 +12,10 @@ from enum import Enum, auto
 from functools import cached_property
 from typing import Any
 
-from ... import exit_codes, protocol
-from ...config import Config
-from ..document import DONE, FAILED, RUNNING, STARTING, STOPPED, SUPERSEDED, WAITING, Outcome
-from ..timing import Timing
-from . import epochs, restart
-from .actions import (
+from tf_cluster_trainer import exit_codes, protocol
+from tf_cluster_trainer.config import Config
+from tf_cluster_trainer.supervisor.rules import epochs, restart
+from tf_cluster_trainer.supervisor.rules.actions import (
     Action,
     AskChief,
     AskChiefNoMore,
@@ -31,10 +29,27 @@ from .actions import (
     TellLastStep,
     Terminate,
 )
-from .events import ChiefSeen, ChildEnded, ChildSaid, Event, StopAsked
-from .final_state import ends
-from .restart import Budget
-from .silence import Silence
+from tf_cluster_trainer.supervisor.rules.events import (
+    ChiefSeen,
+    ChildEnded,
+    ChildSaid,
+    Event,
+    StopAsked,
+)
+from tf_cluster_trainer.supervisor.rules.final_state import ends
+from tf_cluster_trainer.supervisor.rules.restart import Budget
+from tf_cluster_trainer.supervisor.rules.silence import Silence
+from tf_cluster_trainer.supervisor.status.document import (
+    DONE,
+    FAILED,
+    RUNNING,
+    STARTING,
+    STOPPED,
+    SUPERSEDED,
+    WAITING,
+    Outcome,
+)
+from tf_cluster_trainer.supervisor.timing import Timing
 
 # Without a word from the chief for so long a task says so.
 QUIET_SECONDS = 10.0

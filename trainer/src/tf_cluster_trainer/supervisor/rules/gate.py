@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ...config import Config, TaskType
+from tf_cluster_trainer.config import Config, TaskType
 
 NAMED_AT_MOST = 5
 

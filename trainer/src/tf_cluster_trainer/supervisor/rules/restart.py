@@ -5,8 +5,8 @@ from __future__ import annotations
 import signal
 from dataclasses import dataclass, replace
 
-from ... import exit_codes
-from ..document import DONE, FAILED, Outcome
+from tf_cluster_trainer import exit_codes
+from tf_cluster_trainer.supervisor.status.document import DONE, FAILED, Outcome
 
 # Of a chief's child that is started again: a peer was lost to it, or somebody else asked it to end.
 LOST = (exit_codes.PEER_LOST, exit_codes.PEERS_LOST, exit_codes.STOPPED)

@@ -10,10 +10,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Mapping
 
-from .inbox import Inbox
-from .peers import ABSENT_SECONDS, NoAnswerError, NoNameError, ask
-from .rules.events import PeerReplaced, PeerSeen
-from .rules.gate import Health, Peer, health_of
+from tf_cluster_trainer.supervisor.inbox import Inbox
+from tf_cluster_trainer.supervisor.peers.ask import ABSENT_SECONDS, NoAnswerError, NoNameError, ask
+from tf_cluster_trainer.supervisor.rules.events import PeerReplaced, PeerSeen
+from tf_cluster_trainer.supervisor.rules.gate import Health, Peer, health_of
 
 LOOKS = 2
 

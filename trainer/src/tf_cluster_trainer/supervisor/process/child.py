@@ -13,11 +13,11 @@ import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from .. import protocol
-from . import tied
-from .inbox import Inbox
-from .log import Log
-from .rules.events import ChildEnded, ChildSaid
+from tf_cluster_trainer import protocol
+from tf_cluster_trainer.supervisor.inbox import Inbox
+from tf_cluster_trainer.supervisor.log import Log
+from tf_cluster_trainer.supervisor.process import die_with_parent as tied
+from tf_cluster_trainer.supervisor.rules.events import ChildEnded, ChildSaid
 
 HEAR_OUT_SECONDS = 5.0
 

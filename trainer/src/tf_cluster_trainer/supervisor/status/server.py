@@ -14,9 +14,9 @@ from socketserver import ThreadingTCPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from ..config import Config, Task
-from .counts import NOTHING_COUNTED, Counts
-from .document import STARTING, WAITING, Document, as_bytes
+from tf_cluster_trainer.config import Config, Task
+from tf_cluster_trainer.supervisor.status.counts import NOTHING_COUNTED, Counts
+from tf_cluster_trainer.supervisor.status.document import STARTING, WAITING, Document, as_bytes
 
 LOOPBACK = ("127.", "localhost")
 
@@ -97,7 +97,9 @@ class Board:
 
     def metrics(self) -> bytes:
         """The body of /metrics."""
-        from .metrics import text  # 25 ms that a start need not wait for
+        from tf_cluster_trainer.supervisor.status.metrics import (
+            text,  # 25 ms that a start need not wait for
+        )
 
         with self._lock:
             document, condition = self._document, self._condition

@@ -1,6 +1,6 @@
 """Run a command that the kernel kills when the process that started it ends.
 
-    python -I -S tied.py <pid of the starter> <command> [<argument> …]
+    python -I -S die_with_parent.py <pid of the starter> <command> [<argument> …]
 
 A program of its own, because Python's `preexec_fn` is not safe in a process with threads. The tie
 (PR_SET_PDEATHSIG) holds to the *thread* that started this process and survives exec.

@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..run_directory.owner import owns, replace_json
-from .document import Document
+from tf_cluster_trainer.run_directory.owner import owns, replace_json
+from tf_cluster_trainer.supervisor.status.document import Document
 
 PROGRESS_FILE = "progress.json"
 

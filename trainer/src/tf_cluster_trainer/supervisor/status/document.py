@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .. import exit_codes
+from tf_cluster_trainer import exit_codes
 
 STARTING, WAITING, RUNNING, SAVING = "starting", "waiting", "running", "saving"
 DONE, FAILED, SUPERSEDED, STOPPED = "done", "failed", "superseded", "stopped"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..config import Config
-from ..script_start import script_start
-from .child_process import Child
-from .inbox import Inbox
+from tf_cluster_trainer.config import Config
+from tf_cluster_trainer.script_start import script_start
+from tf_cluster_trainer.supervisor.inbox import Inbox
+from tf_cluster_trainer.supervisor.process.child import Child
 
 
 def script_process(

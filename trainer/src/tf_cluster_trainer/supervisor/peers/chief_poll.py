@@ -6,13 +6,13 @@ import threading
 import time
 from urllib.parse import urlencode
 
-from ..config import Config
-from .document import RUNNING
-from .inbox import Inbox
-from .peers import NoAnswerError, ask
-from .progress_file import read_progress
-from .rules.events import ChiefSeen
-from .timing import Timing
+from tf_cluster_trainer.config import Config
+from tf_cluster_trainer.supervisor.inbox import Inbox
+from tf_cluster_trainer.supervisor.peers.ask import NoAnswerError, ask
+from tf_cluster_trainer.supervisor.rules.events import ChiefSeen
+from tf_cluster_trainer.supervisor.status.document import RUNNING
+from tf_cluster_trainer.supervisor.status.progress_file import read_progress
+from tf_cluster_trainer.supervisor.timing import Timing
 
 # Characters of a reason: it travels in a request line, which may have 64 KiB.
 _LONGEST = 4000

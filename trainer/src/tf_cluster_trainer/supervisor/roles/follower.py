@@ -6,19 +6,18 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from .. import exit_codes
-from ..config import Config
-from ..run_directory import evaluations, evaluator_claim, layout
-from ..run_directory.owner import OwnerUnreadableError, read_owner
-from . import probe
-from .chief_poll import ChiefPoll
-from .child_process import Child, TalkingChild
-from .document import FAILED, WAITING, Outcome
-from .inbox import Inbox
-from .log import Log
-from .report import first_document
-from .rules import follower as rules
-from .rules.actions import (
+from tf_cluster_trainer import exit_codes
+from tf_cluster_trainer.config import Config
+from tf_cluster_trainer.run_directory import evaluations, evaluator_claim, layout
+from tf_cluster_trainer.run_directory.owner import OwnerUnreadableError, read_owner
+from tf_cluster_trainer.supervisor import probe
+from tf_cluster_trainer.supervisor.inbox import Inbox
+from tf_cluster_trainer.supervisor.log import Log
+from tf_cluster_trainer.supervisor.peers.chief_poll import ChiefPoll
+from tf_cluster_trainer.supervisor.process.child import Child, TalkingChild
+from tf_cluster_trainer.supervisor.process.script import script_process
+from tf_cluster_trainer.supervisor.rules import follower as rules
+from tf_cluster_trainer.supervisor.rules.actions import (
     Action,
     AskChief,
     AskChiefNoMore,
@@ -31,13 +30,14 @@ from .rules.actions import (
     TellLastStep,
     Terminate,
 )
-from .rules.events import ChiefSeen, Event
-from .rules.final_state import was_cut_off
-from .saved_step import saved_step
-from .script_process import script_process
-from .status_server import Board, Condition
-from .task import Supervisor
-from .timing import Timing
+from tf_cluster_trainer.supervisor.rules.events import ChiefSeen, Event
+from tf_cluster_trainer.supervisor.rules.final_state import was_cut_off
+from tf_cluster_trainer.supervisor.saved_step import saved_step
+from tf_cluster_trainer.supervisor.status.document import FAILED, WAITING, Outcome
+from tf_cluster_trainer.supervisor.status.report import first_document
+from tf_cluster_trainer.supervisor.status.server import Board, Condition
+from tf_cluster_trainer.supervisor.task import Supervisor
+from tf_cluster_trainer.supervisor.timing import Timing
 
 
 class Follower(Supervisor):

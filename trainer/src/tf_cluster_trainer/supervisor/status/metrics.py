@@ -13,8 +13,8 @@ from prometheus_client.core import (
 )
 from prometheus_client.registry import Collector
 
-from .counts import NOTHING_COUNTED, Counts
-from .document import Document
+from tf_cluster_trainer.supervisor.status.counts import NOTHING_COUNTED, Counts
+from tf_cluster_trainer.supervisor.status.document import Document
 
 
 class _Snapshot(Collector):

@@ -7,23 +7,21 @@ import time
 from collections.abc import Mapping, Sequence
 from urllib.parse import urlencode
 
-from ..config import Config
-from ..run_directory import layout
-from ..run_directory.owner import Owner, OwnerUnreadableError, arrive, read_owner
-from . import probe
-from .child_process import Child, TalkingChild
-from .document import FAILED, SUPERSEDED, Outcome
-from .election import ElectionThread, RunElection
-from .gate_log import GateLog
-from .inbox import Inbox
-from .log import Log
-from .own_address import by_ip
-from .peer_guard import PeerGuard
-from .peers import Watch, answers_as, tell_news
-from .progress_file import read_progress
-from .report import Report
-from .rules import chief as rules
-from .rules.actions import (
+from tf_cluster_trainer.config import Config
+from tf_cluster_trainer.run_directory import layout
+from tf_cluster_trainer.run_directory.owner import Owner, OwnerUnreadableError, arrive, read_owner
+from tf_cluster_trainer.supervisor import probe
+from tf_cluster_trainer.supervisor.election import ElectionThread, RunElection
+from tf_cluster_trainer.supervisor.gate_log import GateLog
+from tf_cluster_trainer.supervisor.inbox import Inbox
+from tf_cluster_trainer.supervisor.log import Log
+from tf_cluster_trainer.supervisor.peers.ask import Watch, answers_as, tell_news
+from tf_cluster_trainer.supervisor.peers.guard import PeerGuard
+from tf_cluster_trainer.supervisor.peers.own_address import by_ip
+from tf_cluster_trainer.supervisor.process.child import Child, TalkingChild
+from tf_cluster_trainer.supervisor.process.script import script_process
+from tf_cluster_trainer.supervisor.rules import chief as rules
+from tf_cluster_trainer.supervisor.rules.actions import (
     Action,
     AskNobody,
     AskPeers,
@@ -47,13 +45,21 @@ from .rules.actions import (
     TellNews,
     Terminate,
 )
-from .rules.chief import EVALUATOR
-from .rules.events import Event, PeerFailed, RunSeen, StandingLooked, StopAsked
-from .saved_step import CHECKPOINTS, saved_step
-from .script_process import script_process
-from .status_server import Board
-from .task import Supervisor
-from .timing import Timing
+from tf_cluster_trainer.supervisor.rules.chief import EVALUATOR
+from tf_cluster_trainer.supervisor.rules.events import (
+    Event,
+    PeerFailed,
+    RunSeen,
+    StandingLooked,
+    StopAsked,
+)
+from tf_cluster_trainer.supervisor.saved_step import CHECKPOINTS, saved_step
+from tf_cluster_trainer.supervisor.status.document import FAILED, SUPERSEDED, Outcome
+from tf_cluster_trainer.supervisor.status.progress_file import read_progress
+from tf_cluster_trainer.supervisor.status.report import Report
+from tf_cluster_trainer.supervisor.status.server import Board
+from tf_cluster_trainer.supervisor.task import Supervisor
+from tf_cluster_trainer.supervisor.timing import Timing
 
 FINAL_AGAIN = 1.0  # seconds until a final state that the disk refused is written again
 EVALUATOR_ASKS = 10.0  # seconds; one that asked longer ago than that is not there any more

@@ -18,9 +18,9 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
-from .inbox import Inbox
-from .rules.events import PeerSeen
-from .rules.gate import NOT_ASKED, Health, Peer, health_of
+from tf_cluster_trainer.supervisor.inbox import Inbox
+from tf_cluster_trainer.supervisor.rules.events import PeerSeen
+from tf_cluster_trainer.supervisor.rules.gate import NOT_ASKED, Health, Peer, health_of
 
 NEWS = "/healthz?news=1"
 TIMEOUT_SECONDS = 2.0  # without a byte

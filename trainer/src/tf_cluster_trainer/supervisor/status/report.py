@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from .. import protocol
-from ..config import Config
-from .counts import NOTHING_COUNTED
-from .document import RUNNING, SAVING, Document, Outcome
-from .pace import Pace
-from .progress_file import ProgressFile
-from .status_server import Board, Condition
+from tf_cluster_trainer import protocol
+from tf_cluster_trainer.config import Config
+from tf_cluster_trainer.supervisor.status.counts import NOTHING_COUNTED
+from tf_cluster_trainer.supervisor.status.document import RUNNING, SAVING, Document, Outcome
+from tf_cluster_trainer.supervisor.status.pace import Pace
+from tf_cluster_trainer.supervisor.status.progress_file import ProgressFile
+from tf_cluster_trainer.supervisor.status.server import Board, Condition
 
 
 def first_document(config: Config) -> Document:

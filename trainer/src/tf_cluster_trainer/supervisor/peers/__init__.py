@@ -1,0 +1,1 @@
+"""Tasks ask each other over their status ports."""

@@ -1,0 +1,1 @@
+"""The one child of a task, and how it is tied to its supervisor."""

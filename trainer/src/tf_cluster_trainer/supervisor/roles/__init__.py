@@ -1,0 +1,1 @@
+"""What each kind of task does of what its rules decide."""

@@ -1,0 +1,1 @@
+"""What a task says of itself: its document, the port that shows it, progress.json."""
