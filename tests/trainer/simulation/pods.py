@@ -10,6 +10,7 @@ from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.run_directory.owner import Owner
 from tf_cluster_trainer.supervisor.rules import actions as do
 from tf_cluster_trainer.supervisor.rules import chief as chief_rules
+from tf_cluster_trainer.supervisor.rules import chief_turn
 from tf_cluster_trainer.supervisor.rules import election as election_rules
 from tf_cluster_trainer.supervisor.rules import follower as follower_rules
 from tf_cluster_trainer.supervisor.rules.events import (
@@ -298,8 +299,8 @@ class ChiefPod(Pod):
 
     def __init__(self, world: World, job: Job, index: int) -> None:
         super().__init__(world, job, index)
-        self._rules = chief_rules.Chief(self.config, TIMING)
-        self._state = chief_rules.first_state(self._rules, self.engine.now)
+        self._rules = chief_turn.Chief(self.config, TIMING)
+        self._state = chief_turn.first_state(self._rules, self.engine.now)
         self._status: dict[str, Any] = {"status": STARTING, "message": "", "final": False}
         self._on_disk = self._owes_disk = False
         self._uids: dict[str, str | None] = {"chief": None, "worker": None, "evaluator": None}

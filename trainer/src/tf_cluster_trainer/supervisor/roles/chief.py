@@ -21,6 +21,7 @@ from tf_cluster_trainer.supervisor.peers.own_address import by_ip
 from tf_cluster_trainer.supervisor.process.child import Child, TalkingChild
 from tf_cluster_trainer.supervisor.process.script import script_process
 from tf_cluster_trainer.supervisor.rules import chief as rules
+from tf_cluster_trainer.supervisor.rules import chief_turn
 from tf_cluster_trainer.supervisor.rules.actions import (
     Action,
     AskNobody,
@@ -80,8 +81,8 @@ class Chief(Supervisor):
         super().__init__(config, inbox, log, timing)
         self._command = command
         self._environment = environment
-        self._rules = rules.Chief(config, timing)
-        self._state = rules.first_state(self._rules, time.monotonic())
+        self._rules = chief_turn.Chief(config, timing)
+        self._state = chief_turn.first_state(self._rules, time.monotonic())
         self._report = Report(config, log.say, lambda task, why: inbox.put(PeerFailed(task, why)))
         self._election: ElectionThread | None = None
         self._watch: Watch | None = None
