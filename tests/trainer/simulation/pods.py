@@ -10,7 +10,7 @@ from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.run_directory.owner import Owner
 from tf_cluster_trainer.supervisor.rules import actions as do
 from tf_cluster_trainer.supervisor.rules import chief as chief_rules
-from tf_cluster_trainer.supervisor.rules import chief_turn
+from tf_cluster_trainer.supervisor.rules import chief_turn, follower_turn
 from tf_cluster_trainer.supervisor.rules import election as election_rules
 from tf_cluster_trainer.supervisor.rules import follower as follower_rules
 from tf_cluster_trainer.supervisor.rules.events import (
@@ -210,8 +210,8 @@ class FollowerPod(Pod):
 
     def __init__(self, world: World, job: Job, index: int) -> None:
         super().__init__(world, job, index)
-        self._rules = follower_rules.Follower(self.config, TIMING)
-        self._state = follower_rules.first_state(self._rules)
+        self._rules = follower_turn.Follower(self.config, TIMING)
+        self._state = follower_turn.first_state(self._rules)
         self._asking = self._asked = False
 
     def decide(self, event: Event) -> list[do.Action]:
@@ -244,9 +244,9 @@ class FollowerPod(Pod):
             self.serving, self.epoch = action.serving, action.epoch
         elif isinstance(action, do.StartChild):
             kinds = {
-                follower_rules.Part.SERVE: Server,
-                follower_rules.Part.TRAIN: Trainee,
-                follower_rules.Part.EVALUATE: Evaluator,
+                follower_turn.Part.SERVE: Server,
+                follower_turn.Part.TRAIN: Trainee,
+                follower_turn.Part.EVALUATE: Evaluator,
             }
             self.start(kinds[self._rules.part], action.number)
         elif isinstance(action, do.AskChief):

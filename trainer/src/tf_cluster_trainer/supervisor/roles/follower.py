@@ -17,6 +17,7 @@ from tf_cluster_trainer.supervisor.peers.chief_poll import ChiefPoll
 from tf_cluster_trainer.supervisor.process.child import Child, TalkingChild
 from tf_cluster_trainer.supervisor.process.script import script_process
 from tf_cluster_trainer.supervisor.rules import follower as rules
+from tf_cluster_trainer.supervisor.rules import follower_turn
 from tf_cluster_trainer.supervisor.rules.actions import (
     Action,
     AskChief,
@@ -55,8 +56,8 @@ class Follower(Supervisor):
         super().__init__(config, inbox, log, timing)
         self._command = command
         self._environment = environment
-        self._rules = rules.Follower(config, timing)
-        self._state = rules.first_state(self._rules)
+        self._rules = follower_turn.Follower(config, timing)
+        self._state = follower_turn.first_state(self._rules)
         self._document = first_document(config)
         self._poll = ChiefPoll(config, inbox, timing)
         self._board = Board(
@@ -142,7 +143,7 @@ class Follower(Supervisor):
             self._child.kill()
 
     def _let_go(self, number: int) -> Child | None:
-        if self._rules.part is rules.Part.SCRIPT:
+        if self._rules.part is follower_turn.Part.SCRIPT:
             return script_process(number, self._config, self._environment, self._inbox)
         if isinstance(self._child, TalkingChild):
             self._child.go()
