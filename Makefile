@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 PACKAGES := generator trainer trainer/cleanup
 MACHINE := $(BIN)/python -m tests.cluster.machine
 
-.PHONY: help run test test-full lint format image cluster-up cluster-down bench soak simulate lock clean
+.PHONY: help run test test-full lint format image cluster-up cluster-down bench soak simulate signs lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -48,6 +48,9 @@ soak: $(VENV)/dev.stamp ## 20 minutes of trainings that lose tasks at random (SE
 
 simulate: $(VENV)/dev.stamp ## whole attempts in virtual time, drawn at random (SEEDS=200000 how many, FIRST=… from which; SEED=… tells the story of one)
 	@$(BIN)/python -m tests.trainer.simulation $(SEED) $(addprefix --seeds=,$(SEEDS)) $(addprefix --first=,$(FIRST))
+
+signs: $(VENV)/dev.stamp ## how good a house the code is: attributes, lines, arrows, what is kept twice
+	@$(BIN)/python -m tests.suites.signs
 
 lock: $(VENV)/dev.stamp ## requirements/*.txt anew from requirements/*.in (TF_VERSION=…: the images' locks for another TensorFlow)
 	@UV="$(CURDIR)/$(BIN)/uv" requirements/lock.sh $(TF_VERSION)

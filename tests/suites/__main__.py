@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -202,6 +203,8 @@ def _summarize(outcomes: list[Outcome], seconds: float) -> int:
         print(f"{outcome.name:10} {word:6} {outcome.seconds:6.0f} s  {cases}  {outcome.note}")
     total = sum((outcome.counts for outcome in outcomes), Counts())
     print(f"{total.passed} passed, {total.failed} failed, {total.skipped} skipped", flush=True)
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print(f"{used.ru_utime + used.ru_stime:.0f} s of CPU, pods' aside", flush=True)
     return 0 if outcomes and all(outcome.ok for outcome in outcomes) else 1
 
 
