@@ -93,7 +93,7 @@ class Lost:
 
 @dataclass(frozen=True)
 class Finishing:
-    """Chief's child: all steps are made and at hand; it saves, evaluates, exports alone."""
+    """Chief's child: all steps are done and the variables copied here; it needs no other task."""
 
 
 @dataclass(frozen=True)

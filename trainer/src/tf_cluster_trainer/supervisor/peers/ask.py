@@ -29,8 +29,8 @@ TIMEOUT_SECONDS = 2.0  # without a byte
 LARGEST_BYTES = 1 << 20
 LONGEST_TIMEOUTS = 5
 QUICK_SECONDS, QUICK_PERIOD, SLOW_PERIOD = 60.0, 0.2, 1.0
-# A peer that may not be able to reach us is asked unannounced so long after we are ready: by then a
-# peer that was only late has come.
+# Seconds after we are ready before peers that never contacted us are asked too. A peer that was
+# merely slow has contacted us by then.
 UNANNOUNCED_SECONDS = 30.0
 # How long name servers remember that a name is not there.
 ABSENT_SECONDS = 30.0

@@ -114,11 +114,11 @@ class Board:
         self._hears_failure(task, message)
 
     def visited(self, task: str, job_uid: str) -> Document:
-        """What a visitor gets. A worker's Job UID becomes the attempt's.
+        """The document for a visitor; records the visitor's Job UID as the attempt's.
 
-        The latest, until training has begun: workers of an uninstalled release of the same hash
-        may still be ending, and ask first. A worker knows the Job for itself. Of evaluators always
-        the latest: their Job may be replaced while the training goes on.
+        Before training begins the latest worker's UID wins: pods of an uninstalled release with the
+        same hash may still be ending, and ask first. Worker 0 as the chief knows the Job itself. Of
+        evaluators the latest always wins: their Job may be replaced while training goes on.
         """
         with self._lock:
             self._visitors[task] = time.monotonic()
