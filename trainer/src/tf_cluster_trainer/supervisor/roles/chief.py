@@ -249,7 +249,7 @@ class Chief(Supervisor):
         if tasks:
             self._guard = PeerGuard(
                 [peer for peer in self._rules.peers if peer.task in tasks],
-                self._watch.seen(),
+                self._state.child.seen,
                 self._inbox,
                 child=self._state.child.number,
                 attempt=self._config.cluster.attempt,
