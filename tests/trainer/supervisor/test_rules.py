@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
 import pytest
 from tf_cluster_trainer.config import Task
-from tf_cluster_trainer.run_directory.owner import Owner, create_owner
+from tf_cluster_trainer.run_directory.owner import Owner, create_owner, replace_owner
 from tf_cluster_trainer.supervisor.gate_log import GateLog
 from tf_cluster_trainer.supervisor.rules import gate
 from tf_cluster_trainer.supervisor.rules.final_state import ends
@@ -271,6 +272,25 @@ def test_progress_that_could_not_be_written_is_tried_again_a_second_later(tmp_pa
     assert read_progress(tmp_path) is None
     file.offer(replace(DOCUMENT, status="running"), 1.0)
     assert read_progress(tmp_path)
+
+
+def test_progress_that_the_disk_kept_back_is_not_put_over_the_next_owners(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A final state is written again after the run was released."""
+    create_owner(tmp_path, Owner("job", "pod", "a1", 0, released=True))
+    file = ProgressFile(tmp_path, "job", "pod", say=str)
+    flush = os.fsync
+
+    def slowly(descriptor: int) -> None:
+        monkeypatch.setattr(os, "fsync", flush)
+        replace_owner(tmp_path, Owner("job2", "pod2", "a2", 1))
+        (tmp_path / "progress.json").write_text(json.dumps({"attempt": "a2"}))
+
+    monkeypatch.setattr(os, "fsync", slowly)
+    file.offer(replace(DOCUMENT, final=True), 0.0)
+    assert read_progress(tmp_path) == {"attempt": "a2"}
+    assert not file.owed
 
 
 def test_an_end_is_told_in_words() -> None:
