@@ -39,9 +39,10 @@ class Child:
         """To an evaluator: this checkpoint is the last."""
 
     def terminate(self) -> None:
-        """SIGTERM."""
+        """SIGTERM, which some child does not heed."""
         self.asked_to_end = True
-        self.end(TERMINATED)
+        if not self.world.deaf_children:
+            self.end(TERMINATED)
 
     def kill(self) -> None:
         """SIGKILL."""
@@ -246,6 +247,8 @@ class Trainer(Child):
 
         if not mine():
             self.end(exit_codes.NOT_OWNER, "another attempt owns the run")
+        elif self.world.saves_for_long:
+            self.engine.after(self.world.habits.uniform(5.0, 30.0), disk.write, written, failed)
         else:
             disk.write(written, failed)
 

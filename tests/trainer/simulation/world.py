@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from typing import Any
 
@@ -44,6 +45,10 @@ class World:
         self.lossy = 0.0
         self._uids = 0
         self._fatal = False  # something was drawn that a training can't survive
+        # Drawn apart: whatever is added here leaves the other schedules as they are.
+        self.habits = random.Random(-18 - seed)
+        self.saves_for_long = self.habits.random() < 0.1
+        self.deaf_children = self.habits.random() < 0.1
         self._draw()
 
     def run(self) -> None:

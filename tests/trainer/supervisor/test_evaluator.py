@@ -102,6 +102,21 @@ def test_one_with_nothing_left_to_evaluate_needs_no_child(make_world: MakeWorld)
     assert again.starts() == 1
 
 
+def test_a_record_that_can_not_be_read_for_now_does_not_end_it(make_world: MakeWorld) -> None:
+    world = make_world(steps=20)
+    record = world.run_dir / "evaluations.json"
+    record.mkdir(parents=True)  # reading it fails as a volume does
+    evaluator = world.start("evaluator")
+    evaluator.until(status="waiting", message="waiting for a checkpoint")
+    time.sleep(1.0)  # it looks at progress.json alone: there is no chief
+    assert evaluator.process.poll() is None
+    record.rmdir()
+    write_checkpoint(world, 20)
+    write_progress(world, status="done", checkpointStep=20)
+    assert evaluator.ends() == 0
+    assert finished_at(evaluator) == "20"
+
+
 def test_a_failed_attempt_ends_it_with_0(make_world: MakeWorld) -> None:
     world = make_world()
     chief, _, _ = world.start_all()

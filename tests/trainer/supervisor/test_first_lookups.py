@@ -11,7 +11,9 @@ import pytest
 from tf_cluster_trainer.supervisor.inbox import Inbox
 from tf_cluster_trainer.supervisor.peers import ask as peers
 from tf_cluster_trainer.supervisor.peers.ask import NoAnswerError, NoNameError, Watch, ask
-from tf_cluster_trainer.supervisor.rules.gate import Peer
+from tf_cluster_trainer.supervisor.peers.guard import PeerGuard
+from tf_cluster_trainer.supervisor.rules.events import PeerSeen
+from tf_cluster_trainer.supervisor.rules.gate import Peer, health_of
 
 from tests.ports import free_port
 
@@ -56,6 +58,36 @@ def test_a_peer_is_asked_when_it_has_announced_itself_and_not_before(listener: L
     announced.set()
     eventually(lambda: watch.seen()["ps-0"].serving, "the announced peer is asked")
     watch.stop()
+
+
+def test_a_guard_tells_at_first_that_a_peer_answers(listener: Listener) -> None:
+    """The last question before training may have failed: it is not to be taken for gone."""
+    peer, inbox = Peer("ps-0", f"127.0.0.1:{listener.server_port}"), Inbox()
+    known = health_of(ask(peer.address, "/healthz"))
+    guard = PeerGuard([peer], {"ps-0": known}, inbox, child=1, attempt="a1", period=0.05)
+    assert inbox.next(5.0) == PeerSeen(1, "ps-0", known)
+    assert inbox.next(0.5) is None, "once"
+    guard.stop()
+
+
+def test_a_watch_that_was_stopped_tells_nothing_more(
+    listener: Listener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asking, answered = threading.Event(), threading.Event()
+
+    def slowly(address: str, path: str) -> dict[str, object]:
+        asking.set()
+        answered.wait()
+        raise NoAnswerError("no answer within 2 s")
+
+    monkeypatch.setattr(peers, "ask", slowly)
+    inbox = Inbox()
+    peer = Peer("ps-0", f"127.0.0.1:{listener.server_port}")
+    watch = Watch([peer], inbox, child=1, announced=lambda task: True)
+    assert asking.wait(5.0)
+    watch.stop()
+    answered.set()
+    assert inbox.next(0.5) is None
 
 
 def test_a_peer_that_is_later_than_we_are_is_not_asked_before_it_announces_itself(

@@ -71,6 +71,15 @@ def test_a_log_directory_that_is_a_file_is_exit_2_with_the_values_to_set(
     assert chief.starts() == 0
 
 
+def test_a_chief_that_never_had_the_run_owes_no_disk_its_end(make_world: MakeWorld) -> None:
+    """It is not kept waiting by a log directory that it can't use."""
+    world = make_world(words=("all-reduce", "between-graph", "sync"), final_seconds=3.0)
+    (world.directory / "log" / "digits").write_text("in the way")
+    chief = world.start("worker")
+    assert chief.ends() == 2
+    assert "ending all the same" not in chief.said()
+
+
 def test_a_file_in_the_place_of_the_checkpoints_is_exit_2_and_named(make_world: MakeWorld) -> None:
     world = make_world(final_seconds=0.1)
     world.run_dir.mkdir(parents=True)

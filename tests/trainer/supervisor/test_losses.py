@@ -326,8 +326,11 @@ def test_a_ps_replaced_while_the_chief_evaluates_is_not_missed(make_world: MakeW
 def test_a_chief_whose_workers_are_all_gone_gives_up_as_at_the_gate(make_world: MakeWorld) -> None:
     """Their Job may have failed for good: nobody would ever make another step."""
     world = make_world(deadline=2.0)
+    worker, ps = world.start("worker"), world.start("ps")
+    # The deadline is the gate's, too: who starts slowly is not what this is about.
+    eventually(lambda: worker.health().get("serving"), "the worker serves")
+    eventually(lambda: ps.health().get("serving"), "the ps serves")
     chief = world.start("chief", GUARD_SECONDS="0.1")
-    worker, _ = world.start("worker"), world.start("ps")
     chief.until(status="running")
     worker.kill()
     time.sleep(3.0)  # more than the deadline

@@ -4,19 +4,33 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
 import pytest
-from tf_cluster_trainer.config import Task
-from tf_cluster_trainer.run_directory.owner import Owner, create_owner
+from tf_cluster_trainer import exit_codes, protocol
+from tf_cluster_trainer.config import COMBINATIONS, Task
+from tf_cluster_trainer.run_directory.owner import Owner, create_owner, replace_owner
 from tf_cluster_trainer.supervisor.gate_log import GateLog
-from tf_cluster_trainer.supervisor.rules import gate
+from tf_cluster_trainer.supervisor.rules import chief_turn, gate
+from tf_cluster_trainer.supervisor.rules.actions import StartChild
+from tf_cluster_trainer.supervisor.rules.chief import decide
+from tf_cluster_trainer.supervisor.rules.events import (
+    ChildEnded,
+    ChildSaid,
+    Event,
+    PeerSeen,
+    RunSeen,
+    StandingChanged,
+    StandingLooked,
+)
 from tf_cluster_trainer.supervisor.rules.final_state import ends
 from tf_cluster_trainer.supervisor.rules.gate import NOT_ASKED, Health, Peer
 from tf_cluster_trainer.supervisor.rules.restart import how_it_ended
 from tf_cluster_trainer.supervisor.rules.stall import Replaced
+from tf_cluster_trainer.supervisor.rules.standing import Owning
 from tf_cluster_trainer.supervisor.saved_step import saved_step
 from tf_cluster_trainer.supervisor.status.counts import NOTHING_COUNTED
 from tf_cluster_trainer.supervisor.status.document import (
@@ -31,6 +45,9 @@ from tf_cluster_trainer.supervisor.status.metrics import text
 from tf_cluster_trainer.supervisor.status.pace import Pace
 from tf_cluster_trainer.supervisor.status.progress_file import ProgressFile, read_progress
 from tf_cluster_trainer.supervisor.status.server import Board, Condition
+from tf_cluster_trainer.supervisor.timing import Timing
+
+from tests.trainer.simulation.attempt import Attempt
 
 from .world import SCHEMAS
 
@@ -271,6 +288,48 @@ def test_progress_that_could_not_be_written_is_tried_again_a_second_later(tmp_pa
     assert read_progress(tmp_path) is None
     file.offer(replace(DOCUMENT, status="running"), 1.0)
     assert read_progress(tmp_path)
+
+
+def test_progress_that_the_disk_kept_back_is_not_put_over_the_next_owners(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A final state is written again after the run was released."""
+    create_owner(tmp_path, Owner("job", "pod", "a1", 0, released=True))
+    file = ProgressFile(tmp_path, "job", "pod", say=str)
+    flush = os.fsync
+
+    def slowly(descriptor: int) -> None:
+        monkeypatch.setattr(os, "fsync", flush)
+        replace_owner(tmp_path, Owner("job2", "pod2", "a2", 1))
+        (tmp_path / "progress.json").write_text(json.dumps({"attempt": "a2"}))
+
+    monkeypatch.setattr(os, "fsync", slowly)
+    file.offer(replace(DOCUMENT, final=True), 0.0)
+    assert read_progress(tmp_path) == {"attempt": "a2"}
+    assert not file.owed
+
+
+def test_a_chief_between_two_children_does_not_give_up_for_want_of_workers() -> None:
+    """It would start the next one, and then wait for its end for as long as saving may take."""
+    attempt = Attempt("a1", COMBINATIONS[0], 1, 1, 100, 5, 40.0, evaluator=False, backoff=6)
+    chief = chief_turn.Chief(attempt.config("chief", 0, "cj", "pod"), Timing())
+    state = chief_turn.first_state(chief, 0.0)
+    gone = Health(False, None, "", "", reason="refuses connections")
+    events: list[tuple[float, Event]] = [
+        (0.0, RunSeen()),
+        (1.0, PeerSeen(1, "ps-0", Health(True, "pod/1", "a1", "ps-0", "x/0"))),
+        (1.0, PeerSeen(1, "worker-0", Health(True, "pod/1", "a1", "worker-0", "y/0"))),
+        (1.0, ChildSaid(1, protocol.Ready())),
+        (2.0, StandingChanged(Owning(None))),
+        (2.0, RunSeen()),
+        (3.0, PeerSeen(1, "worker-0", gone)),
+        (50.0, ChildEnded(1, exit_codes.NOT_OWNER)),
+        (50.0, StandingLooked(Owning(None))),
+    ]
+    for now, event in events:
+        state, actions = decide(chief, state, event, now)
+    assert StartChild(2, "pod/2") in actions
+    assert state.ending is None
 
 
 def test_an_end_is_told_in_words() -> None:

@@ -42,6 +42,7 @@ def test_restarts_in_a_row_come_as_the_formats_page_says() -> None:
     assert then[-3:] == [then[-1]] * 3
     said = ", ".join(f"{seconds:g}" for seconds in then[:3])
     assert f"(at once, then after {said} and each time {then[-1]:g} s)" in FORMATS
+    assert delay(100_000, Timing().backoff) == then[-1]  # failure.restarts has no limit
 
 
 def test_every_default_is_held_to_the_page() -> None:

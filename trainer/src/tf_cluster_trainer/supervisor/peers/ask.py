@@ -158,6 +158,8 @@ class Watch:
                 health = Health(False, None, "", "", reason=str(silence))
                 if isinstance(silence, NoNameError):
                     again_at = time.monotonic() + ABSENT_SECONDS
+            if self._stopped.is_set():
+                return  # the guard's word is the last one
             if health != self._seen[peer.task]:
                 self._seen[peer.task] = health
                 self._inbox.put(PeerSeen(self._child, peer.task, health))

@@ -22,8 +22,8 @@ class PeerGuard:
     """Asks every peer which server it runs, slowly, a thread each, until stopped.
 
     `known` is what each said when training began. It asks without naming an epoch: that would tell
-    a ps to take it. Silence proves nothing by itself; its begin and its end are events. Two answers
-    in a row of another server are an event, once for each server.
+    a ps to take it. Silence proves nothing by itself; whether a peer answers is an event at first,
+    and when it changes. Two answers in a row of another server are one, once for each server.
     """
 
     def __init__(
@@ -50,7 +50,9 @@ class PeerGuard:
         self._stopped.set()
 
     def _ask_on(self, peer: Peer, known: str) -> None:
-        silent, strange, pause = False, 0, self._period
+        # What was seen last before may be a question that failed while training began.
+        silent: bool | None = None
+        strange, pause = 0, self._period
         while not self._stopped.wait(pause):
             pause = self._period
             try:
@@ -64,7 +66,7 @@ class PeerGuard:
                     gone = Health(False, None, "", "", reason=str(silence))
                     self._inbox.put(PeerSeen(self._child, peer.task, gone))
                 continue
-            if silent:
+            if silent is not False:
                 silent = False
                 self._inbox.put(PeerSeen(self._child, peer.task, health))
             ours = (health.task, health.attempt) == (peer.task, self._attempt)

@@ -249,7 +249,7 @@ class Chief(Supervisor):
         if tasks:
             self._guard = PeerGuard(
                 [peer for peer in self._rules.peers if peer.task in tasks],
-                self._watch.seen(),
+                self._state.child.seen,
                 self._inbox,
                 child=self._state.child.number,
                 attempt=self._config.cluster.attempt,
@@ -273,14 +273,18 @@ class Chief(Supervisor):
         asks = board.has_visited(EVALUATOR, lately=EVALUATOR_ASKS)
         awaited = rules.awaited_at_the_end(self._rules, evaluator_asks=asks)
         publish_at = time.monotonic() + FINAL_AGAIN
-        while self._report.owed or not board.end_seen_by(awaited):
+        while self._owes_disk() or not board.end_seen_by(awaited):
             now = time.monotonic()
             if now >= until:
                 self._log.say("not every task has fetched the final state; ending all the same")
                 return
-            if self._report.owed and now >= publish_at:
+            if self._owes_disk() and now >= publish_at:
                 # Who comes later finds it in progress.json alone.
                 publish_at = now + FINAL_AGAIN
                 self._report.publish()
             if isinstance(self._inbox.next(0.1), StopAsked):
                 return
+
+    def _owes_disk(self) -> bool:
+        """Whether the final state is to be written yet; who never stood has no run to write to."""
+        return self._election is not None and self._report.owed

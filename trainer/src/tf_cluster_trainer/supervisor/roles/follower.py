@@ -166,10 +166,7 @@ class Follower(Supervisor):
 
     def _with_the_run(self, seen: ChiefSeen) -> ChiefSeen:
         """What the run's directory says beside progress.json."""
-        evaluated = None
-        if self._config.evaluates and (seen.from_file or (seen.document or {}).get("final")):
-            record = evaluations.read(self._config.settings.run_dir)
-            evaluated = record.evaluated(self._config.export_best)
+        evaluated = self._evaluated()
         if not seen.from_file:
             return replace(seen, evaluated=evaluated)
         return replace(
@@ -178,6 +175,19 @@ class Follower(Supervisor):
             superseded=self._is_superseded(),
             evaluated=evaluated,
         )
+
+    def _evaluated(self) -> int | None:
+        """Up to which step an evaluator before us has done it all, where a child may be spared.
+
+        Unknown where the volume does not work: that ends nobody who has a child, or starts one.
+        """
+        if not self._config.evaluates or self._child is not None:
+            return None
+        try:
+            record = evaluations.read(self._config.settings.run_dir)
+        except OSError:
+            return None
+        return record.evaluated(self._config.export_best)
 
     def _is_at_total(self, seen: ChiefSeen) -> bool:
         """Whether the run is done by any attempt: one with our total makes no step then.

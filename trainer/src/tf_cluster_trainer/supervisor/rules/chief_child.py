@@ -138,7 +138,9 @@ def end_when_alone(turn: Turn) -> None:
     """
     child, settings = turn.state.child, turn.chief.config.settings
     workers = [task for task in turn.chief.guarded if task.startswith("worker-")]
-    if child is None or child.phase is not Phase.TRAINING or not workers or turn.chief.script:
+    if child is None or not child.alive or child.phase is not Phase.TRAINING:
+        return
+    if not workers or turn.chief.script:
         return
     if any(child.seen[task].reason is None for task in workers):
         turn.change_child(alone_since=None)

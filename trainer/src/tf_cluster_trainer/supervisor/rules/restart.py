@@ -10,7 +10,7 @@ from tf_cluster_trainer.supervisor.status.document import DONE, FAILED, Outcome
 
 # Of a chief's child that is started again: a peer was lost to it, or somebody else asked it to end.
 LOST = (exit_codes.PEER_LOST, exit_codes.PEERS_LOST, exit_codes.STOPPED)
-LAST_DELAY = 8.0  # times the backoff
+DOUBLED_AT_MOST = 3  # times
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def given_up(budget: Budget, returncode: int, why: str) -> Outcome:
 
 def delay(restarts: int, backoff: float) -> float:
     """Seconds before this restart in a row: 0, then 1, 2, 4, 8, 8 … times the backoff."""
-    return 0.0 if restarts <= 1 else backoff * min(2.0 ** (restarts - 2), LAST_DELAY)
+    return 0.0 if restarts <= 1 else backoff * float(2 ** min(restarts - 2, DOUBLED_AT_MOST))
 
 
 def how_it_ended(returncode: int) -> str:

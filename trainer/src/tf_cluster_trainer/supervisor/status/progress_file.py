@@ -15,6 +15,10 @@ from tf_cluster_trainer.supervisor.status.document import Document
 PROGRESS_FILE = "progress.json"
 
 
+class _TakenError(Exception):
+    """The run is another chief's by now."""
+
+
 class ProgressFile:
     """Writes at most once a second, and at once when the status changes.
 
@@ -50,8 +54,11 @@ class ProgressFile:
         self._written, self._offered = None, seconds
         try:
             if owns(self._run_dir, *self._uids):
-                replace_json(self._run_dir / PROGRESS_FILE, document.as_json())
+                path = self._run_dir / PROGRESS_FILE
+                replace_json(path, document.as_json(), check=self._check_owner)
                 self._written = document
+            self._trouble = False
+        except _TakenError:
             self._trouble = False
         except OSError as error:
             if not self._trouble:
@@ -62,6 +69,11 @@ class ProgressFile:
     def owed(self) -> bool:
         """Whether what was offered last is not on disk, though the run was ours."""
         return self._trouble
+
+    def _check_owner(self) -> None:
+        """A bad disk holds a flush up for long; who has released the run may have lost it since."""
+        if not owns(self._run_dir, *self._uids):
+            raise _TakenError
 
     def _is_due(self, document: Document, seconds: float) -> bool:
         last, waited = self._written, seconds - self._offered
