@@ -33,17 +33,6 @@ have a hash of their own on top), so that none of those restarts a training.
 {{- printf "%s-%s-%s" (include "tf-cluster.fullname" .root) .kind .attempt -}}
 {{- end -}}
 
-{{- /* The Deployment of a parameter server, and its pod's hostname. */ -}}
-{{- define "tf-cluster.ps.name" -}}
-{{- printf "%s-ps-%d-%s" (include "tf-cluster.fullname" .root) (int .index) .attempt -}}
-{{- end -}}
-
-{{- /* The evaluator's Job: `eval`, for a name of 40 characters leaves no more. Takes root, attempt. */ -}}
-{{- define "tf-cluster.evaluator.name" -}}
-{{- $spec := include "tf-cluster.evaluator.spec" (dict "root" .root "attempt" .attempt "role" "evaluator") -}}
-{{- printf "%s-%s" (include "tf-cluster.attempt.name" (merge (dict "kind" "eval") .)) ($spec | fromYaml | toJson | sha256sum | trunc 4) -}}
-{{- end -}}
-
 {{- /* Labels that the attempt's tasks have: chief, workers, ps and evaluator, not cleanup. */ -}}
 {{- define "tf-cluster.attempt.tasks" -}}
 {{- include "tf-cluster.identity" .root }}

@@ -10,7 +10,7 @@ training.json: |
 
 {{- /*
 cluster.json: who takes part, and where. The client's status port is found by the name of its own Service
-(cluster-service.yaml says why).
+(service/client-service.yaml says why).
 */ -}}
 {{- define "tf-cluster.config.cluster" -}}
 {{- $root := .root -}}
