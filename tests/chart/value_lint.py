@@ -26,7 +26,7 @@ PATH = r"\.Values(?:\.[\w<>]+)*"
 REWRITES = (
     (r"(?:\$root|\.root|\$)\.Values", ".Values"),
     (rf"\(({PATH}) \| default (?:dict|list)\)", r"\1"),
-    (rf"get ({PATH}) [$.](role|volume)", r"\1.<\2>"),
+    (rf"get ({PATH}) [$.](role|volume)(?:\.name)?", r"\1.<\2>"),
     (rf"\(({PATH})\)", r"\1"),
 )
 

@@ -13,12 +13,12 @@ have a hash of their own on top), so that none of those restarts a training.
 {{- define "tf-cluster.attempt" -}}
 {{- $task := dict "root" . "attempt" "00000000" -}}
 {{- $parts := list (include "tf-cluster.config.cluster" $task | fromJson) (include "tf-cluster.config.training" $task | fromJson) -}}
-{{- $parts = append $parts (include "tf-cluster.worker.spec" (merge (dict "role" "worker") $task) | fromYaml) -}}
+{{- $parts = append $parts (include "tf-cluster.worker.spec" (merge (dict "role" (include "tf-cluster.role" "worker" | fromJson)) $task) | fromYaml) -}}
 {{- if eq (include "tf-cluster.client" .) "chief" -}}
-{{- $parts = append $parts (include "tf-cluster.chief.spec" (merge (dict "role" "chief") $task) | fromYaml) -}}
+{{- $parts = append $parts (include "tf-cluster.chief.spec" (merge (dict "role" (include "tf-cluster.role" "chief" | fromJson)) $task) | fromYaml) -}}
 {{- end -}}
 {{- if ne (include "tf-cluster.ps.count" .) "0" -}}
-{{- $parts = append $parts (include "tf-cluster.ps.spec" (merge (dict "role" "ps" "index" 0) $task) | fromYaml) -}}
+{{- $parts = append $parts (include "tf-cluster.ps.spec" (merge (dict "role" (include "tf-cluster.role" "ps" | fromJson) "index" 0) $task) | fromYaml) -}}
 {{- end -}}
 {{- append $parts (int64 .Values.run.attempt) | toJson | sha256sum | trunc 8 -}}
 {{- end -}}

@@ -188,7 +188,12 @@ so it has to be smaller.
 
 {{- /* Asked for, and paid for, but never used: chief and ps are shown none, others take the first alone. */ -}}
 {{- define "tf-cluster.guards.gpus" -}}
-{{- $most := dict "chief" 0 "ps" 0 "evaluator" 1 }}
+{{- $most := dict }}
+{{- range include "tf-cluster.roles" . | fromJsonArray }}
+{{- if and .task (ne .gpus "always") }}
+{{- $_ := set $most .name (eq .gpus "asked" | ternary 1 0) }}
+{{- end }}
+{{- end }}
 {{- if and (include "tf-cluster.combination" . | fromJson).hasPs (.Values.program | default dict).module }}
 {{- $_ := set $most "worker" 1 }}
 {{- end }}
@@ -241,7 +246,9 @@ storage.{{ $volume }}.{{ $key }} would do nothing: remove one of the two.
 {{- if (.Values.program | default dict).script }}
 {{- $forScripts = list "PS_HOSTS" "WORKER_HOSTS" "JOB_NAME" "TASK_INDEX" "DATA_DIR" "LOG_DIR" }}
 {{- end }}
-{{- range $role := list "chief" "worker" "ps" "evaluator" }}
+{{- range $row := include "tf-cluster.roles" . | fromJsonArray }}
+{{- if $row.task }}
+{{- $role := $row.name }}
 {{- $seen := list }}
 {{- range $entry := (get $.Values $role | default dict).extraEnv }}
 {{- if or (has .name (list "TF_CONFIG" "JOB_COMPLETION_INDEX" "GRPC_FAIL_FAST")) (hasPrefix "TF_CLUSTER_" .name) }}
@@ -257,11 +264,13 @@ names that start with TF_CLUSTER_: the chart and the Job controller set them.
 {{- $seen = append $seen .name }}
 {{- end }}
 {{- end }}
+{{- end }}
 {{- end -}}
 
 {{- define "tf-cluster.guards.labels" -}}
 {{- $places := dict "commonLabels" .Values.commonLabels }}
-{{- range $role := list "chief" "worker" "ps" "evaluator" "cleanup" }}
+{{- range include "tf-cluster.roles" . | fromJsonArray }}
+{{- $role := .name }}
 {{- $_ := set $places (printf "%s.podLabels" $role) (get $.Values $role | default dict).podLabels }}
 {{- end }}
 {{- $reserved := list "app.kubernetes.io/name" "app.kubernetes.io/instance" "app.kubernetes.io/component" "app.kubernetes.io/version" "app.kubernetes.io/managed-by" "helm.sh/chart" }}

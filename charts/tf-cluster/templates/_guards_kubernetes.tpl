@@ -3,7 +3,8 @@ Guards on what Kubernetes would refuse after some objects are made already, or w
 is in _guards.tpl.
 */ -}}
 {{- define "tf-cluster.guards.resources" -}}
-{{- range $role := list "chief" "worker" "ps" "evaluator" "cleanup" }}
+{{- range include "tf-cluster.roles" . | fromJsonArray }}
+{{- $role := .name }}
 {{- $resources := (get $.Values $role | default dict).resources | default dict }}
 {{- $limits := $resources.limits | default dict }}
 {{- $requests := $resources.requests | default dict }}
@@ -49,7 +50,8 @@ is in _guards.tpl.
 {{- define "tf-cluster.guards.annotations" -}}
 {{- $common := .Values.commonAnnotations | default dict }}
 {{- $places := dict "commonAnnotations" $common }}
-{{- range $role := list "chief" "worker" "ps" "evaluator" "cleanup" }}
+{{- range include "tf-cluster.roles" . | fromJsonArray }}
+{{- $role := .name }}
 {{- $_ := set $places (printf "%s.podAnnotations" $role) (get $.Values $role | default dict).podAnnotations }}
 {{- end }}
 {{- range $volume := list "data" "log" }}

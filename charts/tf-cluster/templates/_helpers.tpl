@@ -11,8 +11,7 @@ an attempt takes a dictionary, always with these keys and no others:
 
     root        the root context
     attempt     the attempt's hash, or the placeholder while the hash is being made
-    role        chief, worker, ps, evaluator or cleanup: also the section of values, the component label and
-                the name of the container
+    role        the role's row in _roles.tpl
     index       the task's index, for ps
 
 Text. A named template renders text that starts in column 0 and has no last newline; who includes it
@@ -63,12 +62,16 @@ app.kubernetes.io/instance: {{ .Release.Name | quote }}
 
 {{- /* Selects the release's tasks, of every attempt: not cleanup. */ -}}
 {{- define "tf-cluster.tasks" -}}
+{{- $names := list -}}
+{{- range include "tf-cluster.roles" . | fromJsonArray -}}
+{{- if .task -}}{{- $names = append $names .name -}}{{- end -}}
+{{- end -}}
 matchLabels:
   {{- include "tf-cluster.identity" . | nindent 2 }}
 matchExpressions:
   - key: app.kubernetes.io/component
     operator: In
-    values: [chief, worker, ps, evaluator]
+    values: [{{ join ", " $names }}]
 {{- end -}}
 
 {{- /*

@@ -6,12 +6,12 @@ the state was saved, and a disruption is nobody's fault: neither counts against 
 rules:
   - action: FailJob
     onExitCodes:
-      containerName: {{ .role }}
+      containerName: {{ .role.name }}
       operator: In
       values: [2]
   - action: Ignore
     onExitCodes:
-      containerName: {{ .role }}
+      containerName: {{ .role.name }}
       operator: In
       values: [42]
   - action: Ignore

@@ -49,7 +49,7 @@ What the evaluator measures (the record is {{ $run }}/evaluations.json):
 {{- if or .Values.security.networkPolicy.statusFrom (not .Values.security.networkPolicy.enabled) }}
 
 Progress as JSON, from inside the cluster:
-http://{{ $host }}.{{ include "tf-cluster.service.name" $context }}.{{ .Release.Namespace }}.svc.{{ .Values.clusterDomain }}:8080/progress
+http://{{ $host }}.{{ include "tf-cluster.service.name" $context }}.{{ .Release.Namespace }}.svc.{{ .Values.clusterDomain }}:{{ include "tf-cluster.port.status" . }}/progress
 {{- end }}
 {{- if and (not .Values.cleanup.enabled) (ne $ps "0") }}
 

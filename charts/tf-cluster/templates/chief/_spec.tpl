@@ -4,5 +4,5 @@ backoffLimit: {{ int64 .root.Values.chief.backoffLimit }}
 podFailurePolicy:
   {{- include "tf-cluster.podFailurePolicy" . | nindent 2 }}
 template:
-  {{- include "tf-cluster.pod" (merge (dict "hostname" $name "restartPolicy" "Never") .) | nindent 2 }}
+  {{- include "tf-cluster.pod" (merge (dict "hostname" $name) .) | nindent 2 }}
 {{- end -}}

@@ -3,7 +3,7 @@
 {{- $args := list "--plan" (include "tf-cluster.cleanup.plan" .) -}}
 backoffLimit: 20
 template:
-  {{- include "tf-cluster.pod" (merge (dict "serviceAccount" $account "restartPolicy" "OnFailure" "args" $args) .) | nindent 2 }}
+  {{- include "tf-cluster.pod" (merge (dict "serviceAccount" $account "args" $args) .) | nindent 2 }}
 {{- end -}}
 
 {{- /* What cleanup is told: JSON, the format of trainer/cleanup's plan.py. */ -}}

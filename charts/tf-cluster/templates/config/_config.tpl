@@ -17,17 +17,19 @@ cluster.json: who takes part, and where. The client's status port is found by th
 {{- $chief := include "tf-cluster.attempt.name" (merge (dict "kind" "chief") .) -}}
 {{- $worker := include "tf-cluster.attempt.name" (merge (dict "kind" "worker") .) -}}
 {{- /* A type without tasks has no key. */ -}}
+{{- $port := include "tf-cluster.port.tensorflow" . -}}
+{{- $statusPort := include "tf-cluster.port.status" . -}}
 {{- $cluster := dict -}}
 {{- $status := dict -}}
 {{- range $type, $names := include "tf-cluster.config.hosts" . | fromYaml -}}
 {{- $hosts := splitList " " $names -}}
-{{- $_ := set $cluster $type (printf "%s:2222" (join ":2222 " $hosts) | splitList " ") -}}
-{{- $_ := set $status $type (printf "%s:8080" (join ":8080 " $hosts) | splitList " ") -}}
+{{- $_ := set $cluster $type (printf "%s:%s" (join (printf ":%s " $port) $hosts) $port | splitList " ") -}}
+{{- $_ := set $status $type (printf "%s:%s" (join (printf ":%s " $statusPort) $hosts) $statusPort | splitList " ") -}}
 {{- end -}}
 {{- if eq (include "tf-cluster.client" $root) "chief" -}}
-{{- $_ := set $status "chief" (list (printf "%s:8080" $chief)) -}}
+{{- $_ := set $status "chief" (list (printf "%s:%s" $chief $statusPort)) -}}
 {{- else -}}
-{{- $_ := set $status "worker" (prepend (rest $status.worker) (printf "%s-0:8080" $worker)) -}}
+{{- $_ := set $status "worker" (prepend (rest $status.worker) (printf "%s-0:%s" $worker $statusPort)) -}}
 {{- end -}}
 {{- $hint := printf "kubectl --namespace %s get pods --selector tf-cluster.io/attempt=%s --output wide" $root.Release.Namespace .attempt -}}
 {{- dict "version" 1 "attempt" .attempt "cluster" $cluster "status" $status "hint" $hint | toPrettyJson -}}

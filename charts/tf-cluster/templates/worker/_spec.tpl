@@ -21,5 +21,5 @@ backoffLimit: {{ int64 .root.Values.worker.backoffLimit }}
 podFailurePolicy:
   {{- include "tf-cluster.podFailurePolicy" . | nindent 2 }}
 template:
-  {{- include "tf-cluster.pod" (merge (dict "restartPolicy" "Never" "graceSeconds" $grace "preStopSeconds" $wait) .) | nindent 2 }}
+  {{- include "tf-cluster.pod" (merge (dict "graceSeconds" $grace "preStopSeconds" $wait) .) | nindent 2 }}
 {{- end -}}
