@@ -11,7 +11,7 @@ an attempt takes a dictionary, always with these keys and no others:
 
     root        the root context
     attempt     the attempt's hash, or the placeholder while the hash is being made
-    role        the role's row in _roles.tpl
+    role        the role's row in _roles.tpl, or component, a word, for an object that no pod is made of
     index       the task's index, for ps
 
 Text. A named template renders text that starts in column 0 and has no last newline; who includes it
@@ -75,14 +75,14 @@ matchExpressions:
 {{- end -}}
 
 {{- /*
-Labels and annotations of an object's own metadata. Takes root, component, and where they apply
-attempt, index (a number or null) and annotations. Labels that move with the chart's version stand
-here and nowhere else.
+Labels and annotations of an object's own metadata. Takes the context and, where they apply, component
+(of an object that no role has) and annotations. Labels that move with the chart's version stand here
+and nowhere else.
 */ -}}
 {{- define "tf-cluster.metadata" -}}
 labels:
   {{- include "tf-cluster.identity" .root | nindent 2 }}
-  app.kubernetes.io/component: {{ .component }}
+  app.kubernetes.io/component: {{ with .component }}{{ . }}{{ else }}{{ .role.name }}{{ end }}
   app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
   app.kubernetes.io/managed-by: {{ .root.Release.Service | quote }}
   helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" | quote }}

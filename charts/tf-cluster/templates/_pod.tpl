@@ -120,7 +120,7 @@ spec:
     {{- if .role.task }}
     - name: config
       configMap:
-        name: {{ include "tf-cluster.attempt.name" (merge (dict "kind" "config") .) }}
+        name: {{ include "tf-cluster.config.name" . }}
     {{- end }}
     {{- if $mountsClaims }}
     - name: data

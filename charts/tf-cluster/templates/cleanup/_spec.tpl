@@ -1,5 +1,5 @@
 {{- define "tf-cluster.cleanup.spec" -}}
-{{- $account := include "tf-cluster.attempt.name" (merge (dict "kind" "cleanup") .) -}}
+{{- $account := include "tf-cluster.cleanup.name" . -}}
 {{- $args := list "--plan" (include "tf-cluster.cleanup.plan" .) -}}
 backoffLimit: 20
 template:
@@ -9,24 +9,19 @@ template:
 {{- /* What cleanup is told: JSON, the format of trainer/cleanup's plan.py. */ -}}
 {{- define "tf-cluster.cleanup.plan" -}}
 {{- $values := .root.Values.cleanup -}}
-{{- $deployments := list -}}
-{{- range $index := until (include "tf-cluster.ps.count" .root | int) -}}
-{{- $deployments = append $deployments (include "tf-cluster.ps.name" (merge (dict "index" $index) $)) -}}
-{{- end -}}
-{{- $client := include "tf-cluster.client" .root -}}
 {{- $jobs := list -}}
-{{- if eq $client "chief" -}}
-{{- $jobs = list (include "tf-cluster.attempt.name" (merge (dict "kind" "worker") .)) -}}
+{{- if eq (include "tf-cluster.client" .root) "chief" -}}
+{{- $jobs = list (include "tf-cluster.worker.name" .) -}}
 {{- end -}}
 {{- $afterFailure := list -}}
 {{- if .root.Values.evaluator.enabled -}}
-{{- $afterFailure = list (include "tf-cluster.evaluator.name" (dict "root" .root "attempt" .attempt)) -}}
+{{- $afterFailure = list (include "tf-cluster.evaluator.name" .) -}}
 {{- end -}}
 {{- dict
-  "client" (include "tf-cluster.attempt.name" (merge (dict "kind" $client) .))
+  "client" (include "tf-cluster.client.name" .)
   "jobs" $jobs
   "jobsAfterFailure" $afterFailure
-  "deployments" $deployments
+  "deployments" (include "tf-cluster.ps.names" . | splitList " " | compact)
   "workersTimeoutSeconds" $values.workersTimeoutSeconds
   "delaySeconds" (dict "success" $values.delaySeconds.success "failure" $values.delaySeconds.failure)
   | toPrettyJson -}}
@@ -38,4 +33,9 @@ nothing.
 */ -}}
 {{- define "tf-cluster.hasCleanup" -}}
 {{- if and .Values.cleanup.enabled (or (ne (include "tf-cluster.ps.count" .) "0") .Values.evaluator.enabled) }}true{{ end -}}
+{{- end -}}
+
+{{- /* Cleanup's account, Role and RoleBinding; its Job's name has a hash behind. */ -}}
+{{- define "tf-cluster.cleanup.name" -}}
+{{- include "tf-cluster.attempt.name" (list "cleanup" .) -}}
 {{- end -}}

@@ -14,8 +14,8 @@ cluster.json: who takes part, and where. The client's status port is found by th
 */ -}}
 {{- define "tf-cluster.config.cluster" -}}
 {{- $root := .root -}}
-{{- $chief := include "tf-cluster.attempt.name" (merge (dict "kind" "chief") .) -}}
-{{- $worker := include "tf-cluster.attempt.name" (merge (dict "kind" "worker") .) -}}
+{{- $chief := include "tf-cluster.chief.name" . -}}
+{{- $worker := include "tf-cluster.worker.name" . -}}
 {{- /* A type without tasks has no key. */ -}}
 {{- $port := include "tf-cluster.port.tensorflow" . -}}
 {{- $statusPort := include "tf-cluster.port.status" . -}}
@@ -39,14 +39,16 @@ cluster.json: who takes part, and where. The client's status port is found by th
 {{- define "tf-cluster.config.hosts" -}}
 {{- $root := .root -}}
 {{- $service := include "tf-cluster.service.name" . -}}
-{{- $worker := include "tf-cluster.attempt.name" (merge (dict "kind" "worker") .) -}}
+{{- $worker := include "tf-cluster.worker.name" . -}}
 {{- if eq (include "tf-cluster.client" $root) "chief" }}
-chief: {{ include "tf-cluster.attempt.name" (merge (dict "kind" "chief") .) }}.{{ $service }}
+chief: {{ include "tf-cluster.chief.name" . }}.{{ $service }}
 {{- end }}
-{{- with include "tf-cluster.ps.count" $root | int }}
-ps: {{ range $index := until . }}{{ if $index }} {{ end }}{{ include "tf-cluster.ps.name" (dict "root" $root "attempt" $.attempt "index" $index) }}.{{ $service }}{{ end }}
+{{- with include "tf-cluster.ps.names" . }}
+ps: {{ replace " " (printf ".%s " $service) . }}.{{ $service }}
 {{- end }}
-worker: {{ range $index := until (int $root.Values.worker.replicas) }}{{ if $index }} {{ end }}{{ $worker }}-{{ $index }}.{{ $service }}{{ end }}
+worker: {{ range $index := until (int $root.Values.worker.replicas) -}}
+{{- if $index }} {{ end }}{{ $worker }}-{{ $index }}.{{ $service }}
+{{- end }}
 {{- end -}}
 
 {{- /* training.json: what to train, and how. */ -}}
@@ -110,4 +112,9 @@ worker: {{ range $index := until (int $root.Values.worker.replicas) }}{{ if $ind
 {{- else -}}
 {}
 {{- end -}}
+{{- end -}}
+
+{{- /* The ConfigMap of the tasks. */ -}}
+{{- define "tf-cluster.config.name" -}}
+{{- include "tf-cluster.attempt.name" (list "config" .) -}}
 {{- end -}}

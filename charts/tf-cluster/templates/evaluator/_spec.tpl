@@ -18,6 +18,8 @@ template:
 
 {{- /* The evaluator's Job: `eval`, for a name of 40 characters leaves no more. Takes root, attempt. */ -}}
 {{- define "tf-cluster.evaluator.name" -}}
-{{- $spec := include "tf-cluster.evaluator.spec" (dict "root" .root "attempt" .attempt "role" (include "tf-cluster.role" "evaluator" | fromJson)) -}}
-{{- printf "%s-%s" (include "tf-cluster.attempt.name" (merge (dict "kind" "eval") .)) ($spec | fromYaml | toJson | sha256sum | trunc 4) -}}
+{{- $role := include "tf-cluster.role" "evaluator" | fromJson -}}
+{{- $spec := include "tf-cluster.evaluator.spec" (dict "root" .root "attempt" .attempt "role" $role) -}}
+{{- $hash := $spec | fromYaml | toJson | sha256sum | trunc 4 -}}
+{{- printf "%s-%s" (include "tf-cluster.attempt.name" (list "eval" .)) $hash -}}
 {{- end -}}

@@ -1,16 +1,26 @@
 {{- define "tf-cluster.ps.spec" -}}
+{{- $name := include "tf-cluster.ps.name" . -}}
+{{- $wait := int64 .root.Values.ps.preStopSeconds -}}
 strategy:
   type: Recreate
 selector:
   matchLabels:
     {{- include "tf-cluster.pod.labels" . | nindent 4 }}
 template:
-  {{- include "tf-cluster.pod" (merge (dict "hostname" (include "tf-cluster.ps.name" .) "preStopSeconds" (int64 .root.Values.ps.preStopSeconds)) .) | nindent 2 }}
+  {{- include "tf-cluster.pod" (merge (dict "hostname" $name "preStopSeconds" $wait) .) | nindent 2 }}
 {{- end -}}
 
 {{- /* The Deployment of a parameter server, and its pod's hostname. */ -}}
 {{- define "tf-cluster.ps.name" -}}
 {{- printf "%s-ps-%d-%s" (include "tf-cluster.fullname" .root) (int .index) .attempt -}}
+{{- end -}}
+
+{{- /* The names of all, with blanks between. Takes root, attempt. */ -}}
+{{- define "tf-cluster.ps.names" -}}
+{{- range $index := until (include "tf-cluster.ps.count" .root | int) -}}
+{{- if $index }} {{ end }}
+{{- include "tf-cluster.ps.name" (dict "root" $.root "attempt" $.attempt "index" $index) -}}
+{{- end -}}
 {{- end -}}
 
 {{- /* The number of parameter servers: all-reduce has none. */ -}}
