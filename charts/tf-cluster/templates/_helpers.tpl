@@ -11,7 +11,8 @@ an attempt takes a dictionary, always with these keys and no others:
 
     root        the root context
     attempt     the attempt's hash, or the placeholder while the hash is being made
-    role        the role's row in _roles.tpl, or component, a word, for an object that no pod is made of
+    role        the role's row in _roles.tpl
+    component   the component label of an object without pods, which has no role
     index       the task's index, for ps
 
 Text. A named template renders text that starts in column 0 and has no last newline; who includes it
