@@ -1,11 +1,18 @@
-"""Write the golden files anew: `python -m tests.chart.golden_files`. Then read the diff."""
+"""Write the golden files anew: `python -m tests.chart.golden_files`. Then read the diff.
+
+A golden file has every object as Helm printed it, comments and all, sorted by kind and name. It
+does not say which template an object came from, nor in what order Helm read the templates.
+"""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+import yaml
+
 from tests.chart.features import FEATURES
-from tests.chart.helm import render
+from tests.chart.helm import LOADER, render
 
 FOLDER = Path(__file__).parent / "golden"
 
@@ -15,13 +22,25 @@ def golden_path(feature: str) -> Path:
     return FOLDER / f"{feature}.yaml"
 
 
+def golden_text(rendered: str) -> str:
+    """What `helm template` printed, as a golden file has it."""
+    without_sources = re.sub(r"^# Source: .*\n", "", rendered, flags=re.MULTILINE)
+    documents = re.split(r"^---\n", without_sources, flags=re.MULTILINE)[1:]
+    return "".join(f"---\n{document}" for document in sorted(documents, key=_kind_and_name))
+
+
+def _kind_and_name(document: str) -> tuple[str, str]:
+    read = yaml.load(document, LOADER)
+    return read["kind"], read["metadata"]["name"]
+
+
 def main() -> None:
     """Write one file per feature, and remove those of features that are no more."""
     for path in FOLDER.glob("*.yaml"):
         if path.stem not in FEATURES:
             path.unlink()
     for feature, values in FEATURES.items():
-        golden_path(feature).write_text(render(values).text)
+        golden_path(feature).write_text(golden_text(render(values).text))
 
 
 if __name__ == "__main__":

@@ -184,7 +184,7 @@ PRINTED = r"^\s*(?:- )?(?!restartPolicy)[\w.-]+: \{\{ (.*?) \}\}"
 # What is printed without quotes: words of the chart's own, and names that start with the fullname.
 OURS = (
     r"^if\b|quote|toYaml|toJson|nindent|int64|\.(role|component|pullPolicy|graceSeconds)\b|\$name$"
-    r'|"tf-cluster\.(fullname|(attempt|service|ps|evaluator)\.name)"'
+    r'|"tf-cluster\.(fullname|\w+\.name)"'
 )
 
 

@@ -18,7 +18,8 @@ from pathlib import Path
 from tests.chart.values_docs import CHART, read_values
 
 # What the variables that choose a section stand for.
-CHOICES = {"<role>": {"chief", "worker", "ps", "evaluator", "cleanup"}, "<volume>": {"data", "log"}}
+ROLES = set(re.findall(r'"name": "(\w+)"', (CHART / "templates" / "_roles.tpl").read_text()))
+CHOICES = {"<role>": ROLES, "<volume>": {"data", "log"}}
 # Declared for others: Helm gives `global` to every chart of a release.
 NOT_READ = {("global",)}
 
@@ -26,7 +27,7 @@ PATH = r"\.Values(?:\.[\w<>]+)*"
 REWRITES = (
     (r"(?:\$root|\.root|\$)\.Values", ".Values"),
     (rf"\(({PATH}) \| default (?:dict|list)\)", r"\1"),
-    (rf"get ({PATH}) [$.](role|volume)", r"\1.<\2>"),
+    (rf"get ({PATH}) [$.](role|volume)(?:\.name)?", r"\1.<\2>"),
     (rf"\(({PATH})\)", r"\1"),
 )
 

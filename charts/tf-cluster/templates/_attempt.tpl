@@ -11,14 +11,19 @@ Not in it: metadata of the objects, claims, NetworkPolicies, and the evaluator a
 have a hash of their own on top), so that none of those restarts a training.
 */ -}}
 {{- define "tf-cluster.attempt" -}}
-{{- $task := dict "root" . "attempt" "00000000" -}}
-{{- $parts := list (include "tf-cluster.config.cluster" $task | fromJson) (include "tf-cluster.config.training" $task | fromJson) -}}
-{{- $parts = append $parts (include "tf-cluster.worker.spec" (merge (dict "role" "worker") $task) | fromYaml) -}}
+{{- $draft := "00000000" -}}
+{{- $attempt := dict "root" . "attempt" $draft -}}
+{{- $parts := list (include "tf-cluster.config.cluster" $attempt | fromJson) -}}
+{{- $parts = append $parts (include "tf-cluster.config.training" $attempt | fromJson) -}}
+{{- $worker := dict "root" . "attempt" $draft "role" (include "tf-cluster.role" "worker" | fromJson) -}}
+{{- $parts = append $parts (include "tf-cluster.worker.spec" $worker | fromYaml) -}}
 {{- if eq (include "tf-cluster.client" .) "chief" -}}
-{{- $parts = append $parts (include "tf-cluster.chief.spec" (merge (dict "role" "chief") $task) | fromYaml) -}}
+{{- $chief := dict "root" . "attempt" $draft "role" (include "tf-cluster.role" "chief" | fromJson) -}}
+{{- $parts = append $parts (include "tf-cluster.chief.spec" $chief | fromYaml) -}}
 {{- end -}}
 {{- if ne (include "tf-cluster.ps.count" .) "0" -}}
-{{- $parts = append $parts (include "tf-cluster.ps.spec" (merge (dict "role" "ps" "index" 0) $task) | fromYaml) -}}
+{{- $ps := dict "root" . "attempt" $draft "role" (include "tf-cluster.role" "ps" | fromJson) "index" 0 -}}
+{{- $parts = append $parts (include "tf-cluster.ps.spec" $ps | fromYaml) -}}
 {{- end -}}
 {{- append $parts (int64 .Values.run.attempt) | toJson | sha256sum | trunc 8 -}}
 {{- end -}}
@@ -28,20 +33,15 @@ have a hash of their own on top), so that none of those restarts a training.
 {{- printf "%s-%s" (include "tf-cluster.fullname" .root) .attempt -}}
 {{- end -}}
 
-{{- /* An object of the attempt that there is one of: chief, worker, config, cleanup. Takes root, attempt, kind. */ -}}
+{{- /* What every name of an attempt's object is made of. Takes a list: a word, then the context. */ -}}
 {{- define "tf-cluster.attempt.name" -}}
-{{- printf "%s-%s-%s" (include "tf-cluster.fullname" .root) .kind .attempt -}}
+{{- $context := last . -}}
+{{- printf "%s-%s-%s" (include "tf-cluster.fullname" $context.root) (first .) $context.attempt -}}
 {{- end -}}
 
-{{- /* The Deployment of a parameter server, and its pod's hostname. */ -}}
-{{- define "tf-cluster.ps.name" -}}
-{{- printf "%s-ps-%d-%s" (include "tf-cluster.fullname" .root) (int .index) .attempt -}}
-{{- end -}}
-
-{{- /* The evaluator's Job: `eval`, for a name of 40 characters leaves no more. Takes root, attempt. */ -}}
-{{- define "tf-cluster.evaluator.name" -}}
-{{- $spec := include "tf-cluster.evaluator.spec" (dict "root" .root "attempt" .attempt "role" "evaluator") -}}
-{{- printf "%s-%s" (include "tf-cluster.attempt.name" (merge (dict "kind" "eval") .)) ($spec | fromYaml | toJson | sha256sum | trunc 4) -}}
+{{- /* The Job of the task that drives the run. */ -}}
+{{- define "tf-cluster.client.name" -}}
+{{- include (printf "tf-cluster.%s.name" (include "tf-cluster.client" .root)) . -}}
 {{- end -}}
 
 {{- /* Labels that the attempt's tasks have: chief, workers, ps and evaluator, not cleanup. */ -}}

@@ -16,7 +16,10 @@ and the generator's tables have the same rows (tests/chart/test_combinations.py)
 {{- $values := .Values -}}
 {{- $found := dict -}}
 {{- range $row := include "tf-cluster.combinations" . | fromYamlArray -}}
-{{- if and (eq $row.strategy (toString $values.strategy)) (eq $row.replication (toString $values.replication)) (eq $row.update (toString $values.update)) -}}
+{{- if and
+  (eq $row.strategy (toString $values.strategy))
+  (eq $row.replication (toString $values.replication))
+  (eq $row.update (toString $values.update)) -}}
 {{- $found = $row -}}
 {{- end -}}
 {{- end -}}

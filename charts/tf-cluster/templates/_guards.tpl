@@ -5,7 +5,9 @@ file that fails and says nothing about the order it takes them in.
 */ -}}
 {{- define "tf-cluster.guards" -}}
 {{- $complaints := list -}}
-{{- range $guard := list "null" "image" "program" "source" "combination" "momentum" "schedule" "preStop" "gpus" "name" "claims" "env" "labels" "resources" "annotations" "flags" "characters" "arguments" "volumes" -}}
+{{- range $guard := list
+  "null" "image" "program" "source" "combination" "momentum" "schedule" "preStop" "gpus" "name" "claims" "env" "labels"
+  "resources" "annotations" "flags" "characters" "arguments" "volumes" -}}
 {{- with include (printf "tf-cluster.guards.%s" $guard) $ | trim -}}
 {{- $complaints = append $complaints . -}}
 {{- end -}}
@@ -115,8 +117,9 @@ evaluator.enabled is true, but a script has no `evaluate` to measure its checkpo
 {{- range $pair := list (list "url" "sha256") (list "git" "commit") }}
 {{- $whole := get $source (first $pair) }}
 {{- $proof := get $source (last $pair) }}
+{{- $missing := $whole | empty | ternary (first $pair) (last $pair) }}
 {{- if and (or $whole $proof) (not (and $whole $proof)) }}
-program.source.{{ first $pair }} and program.source.{{ last $pair }} need each other: {{ $whole | empty | ternary (first $pair) (last $pair) }} is empty.
+program.source.{{ first $pair }} and program.source.{{ last $pair }} need each other: {{ $missing }} is empty.
 {{- end }}
 {{- end }}
 {{- if include "tf-cluster.guards.hasSource" . }}
@@ -188,14 +191,21 @@ so it has to be smaller.
 
 {{- /* Asked for, and paid for, but never used: chief and ps are shown none, others take the first alone. */ -}}
 {{- define "tf-cluster.guards.gpus" -}}
-{{- $most := dict "chief" 0 "ps" 0 "evaluator" 1 }}
+{{- $most := dict }}
+{{- range include "tf-cluster.roles" . | fromJsonArray }}
+{{- if and .task (ne .gpus "always") }}
+{{- $_ := set $most .name (eq .gpus "asked" | ternary 1 0) }}
+{{- end }}
+{{- end }}
 {{- if and (include "tf-cluster.combination" . | fromJson).hasPs (.Values.program | default dict).module }}
 {{- $_ := set $most "worker" 1 }}
 {{- end }}
 {{- range $role, $used := $most }}
 {{- $resources := (get $.Values $role | default dict).resources | default dict }}
 {{- range $name, $amount := merge (deepCopy ($resources.limits | default dict)) ($resources.requests | default dict) }}
-{{- $accelerators := $used | empty | ternary "(?i)gpu|tpu|npu|/mig-|/(i915|xe)$|neuron|gaudi|ascend|/(mlu|dcu|qaic)" "/gpu(\\.shared)?$|/mig-|/(i915|xe)$" }}
+{{- $accelerators := $used | empty | ternary
+  "(?i)gpu|tpu|npu|/mig-|/(i915|xe)$|neuron|gaudi|ascend|/(mlu|dcu|qaic)"
+  "/gpu(\\.shared)?$|/mig-|/(i915|xe)$" }}
 {{- if and (regexMatch $accelerators $name) (gt (include "tf-cluster.quantity" $amount | float64) (float64 $used)) }}
 {{- if eq $role "worker" }}
 worker.resources asks for {{ $amount }} {{ $name }}, but with parameter servers a worker computes on one: ask for 1 and
@@ -241,7 +251,9 @@ storage.{{ $volume }}.{{ $key }} would do nothing: remove one of the two.
 {{- if (.Values.program | default dict).script }}
 {{- $forScripts = list "PS_HOSTS" "WORKER_HOSTS" "JOB_NAME" "TASK_INDEX" "DATA_DIR" "LOG_DIR" }}
 {{- end }}
-{{- range $role := list "chief" "worker" "ps" "evaluator" }}
+{{- range $row := include "tf-cluster.roles" . | fromJsonArray }}
+{{- if $row.task }}
+{{- $role := $row.name }}
 {{- $seen := list }}
 {{- range $entry := (get $.Values $role | default dict).extraEnv }}
 {{- if or (has .name (list "TF_CONFIG" "JOB_COMPLETION_INDEX" "GRPC_FAIL_FAST")) (hasPrefix "TF_CLUSTER_" .name) }}
@@ -257,14 +269,18 @@ names that start with TF_CLUSTER_: the chart and the Job controller set them.
 {{- $seen = append $seen .name }}
 {{- end }}
 {{- end }}
+{{- end }}
 {{- end -}}
 
 {{- define "tf-cluster.guards.labels" -}}
 {{- $places := dict "commonLabels" .Values.commonLabels }}
-{{- range $role := list "chief" "worker" "ps" "evaluator" "cleanup" }}
+{{- range include "tf-cluster.roles" . | fromJsonArray }}
+{{- $role := .name }}
 {{- $_ := set $places (printf "%s.podLabels" $role) (get $.Values $role | default dict).podLabels }}
 {{- end }}
-{{- $reserved := list "app.kubernetes.io/name" "app.kubernetes.io/instance" "app.kubernetes.io/component" "app.kubernetes.io/version" "app.kubernetes.io/managed-by" "helm.sh/chart" }}
+{{- $reserved := list
+  "app.kubernetes.io/name" "app.kubernetes.io/instance" "app.kubernetes.io/component" "app.kubernetes.io/version"
+  "app.kubernetes.io/managed-by" "helm.sh/chart" }}
 {{- $jobs := list "job-name" "controller-uid" "pod-template-hash" }}
 {{- range $place, $labels := $places }}
 {{- range $label, $_ := $labels }}

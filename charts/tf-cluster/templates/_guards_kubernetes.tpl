@@ -3,7 +3,8 @@ Guards on what Kubernetes would refuse after some objects are made already, or w
 is in _guards.tpl.
 */ -}}
 {{- define "tf-cluster.guards.resources" -}}
-{{- range $role := list "chief" "worker" "ps" "evaluator" "cleanup" }}
+{{- range include "tf-cluster.roles" . | fromJsonArray }}
+{{- $role := .name }}
 {{- $resources := (get $.Values $role | default dict).resources | default dict }}
 {{- $limits := $resources.limits | default dict }}
 {{- $requests := $resources.requests | default dict }}
@@ -40,7 +41,9 @@ is in _guards.tpl.
 
 {{- /* A quantity as a number: 250m is 0.25, 1Ki is 1024. Its form is the schema's matter. */ -}}
 {{- define "tf-cluster.quantity" -}}
-{{- $factors := dict "n" 1e-9 "u" 1e-6 "m" 1e-3 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "P" 1e15 "E" 1e18 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 "Pi" 1125899906842624 "Ei" 1152921504606846976 -}}
+{{- $factors := dict
+  "n" 1e-9 "u" 1e-6 "m" 1e-3 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "P" 1e15 "E" 1e18
+  "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 "Pi" 1125899906842624 "Ei" 1152921504606846976 -}}
 {{- $text := toString . -}}
 {{- $suffix := regexFind "[A-Za-z]+$" $text -}}
 {{- mulf (trimSuffix $suffix $text | float64) (get $factors $suffix | default 1 | float64) -}}
@@ -49,11 +52,13 @@ is in _guards.tpl.
 {{- define "tf-cluster.guards.annotations" -}}
 {{- $common := .Values.commonAnnotations | default dict }}
 {{- $places := dict "commonAnnotations" $common }}
-{{- range $role := list "chief" "worker" "ps" "evaluator" "cleanup" }}
+{{- range include "tf-cluster.roles" . | fromJsonArray }}
+{{- $role := .name }}
 {{- $_ := set $places (printf "%s.podAnnotations" $role) (get $.Values $role | default dict).podAnnotations }}
 {{- end }}
 {{- range $volume := list "data" "log" }}
-{{- $_ := set $places (printf "storage.%s.annotations" $volume) (get ($.Values.storage | default dict) $volume | default dict).annotations }}
+{{- $claim := get ($.Values.storage | default dict) $volume | default dict }}
+{{- $_ := set $places (printf "storage.%s.annotations" $volume) $claim.annotations }}
 {{- end }}
 {{- range $place, $annotations := $places }}
 {{- $size := 0 }}
@@ -99,7 +104,9 @@ text, or take a smaller one.
 {{- include "tf-cluster.guards.text" (dict "never" $never "path" $path "value" $value) }}
 {{- end }}
 {{- range $key := list "script" "path" "args" }}
-{{- include "tf-cluster.guards.text" (dict "never" (replace "[" `[\x{0}` $never) "path" (printf "program.%s" $key) "value" (get $program $key)) }}
+{{- $neverHere := replace "[" `[\x{0}` $never }}
+{{- $path := printf "program.%s" $key }}
+{{- include "tf-cluster.guards.text" (dict "never" $neverHere "path" $path "value" (get $program $key)) }}
 {{- end }}
 {{- end -}}
 
@@ -129,7 +136,8 @@ The name of {{ $path }} has the character {{ printf "%+q" . }}, which can't get 
 {{- range $reference := regexFindAll "\\$(\\$|\\([^)]*\\))" $argument -1 }}
 {{- $name := $reference | trimPrefix "$(" | trimSuffix ")" }}
 {{- if not (has $name (append $known "$$")) }}
-program.args[{{ $index }}] uses $({{ $name }}), which is not known. Known are $({{ join "), $(" $known }}); $$({{ $name }}) is the text itself.
+program.args[{{ $index }}] uses $({{ $name }}), which is not known. Known are $({{ join "), $(" $known }});
+{{- printf " $$(%s) is the text itself." $name }}
 {{- end }}
 {{- end }}
 {{- end }}
@@ -144,7 +152,8 @@ program.args[{{ $index }}] uses $({{ $name }}), which is not known. Known are $(
 storage.{{ $volume }}.size is {{ $claim.size }}: a claim has at least one byte (5Gi, say).
 {{- end }}
 {{- if and $claim.volumeName (not $claim.existingClaim) (not (kindIs "string" $claim.storageClassName)) }}
-storage.{{ $volume }}.volumeName is {{ $claim.volumeName }}, and without storage.{{ $volume }}.storageClassName the claim asks for the cluster's
+{{- $class := printf "storage.%s.storageClassName" $volume }}
+storage.{{ $volume }}.volumeName is {{ $claim.volumeName }}, and without {{ $class }} the claim asks for the cluster's
 default class and never binds to a volume of another: set it to the volume's class, or to "" if it has none.
 {{- end }}
 {{- end }}
@@ -164,8 +173,12 @@ that. Takes root.
 {{- $cluster := include "tf-cluster.config.cluster" $draft | len | add 1 }}
 {{- $training := include "tf-cluster.config.training" $draft | len | add 1 }}
 {{- if gt (add $cluster $training | int64) 1048576 }}
-The ConfigMap of the tasks would have {{ div (add $cluster $training) 1024 }} KiB; Kubernetes takes 1024. The addresses of {{ int64 .Values.worker.replicas }} worker(s) and
-{{ include "tf-cluster.ps.count" . }} ps are {{ div $cluster 1024 }} KiB of it, program and flags {{ div $training 1024 }}: take fewer tasks or a shorter name (each address has it
+{{- $workers := int64 .Values.worker.replicas }}
+{{- $ps := include "tf-cluster.ps.count" . }}
+{{- $size := div (add $cluster $training) 1024 }}
+The ConfigMap of the tasks would have {{ $size }} KiB; Kubernetes takes 1024. The addresses of {{ $workers }} worker(s) and
+{{ $ps }} ps are {{ div $cluster 1024 }} KiB of it, program and flags {{ div $training 1024 }}: take fewer tasks or a shorter name
+{{- printf " (each address has it" }}
 twice), and put long texts on the data volume.
 {{- end }}
 {{- end -}}

@@ -11,13 +11,19 @@ an attempt takes a dictionary, always with these keys and no others:
 
     root        the root context
     attempt     the attempt's hash, or the placeholder while the hash is being made
-    role        chief, worker, ps, evaluator or cleanup: also the section of values, the component label and
-                the name of the container
+    role        the role's row in _roles.tpl
+    component   the component label of an object without pods, which has no role
     index       the task's index, for ps
 
 Text. A named template renders text that starts in column 0 and has no last newline; who includes it
 says how far to indent (`nindent`). Numbers pass through int64 or toJson on their way out: a plain
 1000000 would print as 1e+06.
+
+Folders. Each component has one: its objects, a file each, and in _spec.tpl what only they need. What
+several components need stands beside the folders. A `spec` whose change makes a new attempt, and those
+of the evaluator's and cleanup's Jobs, leave out on purpose: `suspend`, a TTL and activeDeadlineSeconds
+of Jobs (the last one is cleanup's to patch), and `replicas` of the Deployments (cleanup scales them to
+0, for good).
 
 Failing. Templates do not fail. All complaints to the user are in _guards.tpl, and every object's file
 includes them first.
@@ -40,24 +46,6 @@ includes them first.
 {{- if (include "tf-cluster.combination" . | fromJson).hasChief }}chief{{ else }}worker{{ end -}}
 {{- end -}}
 
-{{- /* The number of parameter servers: all-reduce has none. */ -}}
-{{- define "tf-cluster.ps.count" -}}
-{{- if (include "tf-cluster.combination" . | fromJson).hasPs }}{{ int .Values.ps.replicas }}{{ else }}0{{ end -}}
-{{- end -}}
-
-{{- /* "true" when the parameter servers run the user's script, not TensorFlow's server alone. */ -}}
-{{- define "tf-cluster.ps.runScript" -}}
-{{- if and .Values.program.script (eq .Values.program.ps "script") }}true{{ end -}}
-{{- end -}}
-
-{{- /*
-"true" when there is a cleanup: without parameter servers and evaluator a training that has ended leaves
-nothing.
-*/ -}}
-{{- define "tf-cluster.hasCleanup" -}}
-{{- if and .Values.cleanup.enabled (or (ne (include "tf-cluster.ps.count" .) "0") .Values.evaluator.enabled) }}true{{ end -}}
-{{- end -}}
-
 {{- /* The trainer image, by digest or by tag. */ -}}
 {{- define "tf-cluster.image" -}}
 {{- if .Values.image.digest -}}
@@ -75,23 +63,27 @@ app.kubernetes.io/instance: {{ .Release.Name | quote }}
 
 {{- /* Selects the release's tasks, of every attempt: not cleanup. */ -}}
 {{- define "tf-cluster.tasks" -}}
+{{- $names := list -}}
+{{- range include "tf-cluster.roles" . | fromJsonArray -}}
+{{- if .task -}}{{- $names = append $names .name -}}{{- end -}}
+{{- end -}}
 matchLabels:
   {{- include "tf-cluster.identity" . | nindent 2 }}
 matchExpressions:
   - key: app.kubernetes.io/component
     operator: In
-    values: [chief, worker, ps, evaluator]
+    values: [{{ join ", " $names }}]
 {{- end -}}
 
 {{- /*
-Labels and annotations of an object's own metadata. Takes root, component, and where they apply
-attempt, index (a number or null) and annotations. Labels that move with the chart's version stand
-here and nowhere else.
+Labels and annotations of an object's own metadata. Takes the context and, where they apply, component
+(of an object that no role has) and annotations. Labels that move with the chart's version stand here
+and nowhere else.
 */ -}}
 {{- define "tf-cluster.metadata" -}}
 labels:
   {{- include "tf-cluster.identity" .root | nindent 2 }}
-  app.kubernetes.io/component: {{ .component }}
+  app.kubernetes.io/component: {{ with .component }}{{ . }}{{ else }}{{ .role.name }}{{ end }}
   app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
   app.kubernetes.io/managed-by: {{ .root.Release.Service | quote }}
   helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" | quote }}
@@ -108,25 +100,4 @@ labels:
 annotations:
   {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- end -}}
-
-{{- /* The claim mounted at /data or /log: the user's own, or the one this chart makes. Takes root, volume. */ -}}
-{{- define "tf-cluster.claim" -}}
-{{- $claim := get .root.Values.storage .volume -}}
-{{- $claim.existingClaim | default (printf "%s-%s" (include "tf-cluster.fullname" .root) .volume) -}}
-{{- end -}}
-
-{{- /*
-"true" when the pods that mount a claim have to share a node: a claim that is ReadWriteOnce, and not
-ReadWriteMany as well, can be mounted on one.
-*/ -}}
-{{- define "tf-cluster.colocate" -}}
-{{- $needed := false -}}
-{{- range $claim := list .Values.storage.data .Values.storage.log -}}
-{{- if and (has "ReadWriteOnce" $claim.accessModes) (not (has "ReadWriteMany" $claim.accessModes)) -}}
-{{- $needed = true -}}
-{{- end -}}
-{{- end -}}
-{{- if kindIs "bool" .Values.storage.colocate -}}{{- $needed = .Values.storage.colocate -}}{{- end -}}
-{{- if $needed }}true{{ end -}}
 {{- end -}}

@@ -7,7 +7,7 @@ the notes of the chart that is installed, not those of its subcharts.
 {{- $context := dict "root" . "attempt" $attempt -}}
 {{- $fullname := include "tf-cluster.fullname" . -}}
 {{- $hasChief := eq (include "tf-cluster.client" .) "chief" -}}
-{{- $client := include "tf-cluster.attempt.name" (merge (dict "kind" (include "tf-cluster.client" .)) $context) -}}
+{{- $client := include "tf-cluster.client.name" $context -}}
 {{- /* The client's pod, and its host name: of an Indexed Job the pod with index 0. */ -}}
 {{- $pod := printf "batch.kubernetes.io/job-name=%s%s" $client ($hasChief | ternary "" ",batch.kubernetes.io/job-completion-index=0") -}}
 {{- $host := printf "%s%s" $client ($hasChief | ternary "" "-0") -}}
@@ -29,7 +29,8 @@ Run {{ .Values.run.id }}, attempt {{ $attempt }}.
     {{ $kubectl }} wait --for=condition=Ready --timeout=10m pod --selector {{ $pod }}
     {{ $kubectl }} logs --follow {{ $logs }}
 
-2. See its tasks{{ if and .Values.cleanup.enabled (ne $ps "0") }} (the ps are gone {{ .Values.cleanup.delaySeconds.success }} s after the end){{ end }}:
+2. See its tasks{{ if and .Values.cleanup.enabled (ne $ps "0") -}}
+{{ printf " (the ps are gone %v s after the end)" .Values.cleanup.delaySeconds.success }}{{ end }}:
 
     {{ $kubectl }} get jobs,deployments,pods --selector tf-cluster.io/attempt={{ $attempt }}
 
@@ -49,7 +50,9 @@ What the evaluator measures (the record is {{ $run }}/evaluations.json):
 {{- if or .Values.security.networkPolicy.statusFrom (not .Values.security.networkPolicy.enabled) }}
 
 Progress as JSON, from inside the cluster:
-http://{{ $host }}.{{ include "tf-cluster.service.name" $context }}.{{ .Release.Namespace }}.svc.{{ .Values.clusterDomain }}:8080/progress
+{{- $service := include "tf-cluster.service.name" $context }}
+{{- $port := include "tf-cluster.port.status" . }}
+http://{{ $host }}.{{ $service }}.{{ .Release.Namespace }}.svc.{{ .Values.clusterDomain }}:{{ $port }}/progress
 {{- end }}
 {{- if and (not .Values.cleanup.enabled) (ne $ps "0") }}
 
@@ -57,7 +60,9 @@ cleanup.enabled is false: the parameter servers run until you scale them to 0 or
 {{- end }}
 {{- if include "tf-cluster.colocate" . }}
 
-{{ $hasChief | ternary "Chief and workers" "The workers" }}{{ if .Values.evaluator.enabled }} and the evaluator{{ end }} share one node, since a claim is ReadWriteOnce. For several nodes set, before the first
+{{ $hasChief | ternary "Chief and workers" "The workers" }}
+{{- if .Values.evaluator.enabled }} and the evaluator{{ end }} share one node, since a claim is ReadWriteOnce.
+{{- " For several nodes set, before the first" }}
 install (a claim's access mode and class can't change), storage.data.accessModes and
 storage.log.accessModes to [ReadWriteMany] and a storageClassName that can.
 {{- end }}

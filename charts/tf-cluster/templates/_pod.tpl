@@ -3,15 +3,14 @@ The pod template of every role, one place for what all pods have in common. Take
 _helpers.tpl and, where they apply:
 
     hostname        the pod's own host name (an Indexed Job gives its pods theirs)
-    restartPolicy   where it is not Always
     graceSeconds    between SIGTERM and SIGKILL, where it is not what the role's values say
     preStopSeconds  how long the container serves on before it gets SIGTERM
     serviceAccount  the account whose token is mounted; without it there is no token
     args            the container's arguments
 */ -}}
 {{- define "tf-cluster.pod" -}}
-{{- $values := get .root.Values .role -}}
-{{- $isTask := ne .role "cleanup" -}}
+{{- $values := get .root.Values .role.name -}}
+{{- $mountsClaims := include "tf-cluster.pod.mountsClaims" . -}}
 metadata:
   labels:
     {{- include "tf-cluster.pod.labels" . | nindent 4 }}
@@ -31,17 +30,17 @@ spec:
   {{- with .hostname }}
   hostname: {{ . | quote }}
   {{- end }}
-  {{- if $isTask }}
+  {{- if .role.task }}
   subdomain: {{ include "tf-cluster.service.name" . }}
   {{- end }}
   dnsConfig:
     options:
       - name: ndots
         value: "2"
-  {{- with .restartPolicy }}
+  {{- with .role.restartPolicy }}
   restartPolicy: {{ . }}
   {{- end }}
-  {{- if $isTask }}
+  {{- if .role.task }}
   terminationGracePeriodSeconds: {{ .graceSeconds | default (int64 $values.terminationGracePeriodSeconds) }}
   {{- end }}
   {{- with .root.Values.image.pullSecrets }}
@@ -62,11 +61,11 @@ spec:
   securityContext:
     {{- toYaml (.root.Values.security.podSecurityContext | default dict) | nindent 4 }}
   containers:
-    - name: {{ .role }}
+    - name: {{ .role.name }}
       image: {{ include "tf-cluster.image" .root | quote }}
       imagePullPolicy: {{ .root.Values.image.pullPolicy }}
-      {{- if not $isTask }}
-      command: [tf-cluster-cleanup]
+      {{- with .role.command }}
+      command: [{{ join ", " . }}]
       {{- end }}
       {{- with .args }}
       args:
@@ -74,14 +73,14 @@ spec:
       {{- end }}
       env:
         {{- include "tf-cluster.pod.env" . | nindent 8 }}
-      {{- if $isTask }}
+      {{- with .role.ports }}
       ports:
-        {{- if ne .role "evaluator" }}
-        - name: tensorflow
-          containerPort: 2222
+        {{- range $name := . }}
+        - name: {{ $name }}
+          containerPort: {{ include (printf "tf-cluster.port.%s" $name) $ | int64 }}
         {{- end }}
-        - name: status
-          containerPort: 8080
+      {{- end }}
+      {{- if has "status" (.role.ports | default list) }}
       readinessProbe:
         httpGet:
           path: /healthz
@@ -104,12 +103,12 @@ spec:
       volumeMounts:
         - name: tmp
           mountPath: /tmp
-        {{- if $isTask }}
+        {{- if .role.task }}
         - name: config
           mountPath: /etc/tf-cluster
           readOnly: true
         {{- end }}
-        {{- if include "tf-cluster.pod.mountsClaims" . }}
+        {{- if $mountsClaims }}
         - name: data
           mountPath: /data
         - name: log
@@ -118,12 +117,12 @@ spec:
   volumes:
     - name: tmp
       emptyDir: {}
-    {{- if $isTask }}
+    {{- if .role.task }}
     - name: config
       configMap:
-        name: {{ include "tf-cluster.attempt.name" (merge (dict "kind" "config") .) }}
+        name: {{ include "tf-cluster.config.name" . }}
     {{- end }}
-    {{- if include "tf-cluster.pod.mountsClaims" . }}
+    {{- if $mountsClaims }}
     - name: data
       persistentVolumeClaim:
         claimName: {{ include "tf-cluster.claim" (dict "root" .root "volume" "data") | quote }}
@@ -134,13 +133,13 @@ spec:
 {{- end -}}
 
 {{- /*
-Labels of a pod; also the selector of its Deployment. Cleanup's pod is no task of the attempt: the
-headless Service leaves it out.
+Labels of a pod; also the selector of its Deployment. Who is no task of the attempt has no label of it: the
+headless Service leaves that pod out.
 */ -}}
 {{- define "tf-cluster.pod.labels" -}}
 {{- include "tf-cluster.identity" .root }}
-app.kubernetes.io/component: {{ .role }}
-{{- if ne .role "cleanup" }}
+app.kubernetes.io/component: {{ .role.name }}
+{{- if .role.task }}
 tf-cluster.io/attempt: {{ .attempt | quote }}
 {{- end }}
 {{- if hasKey . "index" }}
@@ -150,8 +149,7 @@ tf-cluster.io/index: {{ .index | quote }}
 
 {{- /* "true" for the roles that mount /data and /log: those that run the user's code. */ -}}
 {{- define "tf-cluster.pod.mountsClaims" -}}
-{{- if has .role (list "chief" "worker" "evaluator") }}true{{ end -}}
-{{- if and (eq .role "ps") (include "tf-cluster.ps.runScript" .root) }}true{{ end -}}
+{{- if or (eq .role.claims "always") (and (eq .role.claims "script") (include "tf-cluster.ps.runScript" .root)) }}true{{ end -}}
 {{- end -}}
 
 {{- /*
@@ -159,7 +157,7 @@ Environment: ours, then the user's. An entry of the user's replaces ours of the 
 that stands twice is refused by a server-side apply. Names that must not be replaced: _guards.tpl.
 */ -}}
 {{- define "tf-cluster.pod.env" -}}
-{{- $extra := (get .root.Values .role).extraEnv | default list -}}
+{{- $extra := (get .root.Values .role.name).extraEnv | default list -}}
 {{- $names := list -}}
 {{- range $extra -}}{{- $names = append $names .name -}}{{- end -}}
 {{- $env := list -}}
@@ -170,14 +168,14 @@ that stands twice is refused by a server-side apply. Names that must not be repl
 {{- end -}}
 
 {{- define "tf-cluster.pod.ownEnv" -}}
-{{- if ne .role "cleanup" -}}
+{{- if .role.task -}}
 - name: TF_CLUSTER_TASK_TYPE
-  value: {{ .role }}
-{{- if ne .role "worker" }}
+  value: {{ .role.name }}
+{{- if eq .role.index "chart" }}
 - name: TF_CLUSTER_TASK_INDEX
   value: {{ .index | default 0 | quote }}
 {{- end }}
-{{- if ne .role "ps" }}
+{{- if .role.job }}
 - name: TF_CLUSTER_JOB_UID
   valueFrom:
     fieldRef:
@@ -191,13 +189,8 @@ that stands twice is refused by a server-side apply. Names that must not be repl
   value: use_caller
 - name: TF_CPP_MIN_LOG_LEVEL
   value: "1"
-{{- if eq .role "evaluator" }}
-- name: TF_CLUSTER_STATUS
-  value: 0.0.0.0:8080
-{{- with .root.Values.evaluator.exportBest.metric }}
-- name: TF_CLUSTER_EXPORT_BEST
-  value: {{ printf "%s:%s" $.root.Values.evaluator.exportBest.mode . | quote }}
-{{- end }}
+{{- with .role.env }}
+{{- include . $ | nindent 0 }}
 {{- end }}
 {{- if not (include "tf-cluster.pod.mayUseGpus" .) }}
 - name: NVIDIA_VISIBLE_DEVICES
@@ -211,12 +204,13 @@ that stands twice is refused by a server-side apply. Names that must not be repl
 {{- end -}}
 
 {{- /*
-"true" for a worker, and for an evaluator that asks for a GPU. One that does not would see, and fill, the
-workers' on a node that shows every container all GPUs.
+"true" for the roles that are shown GPUs. An evaluator that asks for none would see, and fill, the workers'
+on a node that shows every container all GPUs.
 */ -}}
 {{- define "tf-cluster.pod.mayUseGpus" -}}
-{{- $limits := (.root.Values.evaluator.resources | default dict).limits | default dict -}}
-{{- if or (eq .role "worker") (and (eq .role "evaluator") (keys $limits | join " " | regexMatch "gpu|/mig-")) }}true{{ end -}}
+{{- $limits := ((get .root.Values .role.name).resources | default dict).limits | default dict -}}
+{{- $asks := keys $limits | join " " | regexMatch "gpu|/mig-" -}}
+{{- if or (eq .role.gpus "always") (and (eq .role.gpus "asked") $asks) }}true{{ end -}}
 {{- end -}}
 
 {{- /*
@@ -225,7 +219,7 @@ a claim on one node. By release, not by attempt: two attempts overlap, on the sa
 pod matches its own rule, which Kubernetes lets pass when no other pod matches it.
 */ -}}
 {{- define "tf-cluster.pod.affinity" -}}
-{{- $affinity := deepCopy ((get .root.Values .role).affinity | default dict) -}}
+{{- $affinity := deepCopy ((get .root.Values .role.name).affinity | default dict) -}}
 {{- if and (include "tf-cluster.pod.mountsClaims" .) (include "tf-cluster.colocate" .root) -}}
 {{- $term := include "tf-cluster.pod.colocation" .root | fromYaml -}}
 {{- $podAffinity := $affinity.podAffinity | default dict -}}
@@ -236,7 +230,16 @@ pod matches its own rule, which Kubernetes lets pass when no other pod matches i
 {{- with $affinity -}}{{- toYaml . -}}{{- end -}}
 {{- end -}}
 
+{{- /* Takes the root context. Who always mounts the claims stands first. */ -}}
 {{- define "tf-cluster.pod.colocation" -}}
+{{- $whens := list "always" -}}
+{{- if include "tf-cluster.ps.runScript" . -}}{{- $whens = append $whens "script" -}}{{- end -}}
+{{- $names := list -}}
+{{- range $when := $whens -}}
+{{- range include "tf-cluster.roles" $ | fromJsonArray -}}
+{{- if eq .claims $when -}}{{- $names = append $names .name -}}{{- end -}}
+{{- end -}}
+{{- end -}}
 topologyKey: kubernetes.io/hostname
 labelSelector:
   matchLabels:
@@ -244,5 +247,5 @@ labelSelector:
   matchExpressions:
     - key: app.kubernetes.io/component
       operator: In
-      values: [chief, worker, evaluator{{ if include "tf-cluster.ps.runScript" . }}, ps{{ end }}]
+      values: [{{ join ", " $names }}]
 {{- end -}}

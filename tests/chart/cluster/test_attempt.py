@@ -94,9 +94,9 @@ def test_another_app_version_is_another_image_and_a_new_attempt(
             'include "tf-cluster.image" .root',
         ),
         ("_pod.tpl", "{{- dict $field . | toYaml | nindent 2 }}", "{{ $field }}: {{ toJson . }}"),
-        ("_config.tpl", "| toPrettyJson", "| toJson"),
+        ("config/_config.tpl", "| toPrettyJson", "| toJson"),
         (
-            "cluster/_specs.tpl",
+            "chief/_spec.tpl",
             '.podFailurePolicy" . | nindent 2',
             '.podFailurePolicy" . | nindent 8',
         ),

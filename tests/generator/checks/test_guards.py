@@ -222,7 +222,7 @@ TOLD_THERE = {"resources", "annotations", "flags", "characters", "arguments", "v
 
 
 def test_every_guard_of_the_chart_has_a_case() -> None:
-    (listed,) = re.findall(r"range \$guard := list ([^}]*?) -?\}\}", GUARDS)
+    (listed,) = re.findall(r"range \$guard := list\s+([^}]*?) -?\}\}", GUARDS)
 
     told_here = {guard for guard, _, _ in CASES}
     assert set(re.findall(r'"(\w+)"', listed)) == {"null"} | told_here | TOLD_THERE
@@ -233,7 +233,7 @@ def test_the_reserved_words_are_the_charts() -> None:
         assert f'"{word}"' in GUARDS
     for prefix in (RESERVED_VARIABLE_PREFIX, RESERVED_LABEL_PREFIX):
         assert f'hasPrefix "{prefix}"' in GUARDS
-    (labels,) = re.findall(r"\$reserved := list (.*?) \}\}", GUARDS)
+    (labels,) = re.findall(r"\$reserved := list\s+([^}]*?) \}\}", GUARDS)
     assert set(re.findall(r'"(.*?)"', labels)) == set(RESERVED_LABELS)
 
 

@@ -143,7 +143,7 @@ def config_map(helm: str, text: str, folder: Path) -> dict[str, Any]:
     ran = subprocess.run(
         (
             *(helm, "template", "r", str(CHART), "-f", str(values), "--namespace", "n" * 63),
-            *("--show-only", "templates/cluster/cluster-configmap.yaml"),
+            *("--show-only", "templates/config/config-configmap.yaml"),
         ),
         capture_output=True,
         text=True,

@@ -1,4 +1,4 @@
-"""What cleanup is told: the JSON of `--plan`, written by the chart (cluster/_specs.tpl)."""
+"""What cleanup is told: the JSON of `--plan`, written by the chart (cleanup/_spec.tpl)."""
 
 from __future__ import annotations
 

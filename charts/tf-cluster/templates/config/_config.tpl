@@ -10,24 +10,26 @@ training.json: |
 
 {{- /*
 cluster.json: who takes part, and where. The client's status port is found by the name of its own Service
-(cluster-service.yaml says why).
+(service/client-service.yaml says why).
 */ -}}
 {{- define "tf-cluster.config.cluster" -}}
 {{- $root := .root -}}
-{{- $chief := include "tf-cluster.attempt.name" (merge (dict "kind" "chief") .) -}}
-{{- $worker := include "tf-cluster.attempt.name" (merge (dict "kind" "worker") .) -}}
+{{- $chief := include "tf-cluster.chief.name" . -}}
+{{- $worker := include "tf-cluster.worker.name" . -}}
 {{- /* A type without tasks has no key. */ -}}
+{{- $port := include "tf-cluster.port.tensorflow" . -}}
+{{- $statusPort := include "tf-cluster.port.status" . -}}
 {{- $cluster := dict -}}
 {{- $status := dict -}}
 {{- range $type, $names := include "tf-cluster.config.hosts" . | fromYaml -}}
 {{- $hosts := splitList " " $names -}}
-{{- $_ := set $cluster $type (printf "%s:2222" (join ":2222 " $hosts) | splitList " ") -}}
-{{- $_ := set $status $type (printf "%s:8080" (join ":8080 " $hosts) | splitList " ") -}}
+{{- $_ := set $cluster $type (printf "%s:%s" (join (printf ":%s " $port) $hosts) $port | splitList " ") -}}
+{{- $_ := set $status $type (printf "%s:%s" (join (printf ":%s " $statusPort) $hosts) $statusPort | splitList " ") -}}
 {{- end -}}
 {{- if eq (include "tf-cluster.client" $root) "chief" -}}
-{{- $_ := set $status "chief" (list (printf "%s:8080" $chief)) -}}
+{{- $_ := set $status "chief" (list (printf "%s:%s" $chief $statusPort)) -}}
 {{- else -}}
-{{- $_ := set $status "worker" (prepend (rest $status.worker) (printf "%s-0:8080" $worker)) -}}
+{{- $_ := set $status "worker" (prepend (rest $status.worker) (printf "%s-0:%s" $worker $statusPort)) -}}
 {{- end -}}
 {{- $hint := printf "kubectl --namespace %s get pods --selector tf-cluster.io/attempt=%s --output wide" $root.Release.Namespace .attempt -}}
 {{- dict "version" 1 "attempt" .attempt "cluster" $cluster "status" $status "hint" $hint | toPrettyJson -}}
@@ -37,14 +39,16 @@ cluster.json: who takes part, and where. The client's status port is found by th
 {{- define "tf-cluster.config.hosts" -}}
 {{- $root := .root -}}
 {{- $service := include "tf-cluster.service.name" . -}}
-{{- $worker := include "tf-cluster.attempt.name" (merge (dict "kind" "worker") .) -}}
+{{- $worker := include "tf-cluster.worker.name" . -}}
 {{- if eq (include "tf-cluster.client" $root) "chief" }}
-chief: {{ include "tf-cluster.attempt.name" (merge (dict "kind" "chief") .) }}.{{ $service }}
+chief: {{ include "tf-cluster.chief.name" . }}.{{ $service }}
 {{- end }}
-{{- with include "tf-cluster.ps.count" $root | int }}
-ps: {{ range $index := until . }}{{ if $index }} {{ end }}{{ include "tf-cluster.ps.name" (dict "root" $root "attempt" $.attempt "index" $index) }}.{{ $service }}{{ end }}
+{{- with include "tf-cluster.ps.names" . }}
+ps: {{ replace " " (printf ".%s " $service) . }}.{{ $service }}
 {{- end }}
-worker: {{ range $index := until (int $root.Values.worker.replicas) }}{{ if $index }} {{ end }}{{ $worker }}-{{ $index }}.{{ $service }}{{ end }}
+worker: {{ range $index := until (int $root.Values.worker.replicas) -}}
+{{- if $index }} {{ end }}{{ $worker }}-{{ $index }}.{{ $service }}
+{{- end }}
 {{- end -}}
 
 {{- /* training.json: what to train, and how. */ -}}
@@ -108,4 +112,9 @@ worker: {{ range $index := until (int $root.Values.worker.replicas) }}{{ if $ind
 {{- else -}}
 {}
 {{- end -}}
+{{- end -}}
+
+{{- /* The ConfigMap of the tasks. */ -}}
+{{- define "tf-cluster.config.name" -}}
+{{- include "tf-cluster.attempt.name" (list "config" .) -}}
 {{- end -}}

@@ -1,0 +1,21 @@
+{{- /*
+Exit 2 is a configuration or program error that no retry can help. Exit 42 is a SIGTERM after which
+the state was saved, and a disruption is nobody's fault: neither counts against backoffLimit.
+*/ -}}
+{{- define "tf-cluster.podFailurePolicy" -}}
+rules:
+  - action: FailJob
+    onExitCodes:
+      containerName: {{ .role.name }}
+      operator: In
+      values: [2]
+  - action: Ignore
+    onExitCodes:
+      containerName: {{ .role.name }}
+      operator: In
+      values: [42]
+  - action: Ignore
+    onPodConditions:
+      - type: DisruptionTarget
+        status: "True"
+{{- end -}}

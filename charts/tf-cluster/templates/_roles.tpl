@@ -1,0 +1,45 @@
+{{- /*
+The roles of pods, a row each. Whoever has to know asks the row, and nobody compares a role's name: a new
+role is a row here, a folder with its spec and a section of values. Every row has name, claims and gpus, and
+a task's has ports and index; what else a row leaves out is null or false. The table is JSON, which Helm
+reads much faster than YAML.
+
+    name           the role: also its section of values, its component label and its container's name
+    task           it is a task of the attempt: it has an address in the headless Service and reads the ConfigMap
+    job            its pods are a Job's; else a Deployment's
+    restartPolicy  of its pods; null is Always, the only one of a Deployment
+    index          who tells a task its index: chart, or job for an Indexed Job
+    ports          what it listens on, as in tf-cluster.port.NAME; `status` brings the readiness probe
+    claims         when it mounts /data and /log: always, script (if it runs the user's script) or never
+    gpus           when a task is shown GPUs: always, asked (if its limits name one) or never
+    env            the named template of the variables that this role alone has, or null
+    command        of its container; null is the image's own
+*/ -}}
+{{- define "tf-cluster.roles" -}}
+[
+{"name": "chief", "task": true, "job": true, "restartPolicy": "Never", "index": "chart",
+ "ports": ["tensorflow", "status"], "claims": "always", "gpus": "never"},
+
+{"name": "worker", "task": true, "job": true, "restartPolicy": "Never", "index": "job",
+ "ports": ["tensorflow", "status"], "claims": "always", "gpus": "always"},
+
+{"name": "ps", "task": true, "index": "chart",
+ "ports": ["tensorflow", "status"], "claims": "script", "gpus": "never"},
+
+{"name": "evaluator", "task": true, "job": true, "restartPolicy": "Never", "index": "chart",
+ "ports": ["status"], "claims": "always", "gpus": "asked", "env": "tf-cluster.evaluator.env"},
+
+{"name": "cleanup", "job": true, "restartPolicy": "OnFailure",
+ "claims": "never", "gpus": "never", "command": ["tf-cluster-cleanup"]}
+]
+{{- end -}}
+
+{{- /* The row of a role as JSON. Takes its name. */ -}}
+{{- define "tf-cluster.role" -}}
+{{- range $row := include "tf-cluster.roles" . | fromJsonArray -}}
+{{- if eq $row.name $ -}}{{- toJson $row -}}{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "tf-cluster.port.tensorflow" -}}2222{{- end -}}
+{{- define "tf-cluster.port.status" -}}8080{{- end -}}

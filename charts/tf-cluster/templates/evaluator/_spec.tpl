@@ -1,0 +1,25 @@
+{{- define "tf-cluster.evaluator.spec" -}}
+backoffLimit: {{ int64 .root.Values.evaluator.backoffLimit }}
+podFailurePolicy:
+  {{- include "tf-cluster.podFailurePolicy" . | nindent 2 }}
+template:
+  {{- include "tf-cluster.pod" . | nindent 2 }}
+{{- end -}}
+
+{{- /* What only an evaluator is told: cluster.json has no address of it. */ -}}
+{{- define "tf-cluster.evaluator.env" -}}
+- name: TF_CLUSTER_STATUS
+  value: 0.0.0.0:{{ include "tf-cluster.port.status" . }}
+{{- with .root.Values.evaluator.exportBest.metric }}
+- name: TF_CLUSTER_EXPORT_BEST
+  value: {{ printf "%s:%s" $.root.Values.evaluator.exportBest.mode . | quote }}
+{{- end }}
+{{- end -}}
+
+{{- /* The evaluator's Job: `eval`, for a name of 40 characters leaves no more. Takes root, attempt. */ -}}
+{{- define "tf-cluster.evaluator.name" -}}
+{{- $role := include "tf-cluster.role" "evaluator" | fromJson -}}
+{{- $spec := include "tf-cluster.evaluator.spec" (dict "root" .root "attempt" .attempt "role" $role) -}}
+{{- $hash := $spec | fromYaml | toJson | sha256sum | trunc 4 -}}
+{{- printf "%s-%s" (include "tf-cluster.attempt.name" (list "eval" .)) $hash -}}
+{{- end -}}

@@ -1,0 +1,30 @@
+{{- /*
+The pods of an Indexed Job are alike, so where worker 0 is the client every worker gets the time that a
+client has to save.
+*/ -}}
+{{- define "tf-cluster.worker.spec" -}}
+{{- $grace := int64 .root.Values.worker.terminationGracePeriodSeconds -}}
+{{- if eq (include "tf-cluster.client" .root) "worker" -}}
+{{- $grace = max $grace (int64 .root.Values.chief.terminationGracePeriodSeconds) -}}
+{{- end -}}
+{{- /* A chief that is told to end at the same time needs all workers for the step under way. */ -}}
+{{- $wait := 0 -}}
+{{- $combination := include "tf-cluster.combination" .root | fromJson -}}
+{{- if and $combination.hasChief $combination.lockstep -}}
+{{- $wait = int64 .root.Values.ps.preStopSeconds -}}
+{{- $grace = add $grace $wait -}}
+{{- end -}}
+completionMode: Indexed
+completions: {{ int64 .root.Values.worker.replicas }}
+parallelism: {{ int64 .root.Values.worker.replicas }}
+backoffLimit: {{ int64 .root.Values.worker.backoffLimit }}
+podFailurePolicy:
+  {{- include "tf-cluster.podFailurePolicy" . | nindent 2 }}
+template:
+  {{- include "tf-cluster.pod" (merge (dict "graceSeconds" $grace "preStopSeconds" $wait) .) | nindent 2 }}
+{{- end -}}
+
+{{- /* The workers' Job. */ -}}
+{{- define "tf-cluster.worker.name" -}}
+{{- include "tf-cluster.attempt.name" (list "worker" .) -}}
+{{- end -}}
