@@ -7,7 +7,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PACKAGES := generator trainer trainer/cleanup
-MACHINE := $(BIN)/python -m tests.cluster.machine
+MACHINE := $(BIN)/python -m tools.machine
 
 .PHONY: help run test test-full lint format image cluster-up cluster-down bench soak simulate signs lock clean
 
@@ -50,7 +50,7 @@ simulate: $(VENV)/dev.stamp ## whole attempts in virtual time, drawn at random (
 	@$(BIN)/python -m tests.trainer.simulation $(SEED) $(addprefix --seeds=,$(SEEDS)) $(addprefix --first=,$(FIRST))
 
 signs: $(VENV)/dev.stamp ## how good a house the code is: attributes, lines, arrows, what is kept twice
-	@$(BIN)/python -m tests.suites.signs
+	@$(BIN)/python -m tools.signs
 
 lock: $(VENV)/dev.stamp ## requirements/*.txt anew from requirements/*.in (TF_VERSION=…: the images' locks for another TensorFlow)
 	@UV="$(CURDIR)/$(BIN)/uv" requirements/lock.sh $(TF_VERSION)

@@ -51,7 +51,7 @@ def _run_cold(count: int) -> Iterator[Sample]:
 def _image_size(count: int) -> Iterator[Sample]:
     """Unpacked size of the trainer image, as the machine's image command reports it."""
     for _ in range(count):
-        command = (sys.executable, "-m", "tests.cluster.machine", "image", "--load", "none")
+        command = (sys.executable, "-m", "tools.machine", "image", "--load", "none")
         done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
         size = re.search(r"([0-9.]+) GB unpacked", done.stderr)
         if size is None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.chart.helm import CHART, RefusedError, refusal, render
-from tests.chart.values_docs import read_values
+from tools.chart.values_docs import read_values
 
 IMAGE = """\
 image.repository is empty, and there is no public trainer image. Build one:

@@ -11,7 +11,7 @@ import yaml
 
 from tests.chart.features import FEATURES
 from tests.chart.helm import CHART, HELMS, ROOT, command, render, template
-from tests.cluster.machine import tools
+from tools.machine import tools
 
 EXAMPLES = sorted((ROOT / "values-examples").glob("*.values.yaml"))
 

@@ -11,8 +11,8 @@ import pytest
 import yaml
 
 from tests.chart.helm import CHART
-from tests.chart.value_lint import findings, templates_of, used_values
-from tests.chart.values_docs import outputs, read_values
+from tools.chart.value_lint import findings, templates_of, used_values
+from tools.chart.values_docs import outputs, read_values
 
 VALUES = (CHART / "values.yaml").read_text()
 SCHEMA = json.loads((CHART / "values.schema.json").read_text())
@@ -68,7 +68,7 @@ def test_the_lint_sees_fields_that_a_loop_passes_through() -> None:
 @pytest.mark.parametrize("name", ["values.schema.json", "README.md"])
 def test_the_file_is_written_from_the_comments_of_values(name: str) -> None:
     path = CHART / name
-    assert path.read_text() == outputs()[path], "python -m tests.chart.values_docs"
+    assert path.read_text() == outputs()[path], "python -m tools.chart.values_docs"
 
 
 def _keys(node: Any, documented: set[tuple[str, ...]], path: tuple[str, ...] = ()) -> Iterator[Any]:

@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def tool_path(name: str) -> str:
     """Path of `helm`, `kubectl`, …; builds it when it is not there yet."""
     return subprocess.run(
-        (sys.executable, "-m", "tests.cluster.machine", "tools", name),
+        (sys.executable, "-m", "tools.machine", "tools", name),
         cwd=ROOT,
         check=True,
         stdout=subprocess.PIPE,

@@ -61,7 +61,7 @@ def run_params(tmp_path: Path) -> Iterator[RunParams]:
 def helm() -> str:
     """The pinned helm, built from its Go module once and kept in the user's cache."""
     found = subprocess.run(
-        (sys.executable, "-m", "tests.cluster.machine", "tools", "helm"),
+        (sys.executable, "-m", "tools.machine", "tools", "helm"),
         cwd=ROOT,
         check=True,
         stdout=subprocess.PIPE,

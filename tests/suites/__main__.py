@@ -32,9 +32,9 @@ FOLDERS = {
     "generator": ("tests/generator",),
     "chart": ("tests/chart",),
     "trainer": ("tests/trainer",),
-    "machine": ("tests/cluster/machine", "tests/bench", "tests/suites"),
+    "machine": ("tests/machine", "tests/bench", "tests/suites"),
 }
-CLUSTER_FOLDERS = ("tests/cluster", "tests/chart")
+CLUSTER_FOLDERS = ("tests/cluster", "tests/chart", "tests/machine")
 # Seconds, each at least twice what two busy cores take: one suite that hangs is told, with all that
 # it printed, before the 90 minutes of CI are over. The cluster's hold its tools and its image, too.
 LIMITS = {

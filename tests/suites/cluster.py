@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tests.suites.suite import ROOT
 
-MACHINE = (sys.executable, "-m", "tests.cluster.machine")
+MACHINE = (sys.executable, "-m", "tools.machine")
 
 
 @dataclass(frozen=True)

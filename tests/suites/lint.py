@@ -10,7 +10,7 @@ PYTHON_SOURCES = (
     "generator/src",
     "trainer/src",
     "trainer/cleanup/src",
-    "tests/cluster/machine",
+    "tools",
     "tests/suites",
 )
 
@@ -29,8 +29,8 @@ def suite(helm: str, seconds: float) -> Suite:
             ("shellcheck", *scripts),
             (helm, "lint", "--strict", "--quiet", "charts/tf-cluster", *named),
             (helm, "lint", "--strict", "--quiet", ".", *(_umbrella(named))),
-            (sys.executable, "-m", "tests.chart.value_lint"),
-            (sys.executable, "-m", "tests.suites.combination_lint"),
+            (sys.executable, "-m", "tools.chart.value_lint"),
+            (sys.executable, "-m", "tools.combination_lint"),
         ),
         seconds,
     )

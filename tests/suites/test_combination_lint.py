@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.suites.combination_lint import of_python, of_template
+from tools.combination_lint import of_python, of_template
 
 
 @pytest.mark.parametrize(

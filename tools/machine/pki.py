@@ -39,6 +39,7 @@ class Identity:
 
     @property
     def subject(self) -> str:
+        """The certificate's subject, as openssl writes it."""
         return (f"/O={self.group}" if self.group else "") + f"/CN={self.user}"
 
 

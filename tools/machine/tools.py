@@ -15,14 +15,14 @@ from pathlib import Path
 from .commands import run
 from .failure import MachineError
 
-MODULES = Path(__file__).parent.parent / "tools"
+MODULES = Path(__file__).parent / "go"
 KUBERNETES_VERSION = "1.36.3"
 HELM_3_VERSION = "3.18.5"
 
 
 @dataclass(frozen=True)
 class Tool:
-    """One wrapper module below tests/cluster/tools and the programs built from it."""
+    """One wrapper module below tools/machine/go and the programs built from it."""
 
     name: str
     packages: tuple[str, ...]
@@ -33,6 +33,7 @@ class Tool:
 
     @property
     def programs(self) -> tuple[str, ...]:
+        """What `go build` leaves, by file name."""
         if self.called:
             return (self.called,)
         return tuple(package.rsplit("/", 1)[-1] for package in self.packages)

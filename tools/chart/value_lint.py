@@ -1,6 +1,6 @@
 """Every declared value is used by a template, and every used value is declared.
 
-    python -m tests.chart.value_lint        print what is not so; exit 1 if anything
+    python -m tools.chart.value_lint        print what is not so; exit 1 if anything
 
 Templates read values by a path from `.Values`, by a variable set to such a path, and by
 `get PATH X` where X chooses a section (a role or a volume); each may be in parentheses with
@@ -15,7 +15,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.chart.values_docs import CHART, read_values
+from tools.chart.values_docs import CHART, read_values
 
 # What the variables that choose a section stand for.
 ROLES = set(re.findall(r'"name": "(\w+)"', (CHART / "templates" / "_roles.tpl").read_text()))

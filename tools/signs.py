@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.suites.suite import ROOT
+from tools import ROOT
 
 TRAINER = ROOT / "trainer/src/tf_cluster_trainer"
 TEMPLATES = ROOT / "charts/tf-cluster/templates"

@@ -28,26 +28,32 @@ class Layout:
 
     @property
     def logs(self) -> Path:
+        """What each process of the cluster prints, a file each."""
         return self.state / "logs"
 
     @property
     def pki(self) -> Path:
+        """Keys and certificates."""
         return self.state / "pki"
 
     @property
     def config(self) -> Path:
+        """The settings of the processes, and the objects that the cluster begins with."""
         return self.state / "config"
 
     @property
     def kubeconfig(self) -> Path:
+        """An administrator's way in."""
         return self.config / "admin.kubeconfig"
 
     @property
     def containerd_socket(self) -> Path:
+        """Where containerd answers."""
         return self.state / "run" / "containerd.sock"
 
     @property
     def kubelet(self) -> Path:
+        """The kubelet's own folder: volumes of pods, plugins."""
         return self.state / "kubelet"
 
     @property
@@ -77,10 +83,12 @@ class Addresses:
 
     @property
     def api(self) -> str:
+        """The API server's URL."""
         return f"https://{self.node}:{self.api_port}"
 
     @property
     def etcd(self) -> str:
+        """etcd's URL."""
         return f"http://127.0.0.1:{self.etcd_port}"
 
 

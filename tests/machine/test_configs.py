@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.cluster.machine import configs
-from tests.cluster.machine.components import components
-from tests.cluster.machine.layout import Addresses, Layout, default_layout
-from tests.cluster.machine.node_files import fingerprint, rendered
-from tests.cluster.machine.pki import identities
+from tools.machine import configs
+from tools.machine.components import components
+from tools.machine.layout import Addresses, Layout, default_layout
+from tools.machine.node_files import fingerprint, rendered
+from tools.machine.pki import identities
 
 LAYOUT = Layout(state=Path("/var/lib/example"), cache=Path("/home/user/.cache/tf-cluster"))
 ADDRESSES = Addresses()

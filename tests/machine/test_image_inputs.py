@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.machine.failure import MachineError
-from tests.cluster.machine.image_inputs import TrainerImage, copied, key, stage, trainer_version
+from tools.machine.failure import MachineError
+from tools.machine.image_inputs import TrainerImage, copied, key, stage, trainer_version
 
 _DOCKERFILE = """\
 ARG BASE=python

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from .failure import MachineError
 
-REPOSITORY = Path(__file__).parents[3]
+REPOSITORY = Path(__file__).parents[2]
 DOCKERFILE = Path("trainer/Dockerfile")
 # 2020-02-02: late enough for zip files, which know no time before 1980.
 _TIME = 1580601600
@@ -35,6 +35,7 @@ class TrainerImage:
 
     @property
     def name(self) -> str:
+        """What the image is called on this machine, its tag included."""
         target = "" if self.target == "cpu" else f"-{self.target}"
         tensorflow = f"-tf{self.tensorflow}" if self.tensorflow else ""
         return f"localhost/tf-cluster-trainer:{self.version}{target}{tensorflow}"

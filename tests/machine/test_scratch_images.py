@@ -3,7 +3,7 @@ import json
 import tarfile
 from pathlib import Path
 
-from tests.cluster.machine.scratch_images import ScratchImage, archive
+from tools.machine.scratch_images import ScratchImage, archive
 
 
 def _image(tmp_path: Path) -> ScratchImage:

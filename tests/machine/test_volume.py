@@ -1,7 +1,7 @@
 from pathlib import Path
 
-from tests.cluster.machine.layout import Layout
-from tests.cluster.machine.volume import StaticVolume
+from tools.machine.layout import Layout
+from tools.machine.volume import StaticVolume
 
 
 def test_a_static_volume_is_shared_by_all_and_belongs_to_no_class() -> None:

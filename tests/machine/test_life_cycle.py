@@ -17,14 +17,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.machine import processes, tools
-from tests.cluster.machine.configs import BUSYBOX_IMAGE
-from tests.cluster.machine.layout import STATE_VARIABLE, Layout, default_layout
 from tests.cluster.waiting import eventually
+from tools.machine import processes, tools
+from tools.machine.configs import BUSYBOX_IMAGE
+from tools.machine.layout import STATE_VARIABLE, Layout, default_layout
 
 pytestmark = [pytest.mark.full, pytest.mark.cluster, pytest.mark.xdist_group("machine")]
 NAMESPACE = "tf-cluster-cycle"
-REPOSITORY = Path(__file__).parents[3]
+REPOSITORY = Path(__file__).parents[2]
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Machine:
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            [*self.inside, sys.executable, "-m", "tests.cluster.machine", *arguments],
+            [*self.inside, sys.executable, "-m", "tools.machine", *arguments],
             env=self.environment,
             cwd=REPOSITORY,
             stdout=subprocess.PIPE,

@@ -2,7 +2,7 @@ import json
 import tarfile
 from pathlib import Path
 
-from tests.cluster.machine.image_load import names_and_digests, send
+from tools.machine.image_load import names_and_digests, send
 
 _LISTED = """\
 REF                 TYPE                                       DIGEST     SIZE     PLATFORMS

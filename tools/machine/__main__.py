@@ -1,4 +1,4 @@
-"""The command line: `python -m tests.cluster.machine up|down|status|kubeconfig|image|...`.
+"""The command line: `python -m tools.machine up|down|status|kubeconfig|image|...`.
 
 Data goes to stdout and words to stderr. Exit status 0 is good, 1 says that the machine
 could not do it or that something is not as it should be, 2 is wrong usage.
@@ -72,7 +72,7 @@ def _carry_out(chosen: argparse.Namespace, layout: Layout, addresses: Addresses)
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m tests.cluster.machine",
+        prog="python -m tools.machine",
         description="A real Kubernetes on this machine, for tests.",
     )
     commands = parser.add_subparsers(dest="command", required=True)

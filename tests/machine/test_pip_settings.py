@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from tests.cluster.machine.pip_settings import configuration_files, merged
+from tools.machine.pip_settings import configuration_files, merged
 
 
 def test_a_variable_beats_a_file_and_a_later_file_an_earlier_one() -> None:

@@ -1,7 +1,7 @@
 """The comments of values.yaml, written into the README's tables and the schema's descriptions.
 
-    python -m tests.chart.values_docs           write both files
-    python -m tests.chart.values_docs --check   write nothing; exit 1 when a file would change
+    python -m tools.chart.values_docs           write both files
+    python -m tools.chart.values_docs --check   write nothing; exit 1 when a file would change
 
 A comment `# -- text` stands on the line above its key; values.yaml is the only place that text is
 written by hand.
@@ -20,8 +20,10 @@ from typing import Any
 
 import yaml
 
-CHART = Path(__file__).resolve().parents[2] / "charts" / "tf-cluster"
-BEGIN = "<!-- values: begin (written by python -m tests.chart.values_docs) -->"
+from tools import ROOT
+
+CHART = ROOT / "charts" / "tf-cluster"
+BEGIN = "<!-- values: begin (written by python -m tools.chart.values_docs) -->"
 END = "<!-- values: end -->"
 
 
@@ -147,7 +149,7 @@ def outputs() -> dict[Path, str]:
 
 def main() -> int:
     """Write, or check, both files."""
-    parser = argparse.ArgumentParser(prog="python -m tests.chart.values_docs")
+    parser = argparse.ArgumentParser(prog="python -m tools.chart.values_docs")
     parser.add_argument(
         "--check", action="store_true", help="write nothing; exit 1 on a difference"
     )
@@ -155,7 +157,7 @@ def main() -> int:
     stale = [path for path, text in outputs().items() if path.read_text() != text]
     for path in stale:
         if arguments.check:
-            print(f"{path.name} is not what values.yaml says: python -m tests.chart.values_docs")
+            print(f"{path.name} is not what values.yaml says: python -m tools.chart.values_docs")
         else:
             path.write_text(outputs()[path])
             print(f"wrote {path.name}")

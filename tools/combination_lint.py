@@ -1,6 +1,6 @@
 """No product code compares the names of a combination: it asks the combination's row.
 
-    python -m tests.suites.combination_lint        print where it does; exit 1 if anywhere
+    python -m tools.combination_lint        print where it does; exit 1 if anywhere
 
 The rows are in tf_cluster_trainer/config/combination.py, tf_cluster/expand/roles.py and
 _combinations.tpl.
@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tests.suites.suite import ROOT
+from tools import ROOT
 
 TABLES = {"combination.py", "roles.py", "_combinations.tpl"}
 WORDS = {"parameter-server", "all-reduce", "in-graph", "between-graph", "async", "sync"}

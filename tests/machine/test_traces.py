@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from tests.cluster.machine import cgroups, firewall, mounts, sysctls
+from tools.machine import cgroups, firewall, mounts, sysctls
 
 _SAVED = """\
 *nat

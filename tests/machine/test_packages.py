@@ -1,4 +1,4 @@
-from tests.cluster.machine.packages import absent
+from tools.machine.packages import absent
 
 
 def test_what_dpkg_does_not_call_installed_is_absent() -> None:

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.machine import tools
-from tests.cluster.machine.failure import MachineError
+from tools.machine import tools
+from tools.machine.failure import MachineError
 
 
 def _module(folder: Path) -> Path:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.machine import pki
-from tests.cluster.machine.layout import Addresses
+from tools.machine import pki
+from tools.machine.layout import Addresses
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,1 @@
+"""The chart: its documentation made from values.yaml, and a lint of its values."""
