@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from tf_cluster_trainer.supervisor.process.die_with_parent import tie
@@ -23,7 +23,7 @@ from tests.cluster.machine_tools import tool_path
 from tests.slices import chosen
 from tests.suites import cluster, lint
 from tests.suites.commands import end, leave
-from tests.suites.suite import BUILD, ROOT, Counts, Outcome, in_ci, pytest_suite, run
+from tests.suites.suite import BUILD, ROOT, Counts, Outcome, in_ci, pytest_suite, run, some
 
 # Their trainings wait for processes, pods and deadlines for a good part of their time.
 TWO_FILES_AT_ONCE = ("--numprocesses=2", "--dist=loadfile")
@@ -191,7 +191,7 @@ def _cluster(full: bool, environment: Mapping[str, str], seconds: float) -> Outc
             cluster.down()
     note = "; ".join(filter(None, (ran.note, note)))
     note = f"{note}; {prepared:.0f} s to bring it up and load the image"
-    return Outcome("cluster", ran.ok, time.monotonic() - started, ran.counts, note)
+    return replace(ran, seconds=time.monotonic() - started, note=note)
 
 
 def _summarize(outcomes: list[Outcome], seconds: float) -> int:
@@ -201,6 +201,10 @@ def _summarize(outcomes: list[Outcome], seconds: float) -> int:
         counts = outcome.counts
         cases = f"{counts.passed} passed, {counts.failed} failed, {counts.skipped} skipped"
         print(f"{outcome.name:10} {word:6} {outcome.seconds:6.0f} s  {cases}  {outcome.note}")
+    if mended := [case for outcome in outcomes for case in outcome.mended]:
+        print(f"failed last time, not now: {some(mended)}")
+    if again := [case for outcome in outcomes for case in outcome.again]:
+        print(f"in the next run, whatever its slice: {some(again)}")
     total = sum((outcome.counts for outcome in outcomes), Counts())
     print(f"{total.passed} passed, {total.failed} failed, {total.skipped} skipped", flush=True)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
