@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -21,8 +21,9 @@ from tf_cluster_trainer.supervisor.process.die_with_parent import tie
 
 from tests.cluster.machine_tools import tool_path
 from tests.slices import chosen
-from tests.suites import cluster, lint
+from tests.suites import cluster, last_full, lint
 from tests.suites.commands import end, leave
+from tests.suites.last_full import Tree
 from tests.suites.suite import BUILD, ROOT, Counts, Outcome, in_ci, pytest_suite, run, some
 
 # Their trainings wait for processes, pods and deadlines for a good part of their time.
@@ -69,7 +70,10 @@ def main() -> int:
         outcome = _outcome(names[0], options.full, environment)
         options.outcome.write_text(json.dumps(asdict(outcome)))
         return 0 if outcome.ok else 1
-    print(chosen(), flush=True)
+    tested = Tree.of()
+    print("all of the long cases" if options.full else chosen(), flush=True)
+    if options.full and tested.lacks:
+        print(f"this run will not be noted as the last full one: {tested.lacks}", flush=True)
     # The cluster suite waits most of its time, so it runs beside the others.
     aside = _Aside("cluster", options.full, environment) if names[-1:] == ["cluster"] else None
     outcomes = []
@@ -84,7 +88,11 @@ def main() -> int:
     finally:
         if aside:
             aside.end()
-    return _summarize(outcomes, time.monotonic() - started)
+    code = _summarize(outcomes, time.monotonic() - started)
+    if options.full and is_whole(outcomes):
+        print(last_full.note(tested, _total(outcomes)), flush=True)
+    print(last_full.told(), flush=True)
+    return code
 
 
 class _Aside:
@@ -194,6 +202,16 @@ def _cluster(full: bool, environment: Mapping[str, str], seconds: float) -> Outc
     return replace(ran, seconds=time.monotonic() - started, note=note)
 
 
+def is_whole(outcomes: Sequence[Outcome]) -> bool:
+    """Whether every suite has run, and passed."""
+    ran = [one.name for one in outcomes if one.counts.passed or one.name == "lint"]
+    return ran == [*NAMES] and all(outcome.ok for outcome in outcomes)
+
+
+def _total(outcomes: Sequence[Outcome]) -> Counts:
+    return sum((outcome.counts for outcome in outcomes), Counts())
+
+
 def _summarize(outcomes: list[Outcome], seconds: float) -> int:
     print(f"\n=== summary ({seconds:.0f} s)")
     for outcome in outcomes:
@@ -205,7 +223,7 @@ def _summarize(outcomes: list[Outcome], seconds: float) -> int:
         print(f"failed last time, not now: {some(mended)}")
     if again := [case for outcome in outcomes for case in outcome.again]:
         print(f"in the next run, whatever its slice: {some(again)}")
-    total = sum((outcome.counts for outcome in outcomes), Counts())
+    total = _total(outcomes)
     print(f"{total.passed} passed, {total.failed} failed, {total.skipped} skipped", flush=True)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     print(f"{used.ru_utime + used.ru_stime:.0f} s of CPU, pods' aside", flush=True)
