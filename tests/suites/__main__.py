@@ -175,8 +175,14 @@ def _cluster(full: bool, environment: Mapping[str, str], seconds: float) -> Outc
         print(f"\n=== cluster\n{'FAILED' if bad else 'skipped'}: {place.reason}", flush=True)
         return Outcome("cluster", not bad, 0.0, Counts(failed=int(bad)), place.reason)
     was_up = place.own and cluster.is_up()
+    build = None
     try:
-        kubeconfig = cluster.up() if place.own else place.kubeconfig
+        kubeconfig = place.kubeconfig
+        if place.own:
+            # Its base and its packages come by the network, while Kubernetes is built and begins.
+            build = cluster.ImageBuild(BUILD / "image.log")
+            kubeconfig = cluster.up()
+            build.finish()
         cluster.image()
         note = cluster.version(kubeconfig)
         prepared = time.monotonic() - started
@@ -195,6 +201,8 @@ def _cluster(full: bool, environment: Mapping[str, str], seconds: float) -> Outc
         print(f"--- {error}", flush=True)
         return Outcome("cluster", False, time.monotonic() - started, Counts(failed=1), str(error))
     finally:
+        if build:
+            build.end()
         if place.own and not was_up:
             cluster.down()
     note = "; ".join(filter(None, (ran.note, note)))
