@@ -36,7 +36,7 @@ def _served(*, whole: bool) -> tuple[float, float]:
     """Seconds, and MiB."""
     with tempfile.TemporaryDirectory() as folder:
         environment = {**quiet_environment(), WHOLE_VARIABLE: "1" if whole else ""}
-        with World(Path(folder), workers=1, ps=1, environment=environment) as world:
+        with World(Path(folder), 1, 1, environment, forks=False) as world:
             began = time.monotonic()
             child = world.start("ps")
             child.wait_for(Serving)

@@ -26,6 +26,13 @@ BROKEN = "tests.trainer.child.programs.broken"
 
 
 @pytest.fixture
+def lonely(lonely: World) -> World:
+    """The start itself is the point here."""
+    lonely.forks = False
+    return lonely
+
+
+@pytest.fixture
 def told(tmp_path: Path) -> Told:
     """What a chief is told, with a training.json of these settings."""
 
