@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.trainer.supervisor.world import alive, eventually
+from tests.support.processes import alive
+from tests.support.waiting import eventually
 
 ROOT = Path(__file__).resolve().parents[2]
 # Each is to its processes what pytest is: starts them, prints their pids and waits.
@@ -54,7 +55,7 @@ def test_what_a_killed_test_run_has_started_ends_with_it(program: str, tmp_path:
 
         run.kill()
 
-        eventually(lambda: not any(map(alive, pids)), f"the end of all of {pids}")
+        eventually(f"the end of all of {pids}", lambda: not any(map(alive, pids)))
     # What stands for a process that a task has left behind is nobody's, and would end by itself.
     for left in tmp_path.glob("runs/*/data/*.child"):
         os.kill(int(left.read_text()), signal.SIGKILL)

@@ -20,7 +20,7 @@ import pytest
 from tests.cluster.machine import processes, tools
 from tests.cluster.machine.configs import BUSYBOX_IMAGE
 from tests.cluster.machine.layout import STATE_VARIABLE, Layout, default_layout
-from tests.cluster.waiting import eventually
+from tests.support.waiting import eventually
 
 pytestmark = [pytest.mark.full, pytest.mark.cluster, pytest.mark.xdist_group("machine")]
 NAMESPACE = "tf-cluster-cycle"

@@ -19,8 +19,8 @@ from tf_cluster_trainer.run_directory import evaluations, evaluator_claim
 from tf_cluster_trainer.run_directory.evaluations import Best
 
 from tests.slices import sliced
+from tests.support.waiting import eventually
 from tests.trainer.child.world import Child, World, own
-from tests.trainer.supervisor.world import eventually
 
 PROGRAMS = "tests.trainer.child.programs.evaluated"
 HERE = str(Path(__file__).parents[3])
@@ -253,7 +253,7 @@ def test_of_two_evaluators_of_an_attempt_the_one_before_writes_nothing_more(
 
     one.signal(signal.SIGCONT)
     eventually(
-        lambda: one.process.poll() is not None or len(one.of(Evaluated)) > 1, "it goes on or ends"
+        "it goes on or ends", lambda: one.process.poll() is not None or len(one.of(Evaluated)) > 1
     )
     assert record_of(run_dir) == record
     assert one.exit_code() == exit_codes.NOT_OWNER, one.tail()

@@ -14,10 +14,11 @@ from tf_cluster_trainer import exit_codes, protocol
 from tf_cluster_trainer.protocol import Failure, Ready, Serving
 
 from tests.support.forked import Forked, ForkServer
+from tests.support.processes import alive
+from tests.support.waiting import eventually
 from tests.trainer.child import world as children
 from tests.trainer.child.programs.telling import WORD
 from tests.trainer.child.world import Child, World
-from tests.trainer.supervisor.world import alive, eventually
 
 HERE = str(Path(__file__).parents[3])
 TELLING = {"module": "tests.trainer.child.programs.telling:Telling", "path": HERE}
@@ -81,7 +82,7 @@ def test_forks_end_with_their_server(lonely: World, monkeypatch: pytest.MonkeyPa
     child = lonely.start("ps")
     child.wait_for(Serving)
     server.process.kill()
-    eventually(lambda: not alive(child.process.pid), "its end")
+    eventually("its end", lambda: not alive(child.process.pid))
     with pytest.raises(AssertionError, match="fork server is gone"):
         child.process.poll()
     lonely.children.clear()
