@@ -16,13 +16,13 @@ from tests.support.waiting import eventually
 ROOT = Path(__file__).resolve().parents[2]
 # Each is to its processes what pytest is: starts them, prints their pids and waits.
 SUPERVISORS = """
-from tests.trainer.supervisor.world import World
-for task in World(here).start_all():
+from tests.trainer.supervisor.supervisors import Supervisors
+for task in Supervisors(here).start_all():
     print(task.process.pid, task.child(1))
 """
 CHILDREN = """
-from tests.trainer.child.world import World
-for child in World(here, workers=1, ps=1).serve().values():
+from tests.support.children import Children
+for child in Children(here, workers=1, ps=1).serve().values():
     print(child.process.pid)
 """
 LOCAL_RUN = """

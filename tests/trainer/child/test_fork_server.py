@@ -13,12 +13,12 @@ import pytest
 from tf_cluster_trainer import exit_codes, protocol
 from tf_cluster_trainer.protocol import Failure, Ready, Serving
 
+from tests.support import children
+from tests.support.children import Child, Children
 from tests.support.forked import Forked, ForkServer
 from tests.support.processes import alive
 from tests.support.waiting import eventually
-from tests.trainer.child import world as children
 from tests.trainer.child.programs.telling import WORD
-from tests.trainer.child.world import Child, World
 
 HERE = str(Path(__file__).parents[3])
 TELLING = {"module": "tests.trainer.child.programs.telling:Telling", "path": HERE}
@@ -35,7 +35,7 @@ def what_it_says_of_itself(child: Child) -> tuple[dict[str, Any], list[float]]:
     return itself, told["chance"]
 
 
-def test_a_fork_is_what_a_child_of_its_own_start_is(lonely: World) -> None:
+def test_a_fork_is_what_a_child_of_its_own_start_is(lonely: Children) -> None:
     lonely.forks = False
     real = lonely.chief(**TELLING)
     lonely.forks = True
@@ -47,7 +47,7 @@ def test_a_fork_is_what_a_child_of_its_own_start_is(lonely: World) -> None:
     assert not {*one} & {*other}
 
 
-def test_a_fork_ends_as_a_process_does(lonely: World) -> None:
+def test_a_fork_ends_as_a_process_does(lonely: Children) -> None:
     ended = lonely.start("chief", module="no_such:Program")
     assert ended.exit_code() == exit_codes.CONFIG
     assert "no_such" in ended.of(Failure)[0].message
@@ -66,17 +66,17 @@ def test_a_fork_ends_as_a_process_does(lonely: World) -> None:
 
 
 @pytest.mark.parametrize("name", ["PYTHONPATH", "TF_XLA_FLAGS", "OMP_NUM_THREADS", "HOME"])
-def test_what_an_import_may_read_makes_a_child_start_by_itself(lonely: World, name: str) -> None:
+def test_what_an_import_may_read_makes_a_child_start_by_itself(lonely: Children, name: str) -> None:
     lonely.environment = {**lonely.environment, name: "another"}
     child = lonely.start("ps")
     assert isinstance(child.process, subprocess.Popen)
 
 
-def test_xla_makes_a_child_start_by_itself(lonely: World) -> None:
+def test_xla_makes_a_child_start_by_itself(lonely: Children) -> None:
     assert isinstance(lonely.start("ps", xla=True).process, subprocess.Popen)
 
 
-def test_forks_end_with_their_server(lonely: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_forks_end_with_their_server(lonely: Children, monkeypatch: pytest.MonkeyPatch) -> None:
     server = ForkServer("bare", os.environ)
     monkeypatch.setattr(children, "fork_server_of", lambda _: server)
     child = lonely.start("ps")

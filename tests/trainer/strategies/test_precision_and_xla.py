@@ -17,7 +17,7 @@ from tf_cluster_trainer.config import Combination
 from tf_cluster_trainer.protocol import Failure, Ready, Result
 
 from tests.slices import sliced
-from tests.trainer.child.world import DIGITS, Child, World
+from tests.support.children import DIGITS, Child, Children
 from tests.trainer.strategies import reference
 from tests.trainer.strategies.in_graph.test_sync import (
     BATCH,
@@ -38,13 +38,13 @@ SYNCHRONOUS = [name for name, words in COMBINATIONS.items() if words[2] == "sync
 
 
 @pytest.fixture(params=sliced(list(COMBINATIONS), 1))
-def combination(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[World, Any]]:
+def combination(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Children, Any]]:
     """A world of two workers for one training, and its settings."""
     with two_workers(request.param, tmp_path, TF_CPP_MIN_LOG_LEVEL="0") as made:
         yield made
 
 
-def trained(world: World, **settings: Any) -> Child:
+def trained(world: Children, **settings: Any) -> Child:
     """The client when all is over."""
     told = {"path": HERE, "per_call": 10, "batch": 32, **settings}
     if world.has_chief:
@@ -62,12 +62,12 @@ def trained(world: World, **settings: Any) -> Child:
     return client
 
 
-def workers_said(world: World) -> str:
+def workers_said(world: Children) -> str:
     return "".join(child.text() for child in world.children if "worker" in child.log.name)
 
 
 def test_bfloat16_and_xla_train_with_micro_batches_and_what_is_kept_is_float32(
-    combination: tuple[World, Any],
+    combination: tuple[Children, Any],
 ) -> None:
     world, settings = combination
     client = trained(
@@ -92,7 +92,9 @@ def test_bfloat16_and_xla_train_with_micro_batches_and_what_is_kept_is_float32(
 # Where updates are asynchronous, which one comes first is not fixed.
 @pytest.mark.full
 @pytest.mark.parametrize("combination", SYNCHRONOUS, indirect=True)
-def test_xla_computes_what_the_model_says(combination: tuple[World, Any], tmp_path: Path) -> None:
+def test_xla_computes_what_the_model_says(
+    combination: tuple[Children, Any], tmp_path: Path
+) -> None:
     world, settings = combination
     optimizer = {"name": "Adam", "learningRate": RATE}
     client = trained(
@@ -114,7 +116,7 @@ def test_xla_computes_what_the_model_says(combination: tuple[World, Any], tmp_pa
 
 
 @pytest.mark.full
-def test_a_nan_loss_still_stops_with_the_step(combination: tuple[World, Any]) -> None:
+def test_a_nan_loss_still_stops_with_the_step(combination: tuple[Children, Any]) -> None:
     world, settings = combination
     optimizer = {"name": "SGD", "learningRate": 1e30}
     client = trained(world, module=DIGITS, steps=100_000, xla=True, optimizer=optimizer, **settings)

@@ -10,7 +10,7 @@ from typing import Any
 
 from tf_cluster_trainer import config
 
-from tests.trainer.child.world import World
+from tests.support.children import Children
 
 COMBINATIONS = {
     "-".join(words): words
@@ -21,10 +21,10 @@ COMBINATIONS = {
 @contextmanager
 def two_workers(
     combination: str, directory: Path, **environment: str
-) -> Iterator[tuple[World, dict[str, Any]]]:
+) -> Iterator[tuple[Children, dict[str, Any]]]:
     """A world of two workers, and of two ps where the combination has any; its settings."""
     strategy, replication, update = COMBINATIONS[combination]
     settings = {"strategy": strategy, "replication": replication, "update": update}
     ps, told = 0 if strategy == "all-reduce" else 2, {**os.environ, **environment}
-    with World(directory, 2, ps, told, has_chief=replication == "in-graph") as world:
+    with Children(directory, 2, ps, told, has_chief=replication == "in-graph") as world:
         yield world, settings

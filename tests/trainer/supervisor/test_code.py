@@ -14,14 +14,14 @@ from tests.support.waiting import eventually
 from tests.trainer.sources.serving import content, make_certificate, serving
 
 from .conftest import MakeWorld
+from .supervisors import Supervisors
 from .test_scripts import told
-from .world import World
 
 SCRIPT = Path(__file__).with_name("stand_in_script.py").read_text()
 ALL_REDUCE = ("all-reduce", "between-graph", "sync")
 
 
-def script_world(make_world: MakeWorld, source: dict[str, Any], **more: Any) -> World:
+def script_world(make_world: MakeWorld, source: dict[str, Any], **more: Any) -> Supervisors:
     world = make_world(words=ALL_REDUCE)
     args = [str(world.children)]
     world.program = {"script": "train.py", "args": args, "source": source, **more}

@@ -15,7 +15,7 @@ from tests.support.processes import alive
 from tests.support.waiting import eventually
 
 from .conftest import MakeWorld
-from .world import Task, World
+from .supervisors import Supervisors, Task
 
 BEST = {"TF_CLUSTER_EXPORT_BEST": "max:accuracy"}
 
@@ -27,19 +27,19 @@ def finished_at(evaluator: Task, number: int = 1) -> str:
     return note.read_text()
 
 
-def write_progress(world: World, **fields: Any) -> None:
+def write_progress(world: Supervisors, **fields: Any) -> None:
     world.run_dir.mkdir(parents=True, exist_ok=True)
     document = {"attempt": world.attempt, "final": True, "jobUids": {}, "message": "", **fields}
     (world.run_dir / "progress.json").write_text(json.dumps(document))
 
 
-def write_checkpoint(world: World, step: int) -> None:
+def write_checkpoint(world: Supervisors, step: int) -> None:
     directory = world.run_dir / "checkpoints" / f"ckpt-{step}"
     directory.mkdir(parents=True)
     (directory / "meta.json").write_text(json.dumps({"version": 1, "step": step}))
 
 
-def write_record(world: World, step: int) -> None:
+def write_record(world: Supervisors, step: int) -> None:
     evaluation = {"step": step, "time": 1.0, "metrics": {"accuracy": 0.5}}
     record = {"version": 1, "evaluations": [evaluation], "best": None}
     (world.run_dir / "evaluations.json").write_text(json.dumps(record))

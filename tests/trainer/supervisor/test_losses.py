@@ -13,7 +13,7 @@ import pytest
 from tests.support.waiting import eventually
 
 from .conftest import MakeWorld
-from .world import Task, World
+from .supervisors import Supervisors, Task
 
 
 def kill_child(task: Task, number: int = 1) -> None:
@@ -174,7 +174,7 @@ def test_children_lost_at_once_are_all_started_again_and_the_run_goes_on(
     }
 
 
-def training(world: World) -> tuple[dict[str, Task], str]:
+def training(world: Supervisors) -> tuple[dict[str, Task], str]:
     """One task of each kind, and the epoch in which they train."""
     # The ps of a chief that lives is replaced without its child's noticing it.
     tasks = {kind: world.start(kind, GUARD_SECONDS="0.2") for kind in ("chief", "worker", "ps")}

@@ -18,7 +18,7 @@ from tf_cluster_trainer.supervisor.timing import Timing
 from tests.support.waiting import eventually
 
 from .conftest import MakeWorld
-from .world import World
+from .supervisors import Supervisors
 
 TIMING = Timing(worker_poll=0.02, quick_poll=0.02, calm_poll=600.0)
 MANY = 200
@@ -46,7 +46,7 @@ class _Answer(BaseHTTPRequestHandler):
 
 @contextmanager
 def asking(
-    world: World, kind: str, status: str, attempt: str = "a1"
+    world: Supervisors, kind: str, status: str, attempt: str = "a1"
 ) -> Iterator[tuple[Chief, ChiefPoll]]:
     """A task that asks a chief who says that."""
     environment = {

@@ -15,20 +15,20 @@ from tests.support.processes import alive
 from tests.support.waiting import eventually
 
 from .conftest import MakeWorld
-from .world import Task, World
+from .supervisors import Supervisors, Task
 
 STAND_IN = Path(__file__).with_name("stand_in_script.py")
 BETWEEN_GRAPH = ("parameter-server", "between-graph", "async")
 ALL_REDUCE = ("all-reduce", "between-graph", "sync")
 
-MakeScriptWorld = Callable[..., World]
+MakeScriptWorld = Callable[..., Supervisors]
 
 
 @pytest.fixture
 def make_scripts(make_world: MakeWorld, tmp_path: Path) -> MakeScriptWorld:
     """Worlds whose program is the stand-in script."""
 
-    def make(*args: str, ps: str = "server", attempt: str = "a1", **settings: Any) -> World:
+    def make(*args: str, ps: str = "server", attempt: str = "a1", **settings: Any) -> Supervisors:
         place = str(tmp_path / f"children-{attempt}")
         program = {"script": str(STAND_IN), "args": [place, *args], "ps": ps}
         return make_world(program=program, attempt=attempt, **settings)

@@ -11,16 +11,16 @@ from typing import Any
 from tests.support.waiting import eventually
 
 from .conftest import MakeWorld
-from .world import World
+from .supervisors import Supervisors
 
 
-def two_attempts(make_world: MakeWorld) -> tuple[World, World]:
+def two_attempts(make_world: MakeWorld) -> tuple[Supervisors, Supervisors]:
     """One and the next, on the same run."""
     jobs = {"chief": "cj2", "worker": "wj2", "ps": ""}
     return make_world(attempt="a1"), make_world(attempt="a2", jobs=jobs)
 
 
-def rolled_back(make_world: MakeWorld, old: World) -> World:
+def rolled_back(make_world: MakeWorld, old: Supervisors) -> Supervisors:
     """The configuration of `old` once more, hence its addresses, in new Jobs."""
     jobs = {"chief": "cj3", "worker": "wj3", "ps": "", "evaluator": "ej3"}
     again = make_world(attempt=old.attempt, files=f"{old.attempt}-again", jobs=jobs)

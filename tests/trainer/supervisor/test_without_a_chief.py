@@ -11,7 +11,7 @@ import pytest
 from tests.support.waiting import eventually
 
 from .conftest import MakeWorld
-from .world import Task, World
+from .supervisors import Supervisors, Task
 
 ASYNC = ("parameter-server", "between-graph", "async")
 SYNC = ("parameter-server", "between-graph", "sync")
@@ -19,7 +19,7 @@ ALL_REDUCE = ("all-reduce", "between-graph", "sync")
 every_way = pytest.mark.parametrize("words", [ASYNC, SYNC, ALL_REDUCE], ids="/".join)
 
 
-def start(world: World) -> tuple[Task, list[Task], list[Task]]:
+def start(world: Supervisors) -> tuple[Task, list[Task], list[Task]]:
     """Worker 0, the other workers, every ps."""
     others = [world.start("worker", index) for index in range(1, world.workers)]
     ps = [world.start("ps", index) for index in range(len(world.addresses.get("ps", ())))]

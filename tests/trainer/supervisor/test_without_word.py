@@ -11,8 +11,8 @@ from tests.support.processes import alive
 from tests.support.waiting import eventually
 
 from .conftest import MakeWorld
+from .supervisors import STAND_IN, Supervisors
 from .test_without_a_chief import ALL_REDUCE, ASYNC, every_way, goes, start
-from .world import STAND_IN, World
 
 IN_GRAPH = ("parameter-server", "in-graph", "async")
 
@@ -47,7 +47,7 @@ def test_the_time_in_which_a_task_was_stopped_is_no_silence() -> None:
     assert 2 <= silence.seconds(3602.0) < 5
 
 
-def shows_for(task_seconds: float, world: World, index: int = 0) -> None:
+def shows_for(task_seconds: float, world: Supervisors, index: int = 0) -> None:
     """Wait until the client's document, which runs, is so many seconds old."""
     client = next(task for task in world.tasks if task.name == f"worker-{index}")
 

@@ -14,8 +14,8 @@ from tf_cluster_trainer.protocol import Progress, Ready, Result
 from tf_cluster_trainer.strategies.step.gradients import Gradients
 
 from tests.slices import in_turn
+from tests.support.children import Children
 from tests.trainer.child.programs.fixed import Fixed, examples
-from tests.trainer.child.world import World
 from tests.trainer.strategies.in_graph import test_sync
 from tests.trainer.strategies.in_graph.test_sync import (
     BATCH,
@@ -139,7 +139,7 @@ def test_mixed_precision_reads_once_too(tmp_path: Path) -> None:
 
 @in_turn(4, of=5)
 def test_in_graph_async_with_one_worker_is_what_one_process_computes(
-    one_worker: World, tmp_path: Path
+    one_worker: Children, tmp_path: Path
 ) -> None:
     told = {"module": FIXED, "path": HERE, "per_call": 7, "batch": 4, "micro": 2}
     named = {"name": "Adam", "learningRate": RATE}
@@ -151,7 +151,7 @@ def test_in_graph_async_with_one_worker_is_what_one_process_computes(
     assert_as_in_one_process(one_worker, "micro", STEPS, tmp_path, optimizer="Adam")
 
 
-def test_the_digits_are_learnt_with_partitioned_variables(one_worker: World) -> None:
+def test_the_digits_are_learnt_with_partitioned_variables(one_worker: Children) -> None:
     """dense/kernel is 1 MiB: a part on each ps."""
     told = {"steps": 300, "batch": 16, "micro": 4, "flags": {"units": 1024}}
     chief = one_worker.chief(run_id="micro-digits", **told)

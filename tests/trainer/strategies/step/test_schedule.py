@@ -19,7 +19,7 @@ from tf_cluster_trainer.protocol import Ready
 from tf_cluster_trainer.strategies.step import schedule
 
 from tests.slices import in_turn
-from tests.trainer.child.world import World, training
+from tests.support.children import Children, training
 from tests.trainer.strategies.in_graph.test_sync import HERE, saved
 
 # The rate falls to a hundredth, each step of a program whose gradient is always 1.
@@ -139,7 +139,7 @@ def test_the_run_goes_on_at_its_step_whatever_the_optimizer_had_counted(
     assert (ITERATIONS in restore.chosen(restored, "Adam", stored)) is (before == "Adam")
 
 
-def assert_fell_by_the_rates(world: World, run_id: str) -> None:
+def assert_fell_by_the_rates(world: Children, run_id: str) -> None:
     """Every weight fell by the sum of the rates of the run's steps, and the last one is reported.
 
     Workers that read the count at the same time make steps of one rate: 3 % of the sum.
@@ -153,7 +153,7 @@ def assert_fell_by_the_rates(world: World, run_id: str) -> None:
     assert points(world, run_id)[-1] == (step, pytest.approx(0.01))
 
 
-def points(world: World, run_id: str) -> list[tuple[int, float]]:
+def points(world: Children, run_id: str) -> list[tuple[int, float]]:
     """Step and learning rate of all points in TensorBoard's files, by step."""
     return sorted(
         (event.step, float(tf.make_ndarray(value.tensor)))
@@ -166,7 +166,7 @@ def points(world: World, run_id: str) -> list[tuple[int, float]]:
 
 @in_turn(4, of=5)
 def test_the_rate_follows_the_step_of_all_workers_and_goes_on_after_a_new_start(
-    world: World,
+    world: Children,
 ) -> None:
     """By its own steps each worker would be at twice the rate or more."""
     told = {"module": FALLING, "path": HERE, "per_call": 7, "optimizer": SLOWING}

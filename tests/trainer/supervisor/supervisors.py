@@ -137,7 +137,7 @@ class Task:
 
 
 @dataclass
-class World:
+class Supervisors:
     """One attempt (or several) of one run."""
 
     directory: Path

@@ -1,4 +1,4 @@
-"""A small world for children: real processes on loopback, spoken to as a supervisor would."""
+"""Children of tests: real processes on loopback, spoken to as a supervisor would."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.ports import free_port
 from tests.support.forked import Forked, ForkServer, fork_server_of
 from tests.tied import tied_to_us
 
-PROGRAMS = Path(__file__).with_name("programs")
+PROGRAMS = Path(__file__).parents[1] / "trainer/child/programs"
 DIGITS = "tf_cluster_trainer.examples.digits:Digits"
 DEADLINE = 150.0
 
@@ -172,7 +172,7 @@ def _process(
 
 
 @dataclass
-class World:
+class Children:
     """One attempt's tasks: ps and workers once for several chiefs, as a worker pod has it.
 
     Without a chief the workers train by themselves: `train` starts them, each time anew.
@@ -201,7 +201,7 @@ class World:
             if number
         }
 
-    def __enter__(self) -> World:
+    def __enter__(self) -> Children:
         return self
 
     def __exit__(
