@@ -11,9 +11,9 @@ from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.protocol import Failure, Ready, Result
 
 from tests.support.children import Child, Children
+from tests.support.trainings import HERE, saved
 from tests.trainer.child.programs.after_train import NOTES
 from tests.trainer.child.programs.awaiting import give_the_sign
-from tests.trainer.strategies.in_graph.test_sync import HERE, saved
 
 PROGRAMS = "tests.trainer.child.programs.after_train:"
 STEPS = 30

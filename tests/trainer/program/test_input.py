@@ -18,8 +18,8 @@ from tf_cluster_trainer.protocol import Ready
 
 from tests.slices import sliced
 from tests.support.children import Children
+from tests.support.trainings import HERE, context, saved
 from tests.trainer.child.programs.own_part import EXAMPLES
-from tests.trainer.strategies.in_graph.test_sync import HERE, context, saved
 from tests.trainer.strategies.ways import COMBINATIONS
 
 DRAWS = "tests.trainer.child.programs.own_part:Draws"

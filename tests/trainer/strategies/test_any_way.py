@@ -14,9 +14,8 @@ from tf_cluster_trainer.protocol import Failure, Progress, Result
 
 from tests.slices import sliced
 from tests.support.children import DIGITS, Children
-from tests.trainer.strategies.in_graph.test_sync import HERE
-from tests.trainer.strategies.test_precision_and_xla import trained
-from tests.trainer.strategies.ways import COMBINATIONS, two_workers
+from tests.support.trainings import HERE
+from tests.trainer.strategies.ways import COMBINATIONS, trained, two_workers
 
 PROGRAMS = "tests.trainer.child.programs"
 

@@ -14,21 +14,14 @@ from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.child import device_flags
 from tf_cluster_trainer.config import COMBINATIONS as ROWS
 from tf_cluster_trainer.config import Combination
-from tf_cluster_trainer.protocol import Failure, Ready, Result
+from tf_cluster_trainer.protocol import Failure, Result
 
 from tests.slices import sliced
-from tests.support.children import DIGITS, Child, Children
+from tests.support.children import DIGITS, Children
+from tests.support.trainings import context, saved
 from tests.trainer.strategies import reference
-from tests.trainer.strategies.in_graph.test_sync import (
-    BATCH,
-    FIXED,
-    HERE,
-    RATE,
-    STEPS,
-    context,
-    saved,
-)
-from tests.trainer.strategies.ways import COMBINATIONS, two_workers
+from tests.trainer.strategies.reference import BATCH, FIXED, RATE, STEPS
+from tests.trainer.strategies.ways import COMBINATIONS, trained, two_workers
 
 PRECISE = "tests.trainer.child.programs.precise:Precise"
 # What XLA says in a process that compiled something.
@@ -42,24 +35,6 @@ def combination(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tupl
     """A world of two workers for one training, and its settings."""
     with two_workers(request.param, tmp_path, TF_CPP_MIN_LOG_LEVEL="0") as made:
         yield made
-
-
-def trained(world: Children, **settings: Any) -> Child:
-    """The client when all is over."""
-    told = {"path": HERE, "per_call": 10, "batch": 32, **settings}
-    if world.has_chief:
-        for kind, number in (("worker", 2), ("ps", 2)):
-            for index in range(number):
-                world.start(kind, index, **told)
-        client = world.chief(**told)
-        client.wait_for(Ready)
-        client.go()
-    else:
-        for index in range(world.ps):
-            world.start("ps", index, **told)
-        client = world.train(**told)[0]
-    client.exit_code()
-    return client
 
 
 def workers_said(world: Children) -> str:

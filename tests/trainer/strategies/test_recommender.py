@@ -15,11 +15,10 @@ from tf_cluster_trainer.protocol import Result
 
 from tests.slices import sliced
 from tests.support.children import Children
+from tests.support.trainings import saved
 from tests.trainer.child.programs.recommender import Recommender, RecommenderFlags, examples
 from tests.trainer.strategies import reference
-from tests.trainer.strategies.in_graph.test_sync import saved
-from tests.trainer.strategies.test_precision_and_xla import trained
-from tests.trainer.strategies.ways import COMBINATIONS, two_workers
+from tests.trainer.strategies.ways import COMBINATIONS, trained, two_workers
 
 MODULE = "tests.trainer.child.programs.recommender:Recommender"
 STEPS, BATCH, RATE = 1500, 128, 0.01

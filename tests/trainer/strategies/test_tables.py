@@ -22,10 +22,10 @@ from tf_cluster_trainer.strategies.in_graph.cluster import for_workers
 
 from tests.slices import sliced
 from tests.support.children import Child, Children, let_go
+from tests.support.trainings import HERE, context
 from tests.trainer.child.programs import text
 from tests.trainer.child.programs.filled_tables import FILLED_BY
 from tests.trainer.child.programs.text import Lookup, Text, TextFlags
-from tests.trainer.strategies.in_graph.test_sync import HERE, context
 from tests.trainer.strategies.ways import COMBINATIONS, two_workers
 
 PROGRAMS = "tests.trainer.child.programs"

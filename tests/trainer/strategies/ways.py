@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from tf_cluster_trainer import config
+from tf_cluster_trainer.protocol import Ready
 
-from tests.support.children import Children
+from tests.support.children import Child, Children
+from tests.support.trainings import HERE
 
 COMBINATIONS = {
     "-".join(words): words
@@ -28,3 +30,21 @@ def two_workers(
     ps, told = 0 if strategy == "all-reduce" else 2, {**os.environ, **environment}
     with Children(directory, 2, ps, told, has_chief=replication == "in-graph") as world:
         yield world, settings
+
+
+def trained(world: Children, **settings: Any) -> Child:
+    """The client when all is over."""
+    told = {"path": HERE, "per_call": 10, "batch": 32, **settings}
+    if world.has_chief:
+        for kind, number in (("worker", 2), ("ps", 2)):
+            for index in range(number):
+                world.start(kind, index, **told)
+        client = world.chief(**told)
+        client.wait_for(Ready)
+        client.go()
+    else:
+        for index in range(world.ps):
+            world.start("ps", index, **told)
+        client = world.train(**told)[0]
+    client.exit_code()
+    return client

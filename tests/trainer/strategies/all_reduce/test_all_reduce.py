@@ -16,18 +16,12 @@ from tf_cluster_trainer.protocol import Failure, Placement, Progress, Result, Sa
 
 from tests.slices import in_turn, sliced
 from tests.support.children import DEADLINE, DIGITS, Child, Children, let_go, own
+from tests.support.trainings import HERE, saved
 from tests.trainer.child.programs.awaiting import BUILDS, give_the_sign, take_it_back
 from tests.trainer.strategies import reference
 from tests.trainer.strategies.all_reduce.slow_link import SlowLink
-from tests.trainer.strategies.in_graph import test_sync
-from tests.trainer.strategies.in_graph.test_sync import (
-    BATCH,
-    FIXED,
-    HERE,
-    RATE,
-    STEPS,
-    assert_as_in_one_process,
-)
+from tests.trainer.strategies.in_graph import training as in_graph
+from tests.trainer.strategies.reference import BATCH, FIXED, RATE, STEPS, assert_as_in_one_process
 
 PROGRAMS = "tests.trainer.child.programs."
 TWO_DEVICES = f"{PROGRAMS}two_devices:OnTwoDevices"
@@ -183,10 +177,10 @@ def test_a_run_goes_on_from_parameter_servers_and_back(
     workers.run_dir("moved").parent.mkdir(parents=True, exist_ok=True)
     world.run_dir("moved").mkdir(parents=True)
     workers.run_dir("moved").symlink_to(world.run_dir("moved"))
-    chief = test_sync.trained(world, "moved", steps=24, **told)
+    chief = in_graph.trained(world, "moved", steps=24, **told)
     assert chief.exit_code() == exit_codes.DONE, chief.tail()
     assert all_done(started(workers, "moved", steps=36, **told)).step == 36
-    chief = test_sync.trained(world, "moved", steps=STEPS, **told)
+    chief = in_graph.trained(world, "moved", steps=STEPS, **told)
     assert chief.exit_code() == exit_codes.DONE, chief.tail()
     assert_as_in_one_process(world, "moved", STEPS, tmp_path, optimizer="Adam")
 
@@ -255,7 +249,7 @@ def test_a_checkpoint_that_is_being_written_outlives_the_loss_of_a_worker(
 def test_moving_averages_are_those_of_all_workers(workers: Children) -> None:
     for steps in (7, 20):
         all_done(started(workers, "moving", module=f"{PROGRAMS}own_part:Normalized", steps=steps))
-    means = test_sync.saved(workers, "moving", 20)["normalization/moving_mean"]
+    means = saved(workers, "moving", 20)["normalization/moving_mean"]
     np.testing.assert_allclose(means, [1 - 0.9**20] * 4, rtol=1e-5)
 
 

@@ -20,23 +20,20 @@ from tf_cluster_trainer.strategies.between_graph import variables as ps_variable
 from tf_cluster_trainer.strategies.between_graph.generation import GenerationClock
 
 from tests.slices import in_turn, sliced
-from tests.support.children import DIGITS, Child, Children, own
+from tests.support.children import DIGITS, Child, Children
+from tests.support.trainings import HERE, learning_rates, saved
 from tests.trainer.strategies import reference
-from tests.trainer.strategies.in_graph.test_sync import assert_as_in_one_process, saved
-from tests.trainer.strategies.step.test_schedule import (
+from tests.trainer.strategies.between_graph.workers import FOREVER, begin, start
+from tests.trainer.strategies.falling import (
     FALLING,
     SLOWING,
     SLOWING_STEPS,
     assert_fell_by_the_rates,
-    points,
 )
+from tests.trainer.strategies.reference import BATCH, FIXED, RATE, STEPS, assert_as_in_one_process
 
-HERE = str(Path(__file__).parents[4])
-FIXED = "tests.trainer.child.programs.fixed:Fixed"
 OWN_WEIGHT = "tests.trainer.child.programs.own_part:LowersItsOwnWeight"
 BROKEN = "tests.trainer.child.programs.broken:"
-BATCH, STEPS, RATE = 8, 40, 0.05
-FOREVER = 10_000_000
 MANY = 2000  # nobody waits for an async worker that comes late: there are steps left for it
 KILLED_PS = [
     pytest.param(update, killed, id=f"{update}-{killed}")
@@ -79,29 +76,6 @@ def _no_worker_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
             for child in request.getfixturevalue(name).children:
                 if "worker" in child.log.name:
                     child.end()
-
-
-def start(world: Children, index: int, run_id: str, **settings: Any) -> Child:
-    """A worker's child that is told to train."""
-    own(world.run_dir(run_id))
-    told = {
-        "module": FIXED,
-        "path": HERE,
-        "replication": "between-graph",
-        "batch": BATCH,
-        "per_call": 7,
-        "report_seconds": 0.1,
-        "optimizer": {"name": "Momentum", "learningRate": 1e-4},
-    }
-    return world.start("worker", index, run_id=run_id, **{**told, **settings})
-
-
-def begin(world: Children, index: int, run_id: str, **settings: Any) -> Child:
-    """A worker's child that makes steps, or waits for the others."""
-    worker = start(world, index, run_id, **settings)
-    worker.wait_for(Ready)
-    worker.go()
-    return worker
 
 
 def begin_all(world: Children, run_id: str, **settings: Any) -> list[Child]:
@@ -261,7 +235,7 @@ def test_async_ends_beyond_the_total_by_no_more_than_a_call_of_each_worker_but_o
     result = all_done([first])
     assert MANY <= result.step <= MANY + per_call
     assert max(pair.checkpoints("beyond")) == first.of(Progress)[-1].step == result.step
-    assert points(pair, "beyond")[-1][0] == result.step
+    assert learning_rates(pair, "beyond")[-1][0] == result.step
 
 
 @in_turn(1, of=2)

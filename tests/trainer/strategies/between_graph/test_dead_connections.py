@@ -20,7 +20,7 @@ from tf_cluster_trainer.protocol import Progress, Saved
 from tf_cluster_trainer.strategies.between_graph.probe import PERIOD_SECONDS, ConnectionProbe
 
 from tests.support.children import Children
-from tests.trainer.strategies.between_graph.test_between_graph import FOREVER, begin
+from tests.trainer.strategies.between_graph.workers import FOREVER, begin
 
 NEEDS = ("ip", "iptables", "ss")
 AS_HERE = {"replication": "between-graph", "save_seconds": 1.0}

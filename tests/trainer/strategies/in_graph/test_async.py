@@ -11,15 +11,16 @@ from tf_cluster_trainer.protocol import Progress, Result
 
 from tests.slices import in_turn, sliced
 from tests.support.children import Child, Children
-from tests.trainer.strategies.in_graph import test_sync
-from tests.trainer.strategies.in_graph.test_sync import RATE, STEPS, assert_as_in_one_process, saved
+from tests.support.trainings import saved
+from tests.trainer.strategies.in_graph import training as in_graph
+from tests.trainer.strategies.reference import RATE, STEPS, assert_as_in_one_process
 
 OWN_WEIGHT = "tests.trainer.child.programs.own_part:LowersItsOwnWeight"
 
 
 def done(world: Children, run_id: str, **settings: Any) -> Child:
     """A chief that made all its steps."""
-    chief = test_sync.trained(world, run_id, update="async", **settings)
+    chief = in_graph.trained(world, run_id, update="async", **settings)
     assert chief.exit_code() == exit_codes.DONE, chief.tail()
     return chief
 

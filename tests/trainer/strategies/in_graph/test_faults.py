@@ -14,9 +14,8 @@ from tf_cluster_trainer.protocol import Failure, Progress, Ready, Result, Servin
 
 from tests.slices import in_turn
 from tests.support.children import Child, Children
+from tests.support.trainings import HERE, learning_rates
 from tests.trainer.child.programs.awaiting import BUILDS, give_the_sign, take_it_back
-from tests.trainer.strategies.in_graph.test_sync import HERE
-from tests.trainer.strategies.step.test_schedule import points
 
 AWAITING = "tests.trainer.child.programs.awaiting:"
 
@@ -108,7 +107,7 @@ def test_calls_that_are_made_again_take_the_run_no_further_than_those_calls(
     (result,) = chief.of(Result)
     assert steps <= result.step < steps + per_call * (1 + retried)
     assert max(world.checkpoints("again")) == chief.of(Progress)[-1].step == result.step
-    assert points(world, "again")[-1][0] == result.step
+    assert learning_rates(world, "again")[-1][0] == result.step
 
 
 def test_with_all_workers_gone_nothing_moves_until_one_is_back(

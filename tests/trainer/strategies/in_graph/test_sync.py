@@ -4,63 +4,16 @@ from __future__ import annotations
 
 import signal
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
-import tensorflow as tf
 from tf_cluster_trainer import exit_codes
-from tf_cluster_trainer.program.context import Context, Flags
-from tf_cluster_trainer.protocol import Failure, Placement, Progress, Ready, Result
+from tf_cluster_trainer.protocol import Failure, Placement, Progress, Result
 
 from tests.slices import in_turn, sliced
-from tests.support.children import Child, Children
+from tests.support.children import Children
 from tests.trainer.strategies import reference
-
-HERE = str(Path(__file__).parents[4])
-FIXED = "tests.trainer.child.programs.fixed:Fixed"
-BATCH, STEPS, RATE = 8, 40, 0.05
-
-
-def trained(world: Children, run_id: str, **settings: Any) -> Child:
-    told = {"module": FIXED, "path": HERE, "update": "sync", "batch": BATCH, "per_call": 7}
-    chief = world.chief(run_id=run_id, **{**told, **settings})
-    chief.wait_for(Ready)
-    chief.go()
-    return chief
-
-
-def saved(world: Children, run_id: str, step: int, kind: str = "model/") -> dict[str, Any]:
-    """The model's tensors in a checkpoint, by variable, or those of another kind."""
-    reader = tf.train.load_checkpoint(
-        str(world.run_dir(run_id) / "checkpoints" / f"ckpt-{step}" / "variables")
-    )
-    return {
-        name.removeprefix(kind): reader.get_tensor(name)
-        for name in reader.get_variable_to_shape_map()
-        if name.startswith(kind)
-    }
-
-
-def assert_as_in_one_process(
-    world: Children, run_id: str, steps: int, tmp_path: Path, **settings: Any
-) -> None:
-    """That so many steps gave what the same training gives without any strategy."""
-    told = {"workers": world.workers, "batch": BATCH, "steps": steps, "rate": RATE, **settings}
-    expected = reference.train(context(tmp_path), **told)
-    found = saved(world, run_id, steps)
-    assert found.keys() == expected.keys()
-    for name, value in expected.items():
-        np.testing.assert_allclose(found[name], value, rtol=2e-4, atol=2e-5, err_msg=name)
-
-
-def context(tmp_path: Path) -> Context:
-    """As much of a context as the program and the model's seed need."""
-    from types import SimpleNamespace
-
-    settings: Any = SimpleNamespace(seed=1, micro_batches=1, precision="float32")
-    task: Any = None
-    return Context(task, settings, Flags({}), tmp_path, tmp_path, tmp_path)
+from tests.trainer.strategies.in_graph.training import trained
+from tests.trainer.strategies.reference import BATCH, RATE, STEPS, assert_as_in_one_process
 
 
 @pytest.mark.parametrize("optimizer", sliced(["SGD", "Momentum", "Adam", "Adagrad"], 1))
