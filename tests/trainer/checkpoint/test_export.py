@@ -15,8 +15,8 @@ from tf_cluster_trainer import Context, Program
 from tf_cluster_trainer.checkpoint import export
 from tf_cluster_trainer.program.trial import build_model, run_trial
 
+from tests.support.trainings import context
 from tests.trainer.child.programs.fixed import Fixed
-from tests.trainer.strategies.in_graph.test_sync import context
 
 # Loads it where neither our package nor tf_keras is, feeds ones, tells what it takes and gives.
 SERVE = """
