@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 
 from tests.chart.features import FEATURES
-from tests.chart.helm import ROOT, render
+from tests.chart.helm import HELMS, ROOT, render
 
 SCHEMAS = ROOT / "trainer" / "src" / "tf_cluster_trainer" / "schemas"
 
@@ -107,12 +107,31 @@ def test_what_is_not_set_is_left_out() -> None:
     assert "steps" not in training["train"]["checkpoint"]
 
 
-def test_a_schedule_is_told_only_where_the_rate_is_not_constant() -> None:
+def test_numbers_of_train_stay_as_they_are_written() -> None:
+    optimizer = {"learningRate": 1e-7, "schedule": {"name": "linear", "endFactor": 0.0}}
+    written = {"steps": 2**53 - 1, "batchSize": 1000000, "optimizer": optimizer}
+    told = render({"train": written}).config("training.json")["train"]
+    assert (told["steps"], told["batchSize"]) == (2**53 - 1, 1000000)
+    assert isinstance(told["steps"], int)
+    assert told["optimizer"]["learningRate"] == 1e-7
+    assert told["optimizer"]["schedule"]["endFactor"] == 0
+
+
+@pytest.mark.parametrize("helm", HELMS)
+def test_a_null_that_is_written_out_changes_nothing(helm: str) -> None:
+    # Helm 3 keeps the nulls of values.yaml, Helm 4 those of the user.
+    nulls = {"stepsPerCall": None, "optimizer": {"momentum": None, "schedule": {"endFactor": None}}}
+    written, without = render({"train": nulls}, helm=helm), render()
+    assert written.attempt == without.attempt
+    assert written.config("training.json") == without.config("training.json")
+
+
+def test_a_schedule_is_told_as_it_stands_without_its_nulls() -> None:
     def schedule(**settings: Any) -> Any:
         values = {"train": {"optimizer": {"schedule": settings}}}
         return render(values).config("training.json")["train"]["optimizer"].get("schedule")
 
-    assert schedule() is None
+    assert schedule() == {"name": "constant", "warmupSteps": 0}
     assert schedule(warmupSteps=10) == {"name": "constant", "warmupSteps": 10}
     assert schedule(name="cosine", endFactor=0, decaySteps=1000000) == {
         "name": "cosine",

@@ -62,29 +62,6 @@ worker: {{ range $index := until (int $root.Values.worker.replicas) -}}
 {{- end -}}
 {{- with $values.program.path -}}{{- $_ := set $program "path" . -}}{{- end -}}
 {{- with include "tf-cluster.config.source" .root | fromJson -}}{{- $_ := set $program "source" . -}}{{- end -}}
-{{- $optimizer := dict "name" $values.train.optimizer.name "learningRate" $values.train.optimizer.learningRate -}}
-{{- if not (kindIs "invalid" $values.train.optimizer.momentum) -}}
-{{- $_ := set $optimizer "momentum" $values.train.optimizer.momentum -}}
-{{- end -}}
-{{- $schedule := dict "name" $values.train.optimizer.schedule.name "warmupSteps" (int64 $values.train.optimizer.schedule.warmupSteps) -}}
-{{- with $values.train.optimizer.schedule.decaySteps -}}{{- $_ := set $schedule "decaySteps" (int64 .) -}}{{- end -}}
-{{- if not (kindIs "invalid" $values.train.optimizer.schedule.endFactor) -}}
-{{- $_ := set $schedule "endFactor" $values.train.optimizer.schedule.endFactor -}}
-{{- end -}}
-{{- if or (ne $schedule.name "constant") $schedule.warmupSteps -}}{{- $_ := set $optimizer "schedule" $schedule -}}{{- end -}}
-{{- $checkpoint := dict "seconds" $values.train.checkpoint.seconds "keep" (int64 $values.train.checkpoint.keep) -}}
-{{- with $values.train.checkpoint.steps -}}{{- $_ := set $checkpoint "steps" (int64 .) -}}{{- end -}}
-{{- $train := dict
-  "steps" (int64 $values.train.steps)
-  "batchSize" (int64 $values.train.batchSize)
-  "microBatches" (int64 $values.train.microBatches)
-  "seed" (int64 $values.train.seed)
-  "precision" $values.train.precision
-  "xla" $values.train.xla
-  "optimizer" $optimizer
-  "checkpoint" $checkpoint
-  "reportSeconds" $values.train.reportSeconds -}}
-{{- with $values.train.stepsPerCall -}}{{- $_ := set $train "stepsPerCall" (int64 .) -}}{{- end -}}
 {{- dict
   "version" 1
   "run" $run
@@ -92,12 +69,26 @@ worker: {{ range $index := until (int $root.Values.worker.replicas) -}}
   "strategy" $values.strategy
   "replication" $values.replication
   "update" $values.update
-  "train" $train
+  "train" (include "tf-cluster.config.given" $values.train | fromJson)
   "flags" ($values.flags | default dict)
   "dirs" (dict "data" "/data" "log" "/log")
-  "peers" (dict "deadlineSeconds" $values.peers.deadlineSeconds)
-  "failure" (dict "restarts" (int64 $values.failure.restarts) "finalStateSeconds" $values.failure.finalStateSeconds)
+  "peers" (include "tf-cluster.config.given" $values.peers | fromJson)
+  "failure" (include "tf-cluster.config.given" $values.failure | fromJson)
   | toPrettyJson -}}
+{{- end -}}
+
+{{- /*
+A section of values that passes through, as JSON without nulls: null means that the key is not given. Helm 3 keeps
+the nulls of values.yaml and Helm 4 those of the user. One that came through would change the attempt's hash with the
+version of Helm, or when a user writes out a default.
+*/ -}}
+{{- define "tf-cluster.config.given" -}}
+{{- $given := dict -}}
+{{- range $key, $value := . -}}
+{{- if kindIs "map" $value -}}{{- $value = include "tf-cluster.config.given" $value | fromJson -}}{{- end -}}
+{{- if not (kindIs "invalid" $value) -}}{{- $_ := set $given $key $value -}}{{- end -}}
+{{- end -}}
+{{- toJson $given -}}
 {{- end -}}
 
 {{- /* program.source of training.json. Without a source it is an empty object. */ -}}
