@@ -5,7 +5,8 @@
 Templates read values by a path from `.Values`, by a variable set to such a path, and by
 `get PATH X` where X chooses a section (a role or a volume); each may be in parentheses with
 `| default dict`. All three are rewritten to one form, `.Values.<role>.resources`. Fields that pass
-through stand in a loop (LOOP). What is written in another way shows as a value that nobody uses.
+through stand in a loop (LOOP); a section that passes through whole is named once (WHOLE). What is
+written in another way shows as a value that nobody uses.
 """
 
 from __future__ import annotations
@@ -37,6 +38,9 @@ LOOP = (
     rf"\{{\{{- with get (?P<section>{PATH}) \$(?P=name)\b"
 )
 
+# A section that passes through whole: every value below it is used.
+WHOLE = rf'include "tf-cluster\.config\.given" ({PATH})'
+
 Steps = tuple[str, ...]
 
 
@@ -45,6 +49,13 @@ def used_values(template: str) -> Iterator[Steps]:
     for block in re.split(r"(?=\{\{-? *define )", template):
         for match in re.finditer(r"\.Values((?:\.[\w<>]+)+)", _one_form(block)):
             yield tuple(match[1].strip(".").split("."))
+
+
+def whole_sections(template: str) -> Iterator[Steps]:
+    """The sections that a template passes through whole."""
+    for block in re.split(r"(?=\{\{-? *define )", template):
+        for match in re.finditer(WHOLE, _one_form(block)):
+            yield tuple(match[1].removeprefix(".Values").strip(".").split("."))
 
 
 def _one_form(block: str) -> str:
@@ -66,11 +77,13 @@ def findings(templates: list[str], values: str) -> list[str]:
     """What is declared and not used, then what is used and not declared."""
     declared = {value.path for value in read_values(values) if not value.is_section} - NOT_READ
     used = {path for template in templates for path in used_values(template)}
+    whole = {path for template in templates for path in whole_sections(template)}
     return [
         *(
             f"{'.'.join(path)} is declared in values.yaml and used by no template"
             for path in sorted(declared)
             if not any(_starts_with(use, path) for use in used)
+            and not any(_starts_with(path, section) for section in whole)
         ),
         *(
             f"{'.'.join(path)} is used by a template and not declared in values.yaml"
