@@ -96,6 +96,7 @@ def test_a_killed_worker_ends_the_chiefs_child_so_that_it_starts_again(tmp_path:
         tasks["worker-1"].signal(signal.SIGKILL)
         assert chief.exit_code(deadline=30) == exit_codes.PEER_LOST, chief.tail()
         assert "worker-1 is lost" in chief.of(Failure)[-1].message
+        world.forks = False  # as in test_faults.py
         world.start("worker", 1)
         step = world.checkpoints("lost")[0]
         again = trained(world, "lost", steps=step + 20)
