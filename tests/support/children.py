@@ -185,7 +185,7 @@ class Children:
     where: Path | None = None  # the children's working directory, when not ours
     has_chief: bool = True
     within: Sequence[str] = ()  # what a child's command line begins with
-    forks: bool = True  # where nothing has to be its own from its start
+    forks: bool = True  # else every child starts by itself, not only those that have to
 
     def __post_init__(self) -> None:
         self._count = itertools.count()

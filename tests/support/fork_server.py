@@ -21,8 +21,10 @@ import tempfile
 import traceback
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any, NoReturn
 
+import threadpoolctl  # type: ignore[import-untyped]
 from tf_cluster_trainer import config, protocol
 from tf_cluster_trainer.child import tasks
 from tf_cluster_trainer.servers import bare_tensorflow
@@ -131,7 +133,12 @@ def _become_a_child(
 
 
 def _check_that_nothing_has_begun() -> None:
-    """What TensorFlow makes at the first operation would not work after a fork."""
+    """Neither threads nor TensorFlow's devices, which it makes at the first operation."""
+    pools = threadpoolctl.threadpool_info()
+    blas = sum(pool["num_threads"] - 1 for pool in pools if pool["internal_api"] == "openblas")
+    running = len(list(Path("/proc/self/task").iterdir()))
+    if running > 1 + blas:
+        raise RuntimeError(f"{running} threads run after the imports, only {blas} are OpenBLAS's")
     context = sys.modules.get("tensorflow.python.eager.context")
     if context and context._context and context._context._initialized:
         raise RuntimeError("an import has made TensorFlow's devices: no fork can use them")

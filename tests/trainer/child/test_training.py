@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -130,25 +129,6 @@ def test_a_stopped_run_goes_on_at_its_step_with_partitioned_variables(world: Chi
     assert first_loss(second) < first_loss(first) / 2
 
 
-def test_a_truncated_checkpoint_falls_back_to_the_one_before(world: Children) -> None:
-    first = world.chief(run_id="cut", steps=300, save_steps=100, keep=10)
-    first.wait_for(Ready)
-    first.go()
-    assert first.exit_code() == exit_codes.DONE, first.tail()
-    *_, before, newest = world.checkpoints("cut")
-    data = next((world.run_dir("cut") / "checkpoints" / f"ckpt-{newest}").glob("*.data-*"))
-    os.truncate(data, data.stat().st_size // 2)
-
-    second = world.chief(run_id="cut", steps=310)
-    second.wait_for(Ready)
-    second.go()
-    assert second.exit_code() == exit_codes.DONE, second.tail()
-    assert re.search(f"checkpoint of step {newest} can't be read", second.text())
-    assert second.of(Progress)[0].step == before
-    assert second.of(Result)[0].step == 310
-    assert newest not in world.checkpoints("cut")
-
-
 def test_a_changed_model_is_refused_by_the_name_of_its_first_difference(
     world: Children, finished: Child
 ) -> None:
@@ -159,18 +139,6 @@ def test_a_changed_model_is_refused_by_the_name_of_its_first_difference(
     (failure,) = chief.of(Failure)
     assert "dense/kernel" in failure.message
     assert "run.id" in failure.message
-
-
-def test_a_nan_loss_stops_with_the_step_and_saves_no_nan(world: Children) -> None:
-    chief = world.chief(
-        run_id="nan", steps=100_000, optimizer={"name": "SGD", "learningRate": 1e30}
-    )
-    chief.wait_for(Ready)
-    chief.go()
-    assert chief.exit_code() == exit_codes.CONFIG, chief.tail()
-    (failure,) = chief.of(Failure)
-    assert re.search(r"NaN or infinite about step \d+", failure.message)
-    assert world.checkpoints("nan") == []
 
 
 def test_an_error_in_the_program_shows_its_own_lines_first(world: Children) -> None:

@@ -22,6 +22,7 @@ from tests.trainer.strategies import reference
 from tests.trainer.strategies.all_reduce.slow_link import SlowLink
 from tests.trainer.strategies.in_graph import training as in_graph
 from tests.trainer.strategies.reference import BATCH, FIXED, RATE, STEPS, assert_as_in_one_process
+from tests.trainer.strategies.turns import AS_IN_ONE_PROCESS, MOVES, turn
 
 PROGRAMS = "tests.trainer.child.programs."
 TWO_DEVICES = f"{PROGRAMS}two_devices:OnTwoDevices"
@@ -67,7 +68,7 @@ def test_a_step_is_one_update_with_the_workers_mean_gradient(
     assert_as_in_one_process(workers, run_id, STEPS, tmp_path, optimizer=optimizer)
 
 
-@in_turn(3, of=5)
+@turn(AS_IN_ONE_PROCESS, of="all-reduce")
 @pytest.mark.parametrize("program", DEVICES)
 def test_a_step_of_micro_batches_is_one_update_with_the_mean_of_them_all(
     workers: Children, tmp_path: Path, program: str
@@ -81,7 +82,7 @@ def test_a_step_of_micro_batches_is_one_update_with_the_mean_of_them_all(
     assert_as_in_one_process(workers, run_id, STEPS, tmp_path, optimizer="Adam")
 
 
-@in_turn(3, of=5)
+@turn(AS_IN_ONE_PROCESS, of="all-reduce")
 @pytest.mark.parametrize("program", DEVICES)
 def test_the_learning_rate_goes_on_at_the_runs_step_after_a_new_start(
     workers: Children, tmp_path: Path, program: str
@@ -156,6 +157,7 @@ def test_a_worker_that_is_lost_while_the_model_is_built_is_no_error_of_the_progr
     assert failure.message.startswith("worker-1 is lost, and with that the program failed in ")
 
 
+# Alone: every second commit.
 @in_turn(0, of=2)
 def test_worker_0_that_is_silent_for_longer_than_a_heartbeat_is_lost(workers: Children) -> None:
     """As one whose node is cut off: nobody takes it for an error of the program."""
@@ -168,7 +170,7 @@ def test_worker_0_that_is_silent_for_longer_than_a_heartbeat_is_lost(workers: Ch
     assert children[0].exit_code() == exit_codes.PEER_LOST, children[0].tail()
 
 
-@in_turn(1, of=2)
+@turn(MOVES, of="all-reduce")
 def test_a_run_goes_on_from_parameter_servers_and_back(
     workers: Children, world: Children, tmp_path: Path
 ) -> None:

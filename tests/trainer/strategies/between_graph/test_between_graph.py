@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import signal
 import time
@@ -19,7 +18,7 @@ from tf_cluster_trainer.protocol import Failure, Placement, Progress, Ready, Res
 from tf_cluster_trainer.strategies.between_graph import variables as ps_variables
 from tf_cluster_trainer.strategies.between_graph.generation import GenerationClock
 
-from tests.slices import in_turn, sliced
+from tests.slices import sliced
 from tests.support.children import DIGITS, Child, Children
 from tests.support.trainings import HERE, learning_rates, saved
 from tests.trainer.strategies import reference
@@ -31,6 +30,13 @@ from tests.trainer.strategies.falling import (
     assert_fell_by_the_rates,
 )
 from tests.trainer.strategies.reference import BATCH, FIXED, RATE, STEPS, assert_as_in_one_process
+from tests.trainer.strategies.turns import (
+    AS_IN_ONE_PROCESS,
+    BEYOND_THE_TOTAL,
+    MOVES,
+    OWN_PART,
+    turn,
+)
 
 OWN_WEIGHT = "tests.trainer.child.programs.own_part:LowersItsOwnWeight"
 BROKEN = "tests.trainer.child.programs.broken:"
@@ -141,7 +147,7 @@ def test_a_sync_step_is_one_update_with_the_workers_mean_gradient(
     assert_as_in_one_process(pair, optimizer, STEPS, tmp_path, optimizer=optimizer)
 
 
-@in_turn(0, of=5)
+@turn(AS_IN_ONE_PROCESS, of="between-graph sync")
 def test_a_sync_step_of_micro_batches_is_one_update_with_the_mean_of_them_all(
     pair: Children, tmp_path: Path
 ) -> None:
@@ -152,7 +158,7 @@ def test_a_sync_step_of_micro_batches_is_one_update_with_the_mean_of_them_all(
     assert_as_in_one_process(pair, "micro", STEPS, tmp_path, optimizer="Adam")
 
 
-@in_turn(1, of=5)
+@turn(AS_IN_ONE_PROCESS, of="between-graph async")
 def test_an_async_step_of_micro_batches_is_what_one_process_computes(
     single: Children, tmp_path: Path
 ) -> None:
@@ -163,7 +169,7 @@ def test_an_async_step_of_micro_batches_is_what_one_process_computes(
     assert_as_in_one_process(single, "micro", STEPS, tmp_path, optimizer="Adam")
 
 
-@in_turn(0, of=5)
+@turn(AS_IN_ONE_PROCESS, of="between-graph sync")
 def test_the_learning_rate_of_sync_steps_goes_on_at_the_runs_step_after_a_new_start(
     pair: Children, tmp_path: Path
 ) -> None:
@@ -178,7 +184,7 @@ def test_the_learning_rate_of_sync_steps_goes_on_at_the_runs_step_after_a_new_st
     )
 
 
-@in_turn(1, of=5)
+@turn(AS_IN_ONE_PROCESS, of="between-graph async")
 def test_the_learning_rate_of_async_steps_follows_the_step_of_all_workers(pair: Children) -> None:
     """Also after a new start. By its own steps each worker would be at twice the rate or more."""
     for steps in (200, SLOWING_STEPS):
@@ -221,7 +227,7 @@ def test_the_digits_are_learnt_with_every_variable_on_a_ps(
     assert last.examples == made * 32
 
 
-@in_turn(0, of=2)
+@turn(BEYOND_THE_TOTAL, of="between-graph")
 def test_async_ends_beyond_the_total_by_no_more_than_a_call_of_each_worker_but_one(
     pair: Children,
 ) -> None:
@@ -238,7 +244,7 @@ def test_async_ends_beyond_the_total_by_no_more_than_a_call_of_each_worker_but_o
     assert learning_rates(pair, "beyond")[-1][0] == result.step
 
 
-@in_turn(1, of=2)
+@turn(OWN_PART, of="between-graph")
 def test_each_async_worker_takes_the_part_of_the_data_that_is_its_own(pair: Children) -> None:
     """When worker 0 saves, the other may be in its last call: its counters lag by that much."""
     told = {"module": OWN_WEIGHT, "optimizer": {"name": "SGD", "learningRate": 1.0}}
@@ -251,7 +257,7 @@ def test_each_async_worker_takes_the_part_of_the_data_that_is_its_own(pair: Chil
     assert made["1"] <= lowered[1] <= made["1"] + 7
 
 
-@in_turn(0, of=2)
+@turn(MOVES, of="in-graph")
 def test_a_run_goes_from_in_graph_to_between_graph_and_back_with_its_slots(
     single: Children, tmp_path: Path
 ) -> None:
@@ -410,16 +416,6 @@ def test_a_lost_ps_does_not_keep_a_stop_waiting(pair: Children) -> None:
         worker.signal(signal.SIGTERM)
         assert worker.exit_code(deadline=15) == exit_codes.STOPPED, worker.tail()
     pair.start("ps", 1).wait_for(Serving)
-
-
-@pytest.mark.parametrize("update", ["async", "sync"])
-def test_a_nan_loss_stops_with_the_step(pair: Children, update: str) -> None:
-    named = {"name": "SGD", "learningRate": 1e30}
-    workers = begin_all(pair, f"nan-{update}", update=update, steps=FOREVER, optimizer=named)
-    for worker in workers:
-        assert worker.exit_code() == exit_codes.CONFIG, worker.tail()
-        assert re.search(r"NaN or infinite about step \d+", worker.of(Failure)[-1].message)
-    assert pair.checkpoints(f"nan-{update}") == []
 
 
 @pytest.mark.parametrize(

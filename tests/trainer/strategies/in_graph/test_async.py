@@ -9,11 +9,12 @@ import pytest
 from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.protocol import Progress, Result
 
-from tests.slices import in_turn, sliced
+from tests.slices import sliced
 from tests.support.children import Child, Children
 from tests.support.trainings import saved
 from tests.trainer.strategies.in_graph import training as in_graph
 from tests.trainer.strategies.reference import RATE, STEPS, assert_as_in_one_process
+from tests.trainer.strategies.turns import OWN_PART, turn
 
 OWN_WEIGHT = "tests.trainer.child.programs.own_part:LowersItsOwnWeight"
 
@@ -35,7 +36,7 @@ def test_with_one_worker_it_is_what_one_process_computes(
     assert_as_in_one_process(one_worker, optimizer, STEPS, tmp_path, optimizer=optimizer)
 
 
-@in_turn(0, of=2)
+@turn(OWN_PART, of="in-graph")
 def test_each_worker_takes_the_part_of_the_data_that_is_its_own(world: Children) -> None:
     told = {"module": OWN_WEIGHT, "optimizer": {"name": "SGD", "learningRate": 1.0}}
     made = done(world, "parts", steps=800, **told).of(Progress)[-1].workers

@@ -9,11 +9,12 @@ import pytest
 from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.protocol import Failure, Placement, Progress, Result
 
-from tests.slices import in_turn, sliced
+from tests.slices import sliced
 from tests.support.children import Children
 from tests.trainer.strategies import reference
 from tests.trainer.strategies.in_graph.training import trained
 from tests.trainer.strategies.reference import BATCH, RATE, STEPS, assert_as_in_one_process
+from tests.trainer.strategies.turns import AS_IN_ONE_PROCESS, turn
 
 
 @pytest.mark.parametrize("optimizer", sliced(["SGD", "Momentum", "Adam", "Adagrad"], 1))
@@ -28,7 +29,7 @@ def test_a_step_is_one_update_with_the_workers_mean_gradient(
     assert_as_in_one_process(world, run_id, STEPS, tmp_path, optimizer=optimizer)
 
 
-@in_turn(2, of=5)
+@turn(AS_IN_ONE_PROCESS, of="in-graph sync")
 def test_a_step_of_micro_batches_is_one_update_with_the_mean_of_them_all(
     world: Children, tmp_path: Path
 ) -> None:
@@ -39,7 +40,7 @@ def test_a_step_of_micro_batches_is_one_update_with_the_mean_of_them_all(
     assert_as_in_one_process(world, "sync-micro", STEPS, tmp_path, optimizer="Adam")
 
 
-@in_turn(2, of=5)
+@turn(AS_IN_ONE_PROCESS, of="in-graph sync")
 def test_the_learning_rate_goes_on_at_the_runs_step_after_a_new_start(
     world: Children, tmp_path: Path
 ) -> None:
@@ -96,6 +97,7 @@ def test_a_killed_worker_ends_the_chiefs_child_so_that_it_starts_again(tmp_path:
         tasks["worker-1"].signal(signal.SIGKILL)
         assert chief.exit_code(deadline=30) == exit_codes.PEER_LOST, chief.tail()
         assert "worker-1 is lost" in chief.of(Failure)[-1].message
+        world.forks = False  # as in test_faults.py
         world.start("worker", 1)
         step = world.checkpoints("lost")[0]
         again = trained(world, "lost", steps=step + 20)

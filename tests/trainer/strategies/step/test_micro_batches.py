@@ -13,11 +13,11 @@ from tf_cluster_trainer.program.trial import build_model
 from tf_cluster_trainer.protocol import Progress, Ready, Result
 from tf_cluster_trainer.strategies.step.gradients import Gradients
 
-from tests.slices import in_turn
 from tests.support.children import Children
 from tests.support.trainings import HERE, context
 from tests.trainer.child.programs.fixed import Fixed, examples
 from tests.trainer.strategies.reference import BATCH, FIXED, RATE, STEPS, assert_as_in_one_process
+from tests.trainer.strategies.turns import AS_IN_ONE_PROCESS, turn
 
 SPECS = (tf.TensorSpec([None, 4], tf.float32), tf.TensorSpec([None, 3], tf.int64))
 
@@ -130,7 +130,7 @@ def test_mixed_precision_reads_once_too(tmp_path: Path) -> None:
     assert reads(model, graph)["hidden/kernel"] == 1
 
 
-@in_turn(4, of=5)
+@turn(AS_IN_ONE_PROCESS, of="in-graph async")
 def test_in_graph_async_with_one_worker_is_what_one_process_computes(
     one_worker: Children, tmp_path: Path
 ) -> None:

@@ -18,7 +18,6 @@ from tf_cluster_trainer.config import Optimizer, Schedule
 from tf_cluster_trainer.protocol import Ready
 from tf_cluster_trainer.strategies.step import schedule
 
-from tests.slices import in_turn
 from tests.support.children import Children, training
 from tests.support.trainings import HERE
 from tests.trainer.strategies.falling import (
@@ -27,6 +26,7 @@ from tests.trainer.strategies.falling import (
     SLOWING_STEPS,
     assert_fell_by_the_rates,
 )
+from tests.trainer.strategies.turns import AS_IN_ONE_PROCESS, turn
 
 SCHEDULES = tf_keras.optimizers.schedules
 RATE, STEPS = 0.5, 200
@@ -137,7 +137,7 @@ def test_the_run_goes_on_at_its_step_whatever_the_optimizer_had_counted(
     assert (ITERATIONS in restore.chosen(restored, "Adam", stored)) is (before == "Adam")
 
 
-@in_turn(4, of=5)
+@turn(AS_IN_ONE_PROCESS, of="in-graph async")
 def test_the_rate_follows_the_step_of_all_workers_and_goes_on_after_a_new_start(
     world: Children,
 ) -> None:
