@@ -25,7 +25,7 @@ class Disk:
     successor: Successor | None = None
     progress: dict[str, Any] | None = None
     checkpoint: int | None = None
-    arrivals: list[str] = field(default_factory=list)
+    arrivals: dict[int, str] = field(default_factory=dict)
     writers: list[tuple[str, int]] = field(default_factory=list)  # of checkpoints: Job, step
 
     def check(self) -> None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.run_directory.owner import Owner
 from tf_cluster_trainer.supervisor.rules import actions as do
+from tf_cluster_trainer.supervisor.rules import arrivals, chief_turn, follower_turn
 from tf_cluster_trainer.supervisor.rules import chief as chief_rules
-from tf_cluster_trainer.supervisor.rules import chief_turn, follower_turn
 from tf_cluster_trainer.supervisor.rules import election as election_rules
 from tf_cluster_trainer.supervisor.rules import follower as follower_rules
 from tf_cluster_trainer.supervisor.rules.events import (
@@ -113,8 +113,8 @@ class Pod:
         """What the rules want."""
         raise NotImplementedError
 
-    def first(self) -> Event:
-        """What they begin with."""
+    def begin(self) -> None:
+        """Deliver what they begin with."""
         raise NotImplementedError
 
     def obey(self, action: do.Action) -> Event | None:
@@ -139,7 +139,7 @@ class Pod:
         if self.gone:
             return
         self.up = True
-        self.deliver(self.first())
+        self.begin()
         self.engine.soon(0.5, TICK, self._tick)
 
     def _tick(self) -> None:
@@ -220,8 +220,8 @@ class FollowerPod(Pod):
         )
         return actions
 
-    def first(self) -> Event:
-        return self._from_file()
+    def begin(self) -> None:
+        self.deliver(self._from_file())
 
     def document(self) -> dict[str, Any]:
         return {"serving": self.serving, "epoch": self.epoch}
@@ -320,15 +320,23 @@ class ChiefPod(Pod):
         self._state, actions = chief_rules.decide(self._rules, self._state, event, self.engine.now)
         return actions
 
-    def first(self) -> Event:
-        run = self._run_seen()
-        if run.unusable is None and self.job.uid not in self.world.disk.arrivals:
-            self.world.disk.arrivals.append(self.job.uid)
-        owner = self.world.disk.owner
-        taken = owner is not None and self.job.uid in owner.superseded
-        if run.unusable is None and taken and owner is not None:
-            return RunSeen(run.step, run.told, taken_by=owner.attempt)
-        return run
+    def begin(self) -> None:
+        if self._run_seen().unusable is not None:
+            self.deliver(self._run_seen())
+            return
+
+        def arrived(_: object) -> None:
+            owner = self.world.disk.owner
+            taken = owner is not None and self.job.uid in owner.superseded
+            run = self._run_seen()
+            if run.unusable is None and taken and owner is not None:
+                run = RunSeen(run.step, run.told, taken_by=owner.attempt)
+            self.deliver(run)
+
+        def failed(error: Exception) -> None:
+            self.deliver(RunSeen(unusable=Outcome(exit_codes.FAILED, FAILED, str(error))))
+
+        self._drive(arrivals.arrive(self.job.uid), arrived, failed)
 
     def document(self) -> dict[str, Any]:
         return {
@@ -562,30 +570,31 @@ class ChiefPod(Pod):
             if not self._stepping:
                 self._next_step()
 
-        self._drive(make(), ended, None, None)
+        self._drive(make(), ended)
 
     def _drive(
         self,
         step: Generator[Any, Any, Any],
         done: Callable[[Any], None],
-        result: Any,
-        error: Exception | None,
+        failed: Callable[[OSError], None] | None = None,
     ) -> None:
-        if self.gone:
-            return
-        try:
-            operation = step.throw(error) if error is not None else step.send(result)
-        except StopIteration as end:
-            done(end.value)
-            return
+        """Have a generator's operations done, one after the other, each in its time."""
 
-        def went(result: Any = None) -> None:
-            self._drive(step, done, result, None)
+        def go_on(result: Any = None, error: OSError | None = None) -> None:
+            if self.gone:
+                return
+            try:
+                operation = step.send(result) if error is None else step.throw(error)
+            except StopIteration as end:
+                done(end.value)
+            except OSError as error:
+                assert failed is not None
+                failed(error)
+            else:
+                broken = OSError("the disk is broken")
+                self._operate(operation, go_on, lambda: go_on(error=broken))
 
-        def failed() -> None:
-            self._drive(step, done, None, OSError("the disk is broken"))
-
-        self._operate(operation, went, failed)
+        go_on()
 
     def _operate(
         self, operation: Any, went: Callable[..., None], failed: Callable[[], None]
@@ -595,8 +604,17 @@ class ChiefPod(Pod):
             disk.write(lambda: went(disk.owner), failed)
         elif isinstance(operation, election_rules.ReadSuccessor):
             disk.write(lambda: went(disk.successor), failed)
-        elif isinstance(operation, election_rules.ReadArrivals):
-            disk.write(lambda: went(tuple(disk.arrivals)), failed)
+        elif isinstance(operation, arrivals.ReadArrivals):
+            disk.write(lambda: went(dict(disk.arrivals)), failed)
+        elif isinstance(operation, arrivals.PutArrival):
+
+            def put() -> None:
+                taken = operation.number in disk.arrivals
+                if not taken and not self.gone:
+                    disk.arrivals[operation.number] = operation.job_uid
+                went(not taken)
+
+            disk.write(put, failed)
         elif isinstance(operation, election_rules.CreateOwner):
 
             def create() -> None:

@@ -414,7 +414,12 @@ class World:
                 if job.phase is Phase.RUNNING and not job.deleted
             ]
             self._broken(f"still there after {HORIZON:g} s: pods {waiting}, jobs {jobs}")
-        came = [a for uid in self.disk.arrivals for a in self.attempts if a.chiefs_job.uid == uid]
+        came = [
+            a
+            for uid in self.disk.arrivals.values()
+            for a in self.attempts
+            if a.chiefs_job.uid == uid
+        ]
         last = came[-1] if came else self.attempts[-1]
         if self._fatal or NEVER in self.late.values() or last.chiefs_job.deleted:
             return

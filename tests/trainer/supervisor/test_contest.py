@@ -11,8 +11,11 @@ from pathlib import Path
 import pytest
 from tf_cluster_trainer.run_directory import layout
 from tf_cluster_trainer.run_directory import owner as files
-from tf_cluster_trainer.run_directory.owner import Owner, Successor, arrive, arrived, owns
+from tf_cluster_trainer.run_directory.owner import Owner, Successor, arrived, owns
+from tf_cluster_trainer.supervisor.arrivals import arrive
 from tf_cluster_trainer.supervisor.election import RunElection
+from tf_cluster_trainer.supervisor.rules import arrivals
+from tf_cluster_trainer.supervisor.rules.arrivals import PutArrival, ReadArrivals
 from tf_cluster_trainer.supervisor.rules.standing import Candidate, Lost, Owning, Superseded
 
 PERIOD, PATIENCE = 3.0, 600.0
@@ -418,6 +421,23 @@ def test_chiefs_are_noted_once_in_the_order_in_which_they_came(tmp_path: Path) -
     (tmp_path / "attempts/1").unlink()
     arrive(tmp_path, "d")
     assert arrived(tmp_path) == ("", "c", "d")
+
+
+def test_a_file_of_attempts_that_can_not_be_read_is_nobodys(tmp_path: Path) -> None:
+    arrive(tmp_path, "a")
+    (tmp_path / "attempts/2").mkdir()  # for root too, reading it is an OSError
+    arrive(tmp_path, "b")
+    assert arrived(tmp_path) == ("a", "", "b")
+
+
+def test_a_chief_notes_itself_once_where_the_disk_can_not_read_what_it_wrote() -> None:
+    steps = arrivals.arrive("a")
+    assert next(steps) == ReadArrivals()
+    assert steps.send({1: ""}) == PutArrival(2, "a")
+    assert steps.send(False) == ReadArrivals()  # another one came at the same moment
+    assert steps.send({1: "", 2: "b"}) == PutArrival(3, "a")
+    with pytest.raises(StopIteration):
+        steps.send(True)
 
 
 def test_an_earlier_attempt_that_was_late_does_not_take_the_run_from_a_later_one(

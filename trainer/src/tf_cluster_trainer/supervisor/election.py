@@ -11,13 +11,13 @@ from tf_cluster_trainer.run_directory import layout
 from tf_cluster_trainer.run_directory import owner as files
 from tf_cluster_trainer.run_directory.owner import Owner
 from tf_cluster_trainer.supervisor.inbox import Inbox
+from tf_cluster_trainer.supervisor.rules.arrivals import ReadArrivals
 from tf_cluster_trainer.supervisor.rules.election import (
     AskOwner,
     CreateOwner,
     Election,
     Operation,
     PostSuccessor,
-    ReadArrivals,
     ReadOwner,
     ReadSuccessor,
     ReplaceOwner,
@@ -83,7 +83,7 @@ class RunElection:
         if isinstance(operation, ReadSuccessor):
             return files.read_successor(self._run_dir)
         if isinstance(operation, ReadArrivals):
-            return files.arrived(self._run_dir)
+            return files.arrivals(self._run_dir)
         if isinstance(operation, CreateOwner):
             return files.create_owner(self._run_dir, operation.owner)
         if isinstance(operation, ReplaceOwner):

@@ -9,8 +9,9 @@ from urllib.parse import urlencode
 
 from tf_cluster_trainer.config import Config
 from tf_cluster_trainer.run_directory import layout
-from tf_cluster_trainer.run_directory.owner import Owner, OwnerUnreadableError, arrive, read_owner
+from tf_cluster_trainer.run_directory.owner import Owner, OwnerUnreadableError, read_owner
 from tf_cluster_trainer.supervisor import probe
+from tf_cluster_trainer.supervisor.arrivals import arrive
 from tf_cluster_trainer.supervisor.election import ElectionThread, RunElection
 from tf_cluster_trainer.supervisor.gate_log import GateLog
 from tf_cluster_trainer.supervisor.inbox import Inbox

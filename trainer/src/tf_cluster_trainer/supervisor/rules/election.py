@@ -16,6 +16,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tf_cluster_trainer.run_directory.owner import Owner, OwnerUnreadableError, Successor
+from tf_cluster_trainer.supervisor.rules import arrivals
+from tf_cluster_trainer.supervisor.rules.arrivals import ReadArrivals
 from tf_cluster_trainer.supervisor.rules.standing import (
     Candidate,
     Lost,
@@ -38,11 +40,6 @@ class ReadOwner:
 @dataclass(frozen=True)
 class ReadSuccessor:
     """Gives successor.json as a Successor, None when there is none, and throws likewise."""
-
-
-@dataclass(frozen=True)
-class ReadArrivals:
-    """Gives the UIDs of the Jobs whose chiefs have come to the run, in their order."""
 
 
 @dataclass(frozen=True)
@@ -264,10 +261,8 @@ class Election:
 
     def _order(self, job_uid: str) -> Generator[Operation, Any, int]:
         """When the chief of this Job came to the run: 1 after ours, -1 before it, 0 unknown."""
-        arrivals = yield ReadArrivals()
-        if job_uid not in arrivals or self._me.job_uid not in arrivals:
-            return 0
-        return 1 if arrivals.index(job_uid) > arrivals.index(self._me.job_uid) else -1
+        arrived = yield ReadArrivals()
+        return arrivals.order(arrived, job_uid, self._me.job_uid)
 
     def _successor(self) -> Generator[Operation, Any, Successor | None]:
         try:
