@@ -55,7 +55,7 @@ EVALUATOR = "evaluator-0"
 
 def decide(chief: Chief, state: State, event: Event, now: float) -> tuple[State, list[Action]]:
     """What follows from an event at `now`, monotonic seconds. The first event is a RunSeen."""
-    turn = Turn(chief, state, now)
+    turn = Turn(chief, state.looked_at(now), now)
     _take(turn, event)
     return turn.state, turn.actions
 

@@ -47,9 +47,9 @@ def advance(turn: Turn) -> None:
     peers, attempt = turn.chief.peers, config.cluster.attempt
     absent = gate.missing(peers, child.seen, attempt, turn.epoch, bound)
     if absent:
-        since = turn.now if child.absent_since is None else child.absent_since
+        since = turn.ran if child.absent_since is None else child.absent_since
         turn.change_child(absent_since=since)
-        _wait_for(turn, absent, turn.now - since)
+        _wait_for(turn, absent, turn.ran - since)
         return
     turn.change_child(absent_since=None)
     standing = turn.state.standing
@@ -102,5 +102,5 @@ def begin(turn: Turn) -> None:
     if turn.chief.script:
         turn.change_child(alive=True, started=turn.now)
     turn.do(LetGo(child.number))
-    turn.set(replaced=nobody_replaced(turn.chief, turn.now))
+    turn.set(replaced=nobody_replaced(turn.chief, turn.ran))
     turn.do(GuardPeers(turn.chief.guarded))
