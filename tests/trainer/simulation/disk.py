@@ -12,14 +12,21 @@ from tf_cluster_trainer.run_directory.owner import Owner, Successor
 from .engine import Engine
 
 
+@dataclass(frozen=True)
+class Accidents:
+    """How likely somebody is lost between two operations, and how that is done."""
+
+    likely: float
+    happen: Callable[[], None]
+
+
 @dataclass
 class Disk:
     """One run directory, shared by every attempt. Who writes a checkpoint is kept in order."""
 
     engine: Engine
     slow_until: float = -1.0
-    fragile: float = 0.0  # how likely somebody is lost between two operations
-    accident: Callable[[], None] = lambda: None
+    accidents: Accidents | None = None
     broken_until: float = -1.0
     owner: Owner | None = None
     successor: Successor | None = None
@@ -27,6 +34,10 @@ class Disk:
     checkpoint: int | None = None
     arrivals: dict[int, str] = field(default_factory=dict)
     writers: list[tuple[str, int]] = field(default_factory=list)  # of checkpoints: Job, step
+
+    def mend(self) -> None:
+        """No accident happens from now on."""
+        self.accidents = None
 
     def check(self) -> None:
         """Raise what a disk that is broken now raises."""
@@ -42,8 +53,8 @@ class Disk:
     def write(self, do: Callable[[], None], failed: Callable[[], None]) -> float:
         """Flush, then `do`, or `failed` where the disk is broken by then; the seconds it takes."""
         seconds = self.seconds()
-        if self.fragile and self.engine.chance.random() < self.fragile:
-            self.engine.soon(0.0, seconds, self.accident)
+        if self.accidents and self.engine.chance.random() < self.accidents.likely:
+            self.engine.soon(0.0, seconds, self.accidents.happen)
 
         def end() -> None:
             if self.engine.now < self.broken_until:

@@ -487,3 +487,38 @@ def test_a_rollback_is_a_later_attempt_than_the_one_that_it_takes_back(table: Ta
     assert isinstance(back.step(), Candidate)
     bad.release(superseded=True)
     assert isinstance(back.step(), Owning)
+
+
+def test_of_two_that_take_the_run_at_once_the_later_attempt_has_it(table: Table) -> None:
+    """The earlier one's write was held up by the disk, and came down on the later one's."""
+    for job in ("a", "b", "c"):
+        arrive(table.run_dir, job)
+    table.chief("a").step()
+    later = table.chief("c")
+    later.step()
+    files.replace_owner(table.run_dir, replace(table.on_disk(), released=True))
+    assert isinstance(later.step(), Owning)
+    files.replace_owner(table.run_dir, Owner("b", "b-pod", "attempt-of-b", counter=9))
+    assert isinstance(later.step(), Owning)
+    assert table.on_disk().job_uid == "c"
+
+
+def test_a_run_that_another_takes_meanwhile_is_not_taken(table: Table) -> None:
+    """Between the flush, which a bad disk holds up, and the rename the owner is read again."""
+    table.chief("a").step()
+    candidate = table.chief("b")
+    candidate.step()
+    files.replace_owner(table.run_dir, replace(table.on_disk(), released=True))
+    taken = Owner("c", "c-pod", "attempt-of-c", counter=9)
+    real, calls = files.read_owner, iter((None, taken))
+
+    def read(run_dir: Path) -> Owner | None:
+        other = next(calls, None)
+        if other is not None:
+            files.replace_owner(run_dir, other)
+        return real(run_dir)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(files, "read_owner", read)
+        assert isinstance(candidate.step(), Candidate)
+    assert table.on_disk() == taken

@@ -44,7 +44,6 @@ class RunElection:
     ) -> None:
         """`answers` asks an owner's own supervisor whether it lives; the rest as of Election."""
         self._run_dir = run_dir
-        self._me = me
         self._answers = answers
         self._election = Election(
             me,
@@ -87,15 +86,20 @@ class RunElection:
         if isinstance(operation, CreateOwner):
             return files.create_owner(self._run_dir, operation.owner)
         if isinstance(operation, ReplaceOwner):
-            still = self._still_ours if operation.guarded else None
-            return files.replace_owner(self._run_dir, operation.owner, still=still)
+            return self._replace(operation.owner, operation.over)
         if isinstance(operation, PostSuccessor):
             return files.post_successor(self._run_dir, operation.successor)
         assert isinstance(operation, AskOwner)
         return self._answers(operation.owner)
 
-    def _still_ours(self) -> bool:
-        return files.owns(self._run_dir, self._me.job_uid, self._me.pod_uid)
+    def _replace(self, owner: Owner, over: Owner | None) -> bool:
+        def still() -> bool:
+            try:
+                return files.read_owner(self._run_dir) == over
+            except files.OwnerUnreadableError:
+                return False
+
+        return files.replace_owner(self._run_dir, owner, still=still if over else None)
 
 
 class ElectionThread:
