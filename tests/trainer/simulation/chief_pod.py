@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Generator
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tf_cluster_trainer import exit_codes, protocol
@@ -349,12 +350,13 @@ class ChiefPod(Pod):
         self, operation: Any, went: Callable[..., None], failed: Callable[[], None]
     ) -> None:
         disk = self.world.disk
+        write = partial(disk.write, slow=self.engine.now < self.slow_until)
         if isinstance(operation, election_rules.ReadOwner):
-            disk.write(lambda: went(disk.owner), failed)
+            write(lambda: went(disk.owner), failed)
         elif isinstance(operation, election_rules.ReadSuccessor):
-            disk.write(lambda: went(disk.successor), failed)
+            write(lambda: went(disk.successor), failed)
         elif isinstance(operation, arrivals.ReadArrivals):
-            disk.write(lambda: went(dict(disk.arrivals)), failed)
+            write(lambda: went(dict(disk.arrivals)), failed)
         elif isinstance(operation, arrivals.PutArrival):
 
             def put() -> None:
@@ -363,7 +365,7 @@ class ChiefPod(Pod):
                     disk.arrivals[operation.number] = operation.job_uid
                 went(not taken)
 
-            disk.write(put, failed)
+            write(put, failed)
         elif isinstance(operation, election_rules.CreateOwner):
 
             def create() -> None:
@@ -372,7 +374,7 @@ class ChiefPod(Pod):
                     disk.owner = operation.owner
                 went(free)
 
-            disk.write(create, failed)
+            write(create, failed)
         elif isinstance(operation, election_rules.ReplaceOwner):
 
             def replace() -> None:
@@ -387,7 +389,7 @@ class ChiefPod(Pod):
                     self.world.owner_replaced(self, before)
                     went(True)
 
-            disk.write(replace, failed)
+            write(replace, failed)
         elif isinstance(operation, election_rules.PostSuccessor):
 
             def post() -> None:
@@ -395,7 +397,7 @@ class ChiefPod(Pod):
                     disk.successor = operation.successor
                     went()
 
-            disk.write(post, failed)
+            write(post, failed)
         else:
             self.world.ask_pod(self, operation.owner.status, went)
 

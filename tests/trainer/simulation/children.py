@@ -321,7 +321,10 @@ class Trainer(Child):
         if not mine():
             self.end(exit_codes.NOT_OWNER, "another attempt owns the run")
         elif self.world.saves_for_long:
-            self.engine.soon(5.0, 30.0, self._flush, written, failed)
+            # And the supervisor's own writes come behind it.
+            seconds = self.engine.chance.uniform(5.0, 30.0)
+            self.pod.slow_until = self.engine.now + seconds
+            self.engine.after(seconds, self._flush, written, failed)
         else:
             disk.write(written, failed)
 

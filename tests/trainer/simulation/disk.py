@@ -44,15 +44,17 @@ class Disk:
         if self.engine.now < self.broken_until:
             raise OSError(errno.EIO, "the disk is broken")
 
-    def seconds(self) -> float:
+    def seconds(self, slow: bool = False) -> float:
         """How long the next flush takes."""
-        if self.engine.now < self.slow_until:
+        if slow or self.engine.now < self.slow_until:
             return self.engine.chance.uniform(0.5, 15.0)
         return self.engine.chance.uniform(0.001, 0.05)
 
-    def write(self, do: Callable[[], None], failed: Callable[[], None]) -> float:
+    def write(
+        self, do: Callable[[], None], failed: Callable[[], None], *, slow: bool = False
+    ) -> float:
         """Flush, then `do`, or `failed` where the disk is broken by then; the seconds it takes."""
-        seconds = self.seconds()
+        seconds = self.seconds(slow)
         if self.accidents and self.engine.chance.random() < self.accidents.likely:
             self.engine.soon(0.0, seconds, self.accidents.happen)
 

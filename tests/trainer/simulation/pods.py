@@ -42,7 +42,7 @@ class Pod:
         self.child: Child | None = None
         self.children = 0
         self.ending: Outcome | None = None
-        self.paused_until = 0.0
+        self.paused_until = self.slow_until = 0.0  # stopped; its disk is slow
         self._queue: list[Event] = []
         self._busy = False
         self.engine.soon(0.2, 3.0, self._begin)
@@ -240,7 +240,8 @@ class FollowerPod(Pod):
 
     def asked_by_the_chief(self, attempt: str, epoch: str) -> None:
         """A chief that waits names its epoch."""
-        self.deliver(follower_rules.asked_by_the_chief(attempt, epoch))
+        seen = follower_rules.asked_by_the_chief(attempt, epoch)
+        self.engine.soon(0.0, 0.2, self.deliver, seen)  # its main thread comes to it later
 
     def let_go(self, number: int) -> None:
         if self._rules.part is Part.SCRIPT:

@@ -40,6 +40,7 @@ class Focus:
     combination: Combination | None = None
     faults: tuple[str, ...] = FAULTS
     upgrades: float = 0.35
+    slow_networks: float = 0.1
 
 
 ANYTHING = Focus()
@@ -74,6 +75,8 @@ class _Draw:
         )
         world.saves_for_long = chance.random() < 0.1
         world.deaf_children = chance.random() < 0.1
+        if chance.random() < self.focus.slow_networks:
+            world.slow_network = 0.3
         world.scripts_end = chance.random() < 0.5
         if chance.random() < 0.2:
             world.disk.accidents = Accidents(chance.choice([0.002, 0.01]), self._accident)

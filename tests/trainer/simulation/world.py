@@ -44,8 +44,9 @@ class World:
         self.late: dict[tuple[str, str], float] = {}  # seconds until a pod has a node
         self.cuts: list[tuple[Pod | None, Pod, float]] = []  # who can't hear whom, until when
         self.lossy = 0.0
+        self.slow_network = 0.02  # how likely an answer takes up to 5 s
         self._uids = 0
-        self._taken_at = -1.0
+        self._taken_at = self._renewed_at = -1.0
         self._fatal = False  # something was drawn that a training can't survive
         self.saves_for_long = self.deaf_children = self.scripts_end = False
         self.when_ended: Callable[[], None] = lambda: None  # each time that a chief has
@@ -177,7 +178,7 @@ class World:
             if pod is None or silent or chance.random() < self.lossy:
                 self.engine.soon(0.01, 2.0, back, None)
                 return
-            late = 5.0 if chance.random() < 0.02 else 0.05
+            late = 5.0 if chance.random() < self.slow_network else 0.05
             self.engine.soon(0.001, late, back, question(pod))
 
         def back(answer: Any) -> None:
@@ -301,6 +302,7 @@ class World:
 
     def owner_replaced(self, pod: Pod, before: Owner | None) -> None:
         """A chief has put itself into owner.json."""
+        renewed, self._renewed_at = self._renewed_at, self.engine.now
         if before is None or before.pod_uid == pod.uid:
             return
         taken, self._taken_at = self._taken_at, self.engine.now
@@ -310,11 +312,11 @@ class World:
             return  # the election tells the two apart
         owner = next((other for other in self.pods if other.uid == before.pod_uid), None)
         calm = self.engine.now - 3 * TIMING.renewal
-        troubled = max(self.disk.slow_until, self.disk.broken_until) > calm
         cut = any(until > calm and owner in (a, b) for a, b, until in self.cuts)
         if owner is None or owner.paused_until > calm or owner.gone or owner.ending:
             return
-        if not (troubled or cut):
+        # On a disk that is slow or broken it does not renew, and answers all the same.
+        if not cut and self.engine.now - renewed < TIMING.save:
             self.break_off(f"{pod.label} takes the run from {owner.label}, which is well")
 
     def let_go(self, pod: Pod, epoch: str | None) -> None:
@@ -323,7 +325,7 @@ class World:
         known = next((other for other in self.pods if other.uid == chief), None)
         if known is None or known.job.attempt.name != pod.job.attempt.name:
             self.break_off(f"{pod.label} begins for {epoch}, which is not its attempt's chief")
-        elif known.gone and self.engine.now - known.gone_at > 10.0:
+        elif known.gone and self.engine.now - max(known.gone_at, pod.paused_until) > 10.0:
             self.break_off(f"{pod.label} begins for {epoch}, whose pod has been gone for long")
 
     def attempt_ended(self, pod: Pod, outcome: Outcome) -> None:
