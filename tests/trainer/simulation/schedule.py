@@ -30,6 +30,7 @@ FAULTS = (
     "lossy",
     "pause",
     "job",
+    "unheard",
 )
 
 
@@ -130,6 +131,8 @@ class _Draw:
             pod.stop(GRACE)
         elif fault == "pause":
             pod.pause(chance.uniform(1.0, 60.0))
+        elif fault == "unheard":
+            pod.unheard_until = self.engine.now + chance.uniform(5.0, 60.0)
         elif fault == "job":
             world.fail_for_good(pod.job.attempt.jobs["worker"])
         elif fault == "cut":

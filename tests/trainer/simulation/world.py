@@ -174,8 +174,8 @@ class World:
 
         def arrive() -> None:
             pod = self.pod_at(attempt, kind, index)
-            silent = pod is None or pod.paused or self._is_cut(asker, pod)
-            if pod is None or silent or chance.random() < self.lossy:
+            unheard = self.engine.now < asker.unheard_until or chance.random() < self.lossy
+            if pod is None or unheard or pod.paused or self._is_cut(asker, pod):
                 self.engine.soon(0.01, 2.0, back, None)
                 return
             late = 5.0 if chance.random() < self.slow_network else 0.05
