@@ -342,7 +342,12 @@ class ChiefPod(Pod):
                 failed(error)
             else:
                 broken = OSError("the disk is broken")
-                self._operate(operation, go_on, lambda: go_on(error=broken))
+                arguments = (operation, go_on, lambda: go_on(error=broken))
+                held_up = self.world.holds_up(self, operation)
+                if held_up:
+                    self.engine.after(held_up, self._operate, *arguments)
+                else:
+                    self._operate(*arguments)
 
         go_on()
 

@@ -202,7 +202,9 @@ class Trainer(Child):
 
     def _waits_for_ever(self, gone: list[str]) -> bool:
         """Whether no connection was closed and there are no heartbeats, as all-reduce has them."""
-        return self.attempt.combination.has_ps and any(n in self.world.silent for n in gone)
+        met = [self._met[name] for name in gone]
+        silent = any(server and server.pod.closes_nothing for server in met)
+        return self.attempt.combination.has_ps and silent
 
     def _all_joined(self) -> bool:
         if self.attempt.combination.has_ps:

@@ -43,6 +43,7 @@ class Pod:
         self.children = 0
         self.ending: Outcome | None = None
         self.paused_until = self.slow_until = 0.0  # stopped; its disk is slow
+        self.closes_nothing = False  # it went with its node
         self.unheard_until = 0.0  # what it asks gets no answer
         self._queue: list[Event] = []
         self._busy = False

@@ -38,7 +38,6 @@ class World:
         self.disk = Disk(self.engine)
         self.attempts: list[Attempt] = []
         self.pods: list[Pod] = []
-        self.silent: set[str] = set()  # tasks that a connection was not closed by
         self.broken_programs: set[str] = set()
         self.broken_data: set[str] = set()  # found when the first step is to be made
         self.late: dict[tuple[str, str], float] = {}  # seconds until a pod has a node
@@ -49,6 +48,8 @@ class World:
         self._taken_at = self._renewed_at = -1.0
         self._fatal = False  # something was drawn that a training can't survive
         self.saves_for_long = self.deaf_children = self.scripts_end = False
+        # For how long a pod's operation of the election is held up before it is done.
+        self.holds_up: Callable[[Pod, object], float] = lambda pod, operation: 0.0
         self.when_ended: Callable[[], None] = lambda: None  # each time that a chief has
         schedule(self)
 
@@ -125,7 +126,7 @@ class World:
 
     def lose_node(self, pod: Pod) -> None:
         """It is gone, and no connection is closed."""
-        self.silent.add(pod.name)
+        pod.closes_nothing = True
         pod.vanish("its node is gone")
 
     def calm(self) -> None:
@@ -280,10 +281,6 @@ class World:
     def _replace(self, pod: Pod, delay: float) -> None:
         if pod.job.wants_pods:
             self.engine.soon(0.5 * delay, delay, self._schedule, pod.job, pod.index, 0.0)
-            self.engine.after(delay, self._heard_of, pod)
-
-    def _heard_of(self, pod: Pod) -> None:
-        """A successor answers at its address: connections to the one before are reset at last."""
 
     # What must hold
 

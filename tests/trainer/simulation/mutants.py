@@ -1,0 +1,165 @@
+"""Rules that are broken on purpose, and the schedules in which that has to be noticed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+from tf_cluster_trainer.run_directory.owner import Owner
+from tf_cluster_trainer.supervisor.rules import (
+    arrivals,
+    chief,
+    chief_child,
+    election,
+    farewell,
+    final_state,
+    follower_chief,
+    gate,
+)
+from tf_cluster_trainer.supervisor.rules.actions import Say
+from tf_cluster_trainer.supervisor.rules.follower_turn import Turn
+
+from . import scenarios
+from .schedule import Focus
+from .world import World
+
+MOST = 300  # schedules that are drawn until a mutant is found
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """`breaks` breaks a rule; `found_in`: a schedule that is written out, or what is drawn."""
+
+    name: str
+    breaks: Callable[[pytest.MonkeyPatch], None]
+    found_in: Callable[[World], None] | Focus
+
+
+def _nothing(*_: object) -> None:
+    """Instead of what a rule does."""
+
+
+def _nobody_came_first(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(arrivals, "order", lambda *_: 0)
+
+
+def _alone_for_ever(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(chief, "end_when_alone", _nothing)
+
+
+def _refused_once(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(farewell, "FINAL_AGAIN", math.inf)
+
+
+def _takes_blindly(patch: pytest.MonkeyPatch) -> None:
+    """Either of the two that are taken out here is enough; each has a unit test of its own."""
+    ordered = election.Election._order
+
+    def take(self: Any, owner: Owner, over: object) -> Generator[Any, Any, Any]:
+        taken = replace(owner, counter=owner.counter + 1, released=False)
+        yield election.ReplaceOwner(taken, over=None)
+        return (yield from self._checked())
+
+    def order(self: Any, job_uid: str) -> Generator[Any, Any, int]:
+        return 0 if self.owning else (yield from ordered(self, job_uid))
+
+    patch.setattr(election.Election, "_take", take)
+    patch.setattr(election.Election, "_order", order)
+
+
+def _lease(periods: int) -> Callable[[pytest.MonkeyPatch], None]:
+    return lambda patch: patch.setattr(election, "LEASE_PERIODS", periods)
+
+
+def _any_jobs_end(patch: pytest.MonkeyPatch) -> None:
+    def ends(document: Mapping[str, Any], attempt: str, *_: object, **__: object) -> bool:
+        return document.get("final") is True and document.get("attempt") == attempt
+
+    patch.setattr(follower_chief, "ends", ends)
+    assert final_state.ends is not ends
+
+
+def _gate_without_epoch(patch: pytest.MonkeyPatch) -> None:
+    missing = gate.missing
+
+    def without(peers: Any, seen: Any, attempt: str, epoch: str, _: object) -> Any:
+        return missing(peers, seen, attempt, epoch, None)
+
+    patch.setattr(gate, "missing", without)
+
+
+def _no_kill(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(chief_child, "_kill_for", _nothing)
+
+
+def _epoch_without_a_new_server(patch: pytest.MonkeyPatch) -> None:
+    def keep(turn: Turn, epoch: str, status: object) -> None:
+        if turn.follower.bound and turn.child.alive and turn.child.epoch != epoch:
+            turn.do(Say("takes the epoch"))
+            turn.change_child(epoch=epoch)
+            turn.show()
+
+    patch.setattr(follower_chief, "_keep_epoch", keep)
+
+
+def _never_killed(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(chief, "kill_when_due", _nothing)
+
+
+MUTANTS = (
+    Mutant(
+        "who came first counts for nothing",
+        _nobody_came_first,
+        scenarios.an_earlier_attempt_that_was_late_comes_to_a_later_one_that_trains,
+    ),
+    Mutant(
+        "a chief without workers waits for ever",
+        _alone_for_ever,
+        scenarios.a_job_of_workers_fails_for_good_while_an_asynchronous_chief_trains,
+    ),
+    Mutant(
+        "a final state that the disk refused is not written again",
+        _refused_once,
+        scenarios.a_disk_refuses_a_final_state_that_an_evaluator_comes_late_for,
+    ),
+    Mutant(
+        "the run is taken over whatever lies there",
+        _takes_blindly,
+        scenarios.two_attempts_take_a_released_run_and_the_earlier_ones_disk_is_slow,
+    ),
+    Mutant(
+        "a lease ends after one period",
+        _lease(1),
+        scenarios.an_owner_saves_for_long_and_can_not_renew,
+    ),
+    Mutant("a lease has no length", _lease(0), Focus(upgrades=1.0)),
+    Mutant(
+        "a final state in the file ends the tasks of another Job",
+        _any_jobs_end,
+        scenarios.the_same_attempt_is_installed_again_after_its_data_was_mended,
+    ),
+    Mutant(
+        "the gate opens without the ps' epoch",
+        _gate_without_epoch,
+        scenarios.a_ps_hears_of_the_chiefs_new_child_by_its_question_alone,
+    ),
+    Mutant(
+        "a ps takes an epoch and keeps the variables of the one before",
+        _epoch_without_a_new_server,
+        Focus(combination=scenarios.ASYNC, faults=("child",), upgrades=0.0),
+    ),
+    Mutant(
+        "a chief's child is not killed for a ps that was replaced",
+        _no_kill,
+        scenarios.a_ps_is_gone_with_its_node_and_its_successor_comes,
+    ),
+    Mutant(
+        "a chief's script is not killed for a worker that was replaced",
+        _no_kill,
+        scenarios.a_script_waits_for_a_worker_that_was_replaced,
+    ),
+    Mutant("a child that heeds no SIGTERM is not killed", _never_killed, Focus(upgrades=1.0)),
+)
