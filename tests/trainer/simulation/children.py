@@ -232,7 +232,7 @@ class Trainer(Child):
         self.step = self._steps = self.world.disk.checkpoint or 0
         for server in self._ps():
             before = server.held
-            stays = not (self.attempt.combination.ps_rejoins or server.asked_to_end)
+            stays = not (self.attempt.combination.ps_rejoins or server.pod.stopping)
             if before and before.epoch != self.epoch and stays:
                 # In-graph they are never given back.
                 self.world.break_off(

@@ -19,10 +19,14 @@ from tf_cluster_trainer.supervisor.rules import (
     follower_chief,
     gate,
 )
-from tf_cluster_trainer.supervisor.rules.actions import Say
+from tf_cluster_trainer.supervisor.rules.actions import LookAtRun, Say
+from tf_cluster_trainer.supervisor.rules.chief_child import on_standing
+from tf_cluster_trainer.supervisor.rules.chief_gate import advance
+from tf_cluster_trainer.supervisor.rules.chief_turn import Turn as ChiefsTurn
 from tf_cluster_trainer.supervisor.rules.follower_turn import Turn
+from tf_cluster_trainer.supervisor.rules.standing import Owning, Standing
 
-from . import scenarios
+from . import children, scenarios
 from .schedule import Focus
 from .world import World
 
@@ -109,6 +113,33 @@ def _never_killed(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(chief, "kill_when_due", _nothing)
 
 
+def _looks_at_an_open_gate(patch: pytest.MonkeyPatch) -> None:
+    """As it was: at the run as the owner before left it a chief looked when all were there."""
+
+    def standing_elsewhere(turn: ChiefsTurn, standing: Standing) -> None:
+        on_standing(turn, standing)
+        turn.actions[:] = [action for action in turn.actions if not isinstance(action, LookAtRun)]
+
+    def looking(turn: ChiefsTurn) -> None:
+        advance(turn)
+        child, state = turn.state.child, turn.state
+        there = child is not None and child.absent_since is None and not child.begun
+        if there and state.ending is None and isinstance(state.standing, Owning):
+            turn.do(LookAtRun())
+
+    patch.setattr(chief, "on_standing", standing_elsewhere)
+    patch.setattr(chief, "advance", looking)
+
+
+def _nothing_is_restored(patch: pytest.MonkeyPatch) -> None:
+    """No rule of a supervisor, but what the strategies promise them: the invariant sees it."""
+
+    def take_back(self: Any, gone: list[str]) -> None:
+        self._met.update({name: self.world.server(self.attempt, name) for name in gone})
+
+    patch.setattr(children.Trainer, "_take_back", take_back)
+
+
 MUTANTS = (
     Mutant(
         "who came first counts for nothing",
@@ -129,6 +160,11 @@ MUTANTS = (
         "the run is taken over whatever lies there",
         _takes_blindly,
         scenarios.two_attempts_take_a_released_run_and_the_earlier_ones_disk_is_slow,
+    ),
+    Mutant(
+        "a new owner looks at the run when all are there",
+        _looks_at_an_open_gate,
+        scenarios.a_run_is_done_while_a_later_attempts_gate_is_shut,
     ),
     Mutant(
         "a lease ends after one period",
@@ -160,6 +196,11 @@ MUTANTS = (
         "a chief's script is not killed for a worker that was replaced",
         _no_kill,
         scenarios.a_script_waits_for_a_worker_that_was_replaced,
+    ),
+    Mutant(
+        "a ps that came back empty is trained on",
+        _nothing_is_restored,
+        Focus(combination=scenarios.BETWEEN, faults=("process", "child"), upgrades=0.0),
     ),
     Mutant("a child that heeds no SIGTERM is not killed", _never_killed, Focus(upgrades=1.0)),
 )

@@ -43,6 +43,7 @@ class Pod:
         self.children = 0
         self.ending: Outcome | None = None
         self.paused_until = self.slow_until = 0.0  # stopped; its disk is slow
+        self.stopping = False
         self.closes_nothing = False  # it went with its node
         self.unheard_until = 0.0  # what it asks gets no answer
         self._queue: list[Event] = []
@@ -59,6 +60,7 @@ class Pod:
     def stop(self, grace: float) -> None:
         """SIGTERM, and SIGKILL after the grace period."""
         if not self.gone:
+            self.stopping = True
             self.deliver(StopAsked())
             self.asked_to_stop()
             self.engine.after(grace, self.vanish, "killed after its grace period")

@@ -86,6 +86,23 @@ def two_attempts_take_a_released_run_and_the_earlier_ones_disk_is_slow(world: Wo
     _at(world, 80.0, both)
 
 
+def a_run_is_done_while_a_later_attempts_gate_is_shut(world: World) -> None:
+    """Its worker has read that, and ended; the chief had the run, and waited for the worker."""
+    first = _attempt(total=200)
+    second = changed(first, "a2", number=2)
+    world.saves_for_long = True
+    world.install(first)
+    _at(world, 28.0, lambda: world.install(second))
+
+    def cut_off() -> None:
+        chief = world.named(second, "chief-0")
+        assert chief is not None
+        world.cuts.append((None, chief, world.engine.now + 20.0))
+        world.when_ended = lambda: None
+
+    world.when_ended = cut_off
+
+
 def an_owner_saves_for_long_and_can_not_renew(world: World) -> None:
     """It answers, so the run is not to be taken from it."""
     first = _attempt(total=2000)

@@ -25,7 +25,6 @@ class ChiefsScript(Child):
 
     def loaded(self) -> None:
         self.begun = True
-        self._met = {name: self._server(name) for name in self._bound()}
         self._work()
 
     def _bound(self) -> list[str]:
@@ -38,11 +37,13 @@ class ChiefsScript(Child):
 
     def _server(self, name: str) -> str:
         pod = self.world.named(self.attempt, name)
-        return "" if pod is None else pod.server_name
+        return "" if pod is None or pod.stopping else pod.server_name
 
     def _work(self) -> None:
         if not self.alive or self.pod.gone:
             return
+        for name in self._bound():
+            self._met[name] = self._met.get(name) or self._server(name)
         if all(met and self._server(name) == met for name, met in self._met.items()):
             self.made += WORK
             if self.made >= self.attempt.total:

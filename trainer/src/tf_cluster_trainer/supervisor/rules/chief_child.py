@@ -15,6 +15,7 @@ from tf_cluster_trainer.supervisor.rules.actions import (
     Hear,
     HurryPeers,
     Kill,
+    LookAtRun,
     LookAtStanding,
     Say,
     StartChild,
@@ -100,7 +101,13 @@ def _say_first_step(turn: Turn, child: ChildRun, message: protocol.Message) -> N
 
 def on_standing(turn: Turn, standing: Standing) -> None:
     """This chief stands elsewhere in the election than it did."""
+    became_owner = isinstance(standing, Owning) and not isinstance(turn.state.standing, Owning)
     turn.set(standing=standing)
+    if became_owner and not turn.state.began_once and turn.state.ending is None:
+        # The owner before may have reached the total while this one waited; and then nobody may
+        # come to the gate any more.
+        turn.set(saw_run=False)
+        turn.do(LookAtRun())
     if isinstance(standing, Owning) and standing.successor is not None:
         by = f"attempt {standing.successor}"
         turn.do(Say(f"{by} takes over: this one saves and ends"))

@@ -105,6 +105,7 @@ class State:
     child: ChildRun | None = None
     stands: bool = False  # it entered the election
     standing: Standing | None = None
+    saw_run: bool = False  # since it became the owner
     began_once: bool = False
     ending: Outcome | None = None
     kill_at: float | None = None
