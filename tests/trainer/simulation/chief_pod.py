@@ -56,6 +56,7 @@ class ChiefPod(Pod):
         self._document = first_document(self.config)
         self._on_disk = self._refused = False
         self._visits = Visits()
+        self._fruitless = 0  # children in a row without a new checkpoint
         self._watch = 0  # which one is under way; an older one stops
         self._watching = self._guarding = False
         self._hurried_at = math.inf
@@ -112,6 +113,8 @@ class ChiefPod(Pod):
         elif isinstance(action, do.Hear):
             self._hear(action.message)
         elif isinstance(action, do.StartChild):
+            self._fruitless += 1
+            self.world.child_started(self, self._fruitless)
             self.start(Trainer, action.number)
         elif isinstance(action, do.LookAtRun):
             return self._run_seen()
@@ -231,6 +234,7 @@ class ChiefPod(Pod):
     def _hear(self, message: protocol.Message) -> None:
         """As Report.hear, as far as others act on it."""
         if isinstance(message, protocol.Saved):
+            self._fruitless = 0
             self._show(checkpoint_step=message.step)
         elif isinstance(message, protocol.Phase) and message.status in (RUNNING, SAVING):
             self._show(status=message.status, message=message.message)

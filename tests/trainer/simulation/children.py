@@ -152,6 +152,9 @@ class Trainer(Child):
         if self.attempt.name in self.world.broken_data:
             self.engine.soon(0.2, 2.0, self.end, exit_codes.CONFIG, "the data has no column b")
             return
+        if self.attempt.name in self.world.crashing:
+            self.engine.soon(0.2, 2.0, self.end, KILLED)
+            return
         self.engine.soon(0.2, 2.0, self._train)
         self.engine.soon(6.0, 10.0, self._save_now_and_then)
 
@@ -278,6 +281,7 @@ class Trainer(Child):
         if not self.world.disk.owned_by(self.pod.job.uid, self.pod.uid):
             self.end(exit_codes.NOT_OWNER)
             return
+        self.world.disk.exported = max(self.step, self.world.disk.exported)
         self.say(protocol.Result(self.step))
         self.end(exit_codes.DONE)
 

@@ -32,6 +32,7 @@ class Disk:
     successor: Successor | None = None
     progress: dict[str, Any] | None = None
     checkpoint: int | None = None
+    exported: int = -1  # the step of the model that was exported last
     arrivals: dict[int, str] = field(default_factory=dict)
     writers: list[tuple[str, int]] = field(default_factory=list)  # of checkpoints: Job, step
 

@@ -13,11 +13,15 @@ from tf_cluster_trainer.supervisor.rules import (
     arrivals,
     chief,
     chief_child,
+    chief_run,
     election,
     farewell,
     final_state,
+    follower,
     follower_chief,
+    follower_child,
     gate,
+    restart,
 )
 from tf_cluster_trainer.supervisor.rules.actions import LookAtRun, Say
 from tf_cluster_trainer.supervisor.rules.chief_child import on_standing
@@ -140,6 +144,38 @@ def _nothing_is_restored(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(children.Trainer, "_take_back", take_back)
 
 
+def _hands_nothing_over(patch: pytest.MonkeyPatch) -> None:
+    def successor(*_: object) -> Generator[Any, Any, None]:
+        yield from ()
+
+    patch.setattr(election.Election, "_other_successor", successor)
+
+
+def _asks_no_owner(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(election, "ASKED_PERIODS", math.inf)
+
+
+def _bounds_no_restarts(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(restart.Budget, "after_one", lambda budget: budget)
+
+
+def _finishes_nothing(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(chief_run, "was_cut_off", lambda _: False)
+    patch.setattr(final_state, "was_cut_off", lambda _: False)
+
+
+def _waits_without_a_word(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(follower, "_without_word", _nothing)
+
+
+def _keeps_no_epoch(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(follower_chief, "_keep_epoch", _nothing)
+
+
+def _is_never_through(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(follower_child, "_is_through", lambda *_: False)
+
+
 MUTANTS = (
     Mutant(
         "who came first counts for nothing",
@@ -170,6 +206,25 @@ MUTANTS = (
         "a lease ends after one period",
         _lease(1),
         scenarios.an_owner_saves_for_long_and_can_not_renew,
+    ),
+    Mutant("an owner that does not renew is not asked", _asks_no_owner, Focus(upgrades=1.0)),
+    Mutant(
+        "an owner hands nothing over",
+        _hands_nothing_over,
+        scenarios.a_later_attempt_waits_for_the_run,
+    ),
+    Mutant("a chief starts a child without end", _bounds_no_restarts, Focus()),
+    Mutant(
+        "what was cut off before its export is done",
+        _finishes_nothing,
+        scenarios.a_chief_is_lost_between_its_last_checkpoint_and_its_export,
+    ),
+    Mutant("a task waits for ever for a chief without a word", _waits_without_a_word, Focus()),
+    Mutant("a task keeps to no epoch", _keeps_no_epoch, Focus()),
+    Mutant(
+        "a worker that is done is started again",
+        _is_never_through,
+        Focus(combination=scenarios.ALL_REDUCE),
     ),
     Mutant("a lease has no length", _lease(0), Focus(upgrades=1.0)),
     Mutant(

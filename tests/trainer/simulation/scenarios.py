@@ -103,6 +103,32 @@ def a_run_is_done_while_a_later_attempts_gate_is_shut(world: World) -> None:
     world.when_ended = cut_off
 
 
+def a_later_attempt_waits_for_the_run(world: World) -> None:
+    """The owner is far from its total: it saves, and hands the run over."""
+    first = _attempt(total=10000)
+    world.install(first)
+    _at(world, 20.0, lambda: world.install(changed(first, "a2", number=2)))
+
+    def look() -> None:
+        owner = world.disk.owner
+        if owner is None or owner.attempt != "a2":
+            world.break_off(f"a2 waits for the run of {owner}")
+
+    _at(world, 120.0, look)
+
+
+def a_chief_is_lost_between_its_last_checkpoint_and_its_export(world: World) -> None:
+    """Another one makes up for that, though no step is left to make."""
+
+    def lose_it(pod: Pod, step: int) -> None:
+        if step == 200:
+            world.when_written = lambda pod, step: None
+            pod.vanish("killed")
+
+    world.when_written = lose_it
+    world.install(_attempt(total=200))
+
+
 def an_owner_saves_for_long_and_can_not_renew(world: World) -> None:
     """It answers, so the run is not to be taken from it."""
     first = _attempt(total=2000)

@@ -86,6 +86,8 @@ class _Draw:
             world.broken_programs.add("a1")
         elif chance.random() < 0.03:
             world.broken_data.add("a1")
+        elif chance.random() < 0.03:
+            world.crashing.add("a1")
         if chance.random() < 0.15:
             kind = chance.choice(["worker-0", "worker-1", "chief-0", "ps-0", "evaluator-0"])
             world.late["a1", kind] = chance.choice([30.0, 200.0, NEVER])

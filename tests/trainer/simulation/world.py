@@ -43,6 +43,7 @@ class World:
         self.late: dict[tuple[str, str], float] = {}  # seconds until a pod has a node
         self.cuts: list[tuple[Pod | None, Pod, float]] = []  # who can't hear whom, until when
         self.lossy = 0.0
+        self.crashing: set[str] = set()  # their training process is killed again and again
         self.slow_network = 0.02  # how likely an answer takes up to 5 s
         self._uids = 0
         self._taken_at = self._renewed_at = -1.0
@@ -50,6 +51,7 @@ class World:
         self.saves_for_long = self.deaf_children = self.scripts_end = False
         # For how long a pod's operation of the election is held up before it is done.
         self.holds_up: Callable[[Pod, object], float] = lambda pod, operation: 0.0
+        self.when_written: Callable[[Pod, int], None] = lambda pod, step: None  # a checkpoint
         self.when_ended: Callable[[], None] = lambda: None  # each time that a chief has
         schedule(self)
 
@@ -105,6 +107,7 @@ class World:
                 self.remove(one)
         self.broken_programs.discard(before.name)
         self.broken_data.discard(before.name)
+        self.crashing.discard(before.name)
         self.install(changed(before, before.name, number=len(self.attempts) + 1))
 
     def remove(self, attempt: Attempt) -> None:
@@ -254,7 +257,8 @@ class World:
             if counts_as_failure(code):
                 job.failures += 1
             if job.failures > job.backoff:
-                if job.backoff >= 6 and not self._fatal and NEVER not in self.late.values():
+                excused = self._fatal or job.attempt.name in self.crashing
+                if job.backoff >= 6 and not excused and NEVER not in self.late.values():
                     self.break_off(f"the Job {job.kind} of {job.attempt.name} failed for good")
                 self._fatal = True
                 self.fail(job)
@@ -296,6 +300,7 @@ class World:
             self.break_off(f"{pod.label} writes step {step} after step {disk.checkpoint}")
         disk.writers.append((job, step))
         disk.checkpoint = max(step, disk.checkpoint or 0)
+        self.when_written(pod, step)
 
     def owner_replaced(self, pod: Pod, before: Owner | None) -> None:
         """A chief has put itself into owner.json."""
@@ -324,6 +329,11 @@ class World:
             self.break_off(f"{pod.label} begins for {epoch}, which is not its attempt's chief")
         elif known.gone and self.engine.now - max(known.gone_at, pod.paused_until) > 10.0:
             self.break_off(f"{pod.label} begins for {epoch}, whose pod has been gone for long")
+
+    def child_started(self, pod: Pod, without_a_checkpoint: int) -> None:
+        """A chief starts a child, so many in a row without a new checkpoint."""
+        if without_a_checkpoint > pod.job.attempt.restarts + 1:
+            self.break_off(f"{pod.label} starts a {without_a_checkpoint}th child in a row")
 
     def attempt_ended(self, pod: Pod, outcome: Outcome) -> None:
         """A chief shows how it ended."""
@@ -380,6 +390,8 @@ class World:
             self.break_off(f"the script of {last.name} ended as {last.final}")
         if not last.script and (self.disk.checkpoint or 0) < last.total:
             self.break_off(f"the run ended at step {self.disk.checkpoint} of {last.total}")
+        if not last.script and self.disk.exported < last.total:
+            self.break_off(f"the model of step {last.total} is not exported")
 
     def break_off(self, what: str) -> None:
         """An invariant does not hold. Raises BrokenError."""
