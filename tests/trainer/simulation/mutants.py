@@ -22,6 +22,7 @@ from tf_cluster_trainer.supervisor.rules import (
     follower_child,
     gate,
     restart,
+    visits,
 )
 from tf_cluster_trainer.supervisor.rules.actions import LookAtRun, Say
 from tf_cluster_trainer.supervisor.rules.chief_child import on_standing
@@ -29,8 +30,9 @@ from tf_cluster_trainer.supervisor.rules.chief_gate import advance
 from tf_cluster_trainer.supervisor.rules.chief_turn import Turn as ChiefsTurn
 from tf_cluster_trainer.supervisor.rules.follower_turn import Turn
 from tf_cluster_trainer.supervisor.rules.standing import Owning, Standing
+from tf_cluster_trainer.supervisor.status.document import Document
 
-from . import children, scenarios
+from . import chief_pod, children, scenarios
 from .schedule import Focus
 from .world import World
 
@@ -176,6 +178,17 @@ def _is_never_through(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(follower_child, "_is_through", lambda *_: False)
 
 
+def _learns_to_the_end(patch: pytest.MonkeyPatch) -> None:
+    real = visits.with_job
+
+    def with_job(document: Document, own_task: str, visitor: str, job_uid: str) -> Document:
+        if visitor.startswith("evaluator-"):
+            return replace(document, evaluator_uid=job_uid)
+        return real(document, own_task, visitor, job_uid)
+
+    patch.setattr(chief_pod, "with_job", with_job)
+
+
 MUTANTS = (
     Mutant(
         "who came first counts for nothing",
@@ -231,6 +244,11 @@ MUTANTS = (
         "a final state in the file ends the tasks of another Job",
         _any_jobs_end,
         scenarios.the_same_attempt_is_installed_again_after_its_data_was_mended,
+    ),
+    Mutant(
+        "a final state is that of whichever evaluator asks",
+        _learns_to_the_end,
+        scenarios.an_evaluator_asks_the_chief_of_the_attempt_before_of_the_same_name,
     ),
     Mutant(
         "the gate opens without the ps' epoch",

@@ -129,6 +129,25 @@ def a_chief_is_lost_between_its_last_checkpoint_and_its_export(world: World) -> 
     world.install(_attempt(total=200))
 
 
+def an_evaluator_asks_the_chief_of_the_attempt_before_of_the_same_name(world: World) -> None:
+    """That one still serves its end: it is not this evaluator's."""
+    first = _attempt(evaluator=True, total=1000)
+    again = changed(first, "a1", number=3)
+    world.install(first)
+    _at(world, 15.0, lambda: world.install(changed(first, "a2", number=2)))
+
+    def come_back() -> None:
+        world.when_ended = lambda: None
+        for task in ("worker-0", "worker-1"):
+            worker = world.named(first, task)
+            assert worker is not None
+            worker.unheard_until = world.engine.now + 60.0  # the chief waits for them
+        _at(world, 2.0, lambda: world.install(again))
+        _at(world, 12.0, lambda: world.remove(first))
+
+    world.when_ended = come_back
+
+
 def an_owner_saves_for_long_and_can_not_renew(world: World) -> None:
     """It answers, so the run is not to be taken from it."""
     first = _attempt(total=2000)

@@ -108,6 +108,15 @@ def test_a_worker_that_is_first_heard_of_at_the_end_is_known() -> None:
     assert board.visited("worker-0", "first").worker_uid == "first"
 
 
+def test_the_latest_evaluators_job_is_the_attempts_until_the_end() -> None:
+    """After it, it may be that of the next attempt with the same hash: its chief comes soon."""
+    board = Board(CHIEF, replace(DOCUMENT, status=RUNNING))
+    board.visited("evaluator-0", "first")
+    assert board.visited("evaluator-0", "second").evaluator_uid == "second"
+    board.show(replace(DOCUMENT, status=DONE, final=True), Condition(False, None, 0))
+    assert board.visited("evaluator-0", "third").evaluator_uid == "second"
+
+
 PS, WORKER = Peer("ps-0", "ps-0.host:8080"), Peer("worker-0", "worker-0.host:8080")
 SERVING_PS = Health(True, "pod/2", "a1", "ps-0")
 SERVING_WORKER = Health(True, None, "a1", "worker-0")

@@ -42,12 +42,14 @@ def with_job(document: Document, own_task: str, visitor: str, job_uid: str) -> D
 
     Before training begins the latest worker's UID wins: pods of an uninstalled release with the
     same hash may still be ending, and ask first. Worker 0 as the chief knows the Job itself. Of
-    evaluators the latest always wins: their Job may be replaced while training goes on.
+    evaluators the latest wins until the end: their Job may be replaced while training goes on. One
+    that comes to a final state may be that of the next attempt with the same hash.
     """
     known = document.worker_uid and document.status not in (STARTING, WAITING)
     learns = not own_task.startswith("worker-") and not known
     if visitor.startswith("worker-") and job_uid and learns:
         return replace(document, worker_uid=job_uid)
-    if visitor.startswith("evaluator-") and job_uid:
+    over = document.final and document.evaluator_uid
+    if visitor.startswith("evaluator-") and job_uid and not over:
         return replace(document, evaluator_uid=job_uid)
     return document
