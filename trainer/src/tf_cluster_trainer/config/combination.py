@@ -1,8 +1,8 @@
 """The five combinations of strategy, replication and update: one row each.
 
-Whoever has to know how a training of one combination works asks its row, and compares no names.
-The chart (templates/_combinations.tpl) and the generator (roles.py) have the columns that they
-need; tests/trainer/config/test_combination.py holds the three together.
+Code that depends on the combination asks its row, and compares no names. The chart
+(templates/_combinations.tpl) and the generator (expand/roles.py) have the columns that they need;
+tests/chart/test_combinations.py holds the three tables together.
 """
 
 from __future__ import annotations
