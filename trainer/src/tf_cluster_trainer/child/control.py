@@ -25,7 +25,7 @@ def listen(channel: Channel) -> Orders:
     """
     orders = Orders()
 
-    def hear() -> None:
+    def read_messages() -> None:
         try:
             for message in channel.receive():
                 if isinstance(message, Go):
@@ -36,5 +36,5 @@ def listen(channel: Channel) -> Orders:
         finally:
             os._exit(exit_codes.FAILED)
 
-    threading.Thread(target=hear, name="control", daemon=True).start()
+    threading.Thread(target=read_messages, name="control", daemon=True).start()
     return orders

@@ -35,7 +35,7 @@ from tf_cluster_trainer.servers.lost import Servers
 from tf_cluster_trainer.strategies.step import schedule
 from tf_cluster_trainer.strategies.step.gradients import NOT_FINITE
 
-Hears = Callable[[TrainingCounters], None]
+OnCounters = Callable[[TrainingCounters], None]
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Training:
     counters: Callable[[], TrainingCounters]
     copy: Callable[[], Mapping[str, Any]]
     quiesced: Callable[[], AbstractContextManager[None]]
-    run: Callable[[Plan, Hears, Hears], bool]
+    run: Callable[[Plan, OnCounters, OnCounters], bool]
     max_in_flight: int
     workers_sharing_steps: int = 1
 

@@ -40,7 +40,7 @@ def run(environment: MutableMapping[str, str], stop: Stop) -> int:
     with ExitStack() as at_end:
         try:
             if config.trains:
-                registry.announce(config)
+                registry.configure(config)
             prepared = prepare.prepare(config)
             join = registry.prepare(config, prepared) if config.trains else None
             channel.send(Ready())

@@ -11,7 +11,7 @@ from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.checkpoint.record import Checkpoint
 from tf_cluster_trainer.checkpoint.resume_point import ResumePoint
 from tf_cluster_trainer.child.records import (
-    Hears,
+    OnCounters,
     Start,
     Training,
     is_not_finite,
@@ -58,7 +58,7 @@ def train(start: Start, join: Join) -> int:
     if not config.is_chief:
         return _follow(config, worker, stop)
 
-    def run(plan: Plan, report: Hears, save: Hears) -> bool:
+    def run(plan: Plan, report: OnCounters, save: OnCounters) -> bool:
         with _until_all_are_through(worker):
             return worker_loop.run_chief(
                 plan, worker, stop=stop.requested, report=report, save=save

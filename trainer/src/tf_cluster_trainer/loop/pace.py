@@ -52,7 +52,7 @@ class Pace:
         if self._fixed is not None:
             return max(1, min(self._fixed, remaining))
         share = remaining // (AHEAD_CALLS * self._max_in_flight)
-        return max(1, min(self._steps, rung(max(1, share))))
+        return max(1, min(self._steps, round_down(max(1, share))))
 
     def waiting(self) -> int:
         """How many calls, queued or under way, keep every worker busy until the next look."""
@@ -77,12 +77,12 @@ class Pace:
         wanted = min(self._target / self._seconds_a_step, GROWTH * self._steps)
         if self._most is not None:
             wanted = min(wanted, self._most)
-        # One rung lower or higher by the clock's noise is no reason to change.
+        # One size up or down by the clock's noise is no reason to change.
         if not self._steps <= wanted < 2.5 * self._steps:
-            self._steps = rung(max(1, int(wanted)))
+            self._steps = round_down(max(1, int(wanted)))
 
 
-def rung(steps: int) -> int:
+def round_down(steps: int) -> int:
     """The largest of 1, 2, 5, 10, 20, 50, … that is not above: few sizes, each sent once."""
     power = int(10 ** (len(str(steps)) - 1))
     return next(times * power for times in (5, 2, 1) if times * power <= steps)

@@ -118,13 +118,15 @@ def create_owner(run_dir: Path, owner: Owner) -> bool:
     return _put_if_absent(run_dir / layout.OWNER, _owner_document(owner))
 
 
-def replace_owner(run_dir: Path, owner: Owner, *, still: Callable[[], bool] | None = None) -> bool:
-    """Write owner.json in place of the one that is there; False when `still` forbade it.
+def replace_owner(
+    run_dir: Path, owner: Owner, *, is_ours: Callable[[], bool] | None = None
+) -> bool:
+    """Replace owner.json; False, and nothing is written, if `is_ours` says that it is not.
 
-    `still` is asked last, between the fsync, which a bad disk can hold up for long, and the rename.
+    `is_ours` is called last, between the fsync, which a bad disk can delay, and the rename.
     """
     with _written(run_dir / layout.OWNER, _owner_document(owner)) as temporary:
-        if still is not None and not still():
+        if is_ours is not None and not is_ours():
             return False
         temporary.replace(run_dir / layout.OWNER)
     return True

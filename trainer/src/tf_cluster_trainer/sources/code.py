@@ -19,7 +19,7 @@ from .limits import Limits
 @contextlib.contextmanager
 def fetched(
     source: Source,
-    say: Callable[[str], None],
+    log: Callable[[str], None],
     stopped: Callable[[], bool],
     limits: Limits,
 ) -> Iterator[Path]:
@@ -34,10 +34,10 @@ def fetched(
         code.mkdir()
         began = time.monotonic()
         _in_a_thread(
-            lambda: fetch(source, code, place / "scratch", limits, say), source, stopped, limits
+            lambda: fetch(source, code, place / "scratch", limits, log), source, stopped, limits
         )
         shutil.rmtree(place / "scratch", ignore_errors=True)
-        say(f"code: {described(source)}, here after {time.monotonic() - began:.1f} s")
+        log(f"code: {described(source)}, here after {time.monotonic() - began:.1f} s")
         yield code
     finally:
         shutil.rmtree(place, ignore_errors=True)

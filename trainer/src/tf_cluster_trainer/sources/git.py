@@ -18,12 +18,12 @@ def check_out(
     directory: Path,
     scratch: Path,
     limits: Limits,
-    say: Callable[[str], None],
+    log: Callable[[str], None],
 ) -> None:
     """Write the files of `commit` (40 hex digits) below `directory`; `scratch` is for the objects.
 
     The commit alone is asked for; a server that does not give what no branch or tag names is asked
-    for all branches and tags. Links and submodules are left out, which `say` hears. Raises
+    for all branches and tags. Links and submodules are left out, and `log` gets their names. Raises
     SourceError where the commit is not there or the server is not trusted, UnreachableError where
     another try may help.
     """
@@ -48,7 +48,7 @@ def check_out(
             try:
                 _fetch(client, repo, limits, wanted)
             except GitProtocolError:
-                say("this server gives no single commit: asking for all branches and tags")
+                log("this server gives no single commit: asking for all branches and tags")
                 _fetch(client, repo, limits, None)
             store = repo.object_store
             found = store[wanted] if wanted in store else None  # noqa: SIM401  (it has no get)
@@ -64,7 +64,7 @@ def check_out(
                 else:
                     left_out.append(name)
             if left_out:
-                say(f"left out, being links or submodules: {', '.join(left_out)}")
+                log(f"left out, being links or submodules: {', '.join(left_out)}")
     except NotGitRepository:
         raise SourceError("there is no Git repository") from None
     except HTTPUnauthorized:

@@ -1,7 +1,7 @@
 """Which strategy trains a combination: the module that its row names.
 
 Modules are imported when chosen: they need parts of TensorFlow that others do without. Where there
-is a chief task a module has `make`; else `announce` and `prepare`, for every worker.
+is a chief task a module has `make`; else `configure` and `prepare`, for every worker.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ def make(context: StrategyContext, strategy: Any, resume_point: ResumePoint) -> 
     return training
 
 
-def announce(config: Config) -> None:
+def configure(config: Config) -> None:
     """Say to TensorFlow what the strategy of a worker needs before the first operation."""
-    _module(config.settings.combination).announce(config)
+    _module(config.settings.combination).configure(config)
 
 
 def prepare(config: Config, prepared: Prepared) -> Join:

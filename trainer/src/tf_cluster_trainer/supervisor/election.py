@@ -40,7 +40,7 @@ class RunElection:
         patience: float,
         answers: Callable[[Owner], bool],
         clock: Callable[[], float],
-        say: Callable[[str], None],
+        log: Callable[[str], None],
     ) -> None:
         """`answers` asks an owner's own supervisor whether it lives; the rest as of Election."""
         self._run_dir = run_dir
@@ -52,7 +52,7 @@ class RunElection:
             patience=patience,
             place=str(run_dir / layout.OWNER),
             clock=clock,
-            say=say,
+            say=log,
         )
 
     def step(self) -> Standing:
@@ -88,7 +88,7 @@ class RunElection:
             return files.create_owner(self._run_dir, operation.owner)
         if isinstance(operation, ReplaceOwner):
             still = self._still_ours if operation.guarded else None
-            return files.replace_owner(self._run_dir, operation.owner, still=still)
+            return files.replace_owner(self._run_dir, operation.owner, is_ours=still)
         if isinstance(operation, PostSuccessor):
             return files.post_successor(self._run_dir, operation.successor)
         assert isinstance(operation, AskOwner)

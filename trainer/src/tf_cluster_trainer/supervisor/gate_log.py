@@ -16,14 +16,14 @@ class GateLog:
     """
 
     def __init__(
-        self, say: Callable[[str], None], clock: Callable[[], float] = time.monotonic
+        self, log: Callable[[str], None], clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._say = say
+        self._log = log
         self._clock = clock
         self._since = clock()
         self._said: tuple[object, float] = (None, float("-inf"))
 
-    def say(self, state: object, message: str) -> None:
+    def write(self, state: object, message: str) -> None:
         """`state` is what is waited for, without the seconds that change all the time."""
         now = self._clock()
         said, at = self._said
@@ -31,4 +31,4 @@ class GateLog:
             return
         if (state != said and now - at >= SETTLE_SECONDS) or now - at >= AGAIN_SECONDS:
             self._said = (state, now)
-            self._say(message)
+            self._log(message)

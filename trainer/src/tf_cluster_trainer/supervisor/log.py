@@ -15,7 +15,7 @@ class Log:
     task: str
     stream: TextIO = field(default_factory=lambda: sys.stderr)
 
-    def say(self, message: str) -> None:
+    def write(self, message: str) -> None:
         """Write each line of the message with the time (UTC) and the task before it."""
         moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         lines = message.splitlines() or [""]

@@ -14,7 +14,7 @@ from tf_cluster_trainer.sources.errors import SourceError, StoppedError, Unreach
 from tf_cluster_trainer.sources.limits import REAL_LIMITS, Limits
 from tf_cluster_trainer.supervisor.inbox import Inbox
 from tf_cluster_trainer.supervisor.log import Log
-from tf_cluster_trainer.supervisor.process.die_with_parent import tie
+from tf_cluster_trainer.supervisor.process.die_with_parent import signal_on_parent_death
 from tf_cluster_trainer.supervisor.roles.chief import Chief
 from tf_cluster_trainer.supervisor.roles.follower import Follower
 from tf_cluster_trainer.supervisor.rules.events import StopAsked
@@ -48,8 +48,8 @@ def supervise(
     kind = environment.get("TF_CLUSTER_TASK_TYPE", "task")
     index = environment.get("TF_CLUSTER_TASK_INDEX", environment.get("JOB_COMPLETION_INDEX", "0"))
     log = Log(f"{kind}-{index}")
-    if not _tied(environment.get(DIE_WITH_PARENT, "")):
-        log.say("the process that started this one is gone: ending")
+    if not _parent_is_alive(environment.get(DIE_WITH_PARENT, "")):
+        log.write("the process that started this one is gone: ending")
         return exit_codes.STOPPED
     try:
         config = _checked(load(environment))
@@ -61,7 +61,7 @@ def supervise(
         def asked() -> bool:
             return isinstance(inbox.next(0), StopAsked)  # nothing else can come yet
 
-        with fetched(source, log.say, asked, limits) as code:
+        with fetched(source, log.write, asked, limits) as code:
             environment = {**environment, CODE_VARIABLE: str(code)}
             return _run(load(environment), command, environment, inbox, log, timing)
     except (ConfigError, PortTakenError, SourceError) as error:
@@ -70,7 +70,7 @@ def supervise(
         outcome = Outcome(exit_codes.FAILED, FAILED, str(error))
     except StoppedError:
         outcome = Outcome(exit_codes.STOPPED, STOPPED, "stopped by SIGTERM")
-    log.say(f"{outcome.message}\n{outcome.last_line}")
+    log.write(f"{outcome.message}\n{outcome.last_line}")
     return outcome.exit_code
 
 
@@ -88,14 +88,14 @@ def _run(
     return supervisor(config, command, environment, inbox, log, timing).run()
 
 
-def _tied(parent: str) -> bool:
+def _parent_is_alive(parent: str) -> bool:
     """Whether all is well with the parent, after a tie to it if one is asked for.
 
     Given as a pid, a parent that ended before this process could look is noticed too.
     """
     if not parent:
         return True
-    return tie(signal.SIGTERM, os.getppid() if parent == "1" else int(parent))
+    return signal_on_parent_death(signal.SIGTERM, os.getppid() if parent == "1" else int(parent))
 
 
 def _checked(config: Config) -> Config:
@@ -130,7 +130,7 @@ def _check_shape(cluster: Cluster, settings: Settings) -> None:
         )
     if chiefs and not row.has_chief:
         raise ConfigError(
-            f"cluster.json: /cluster/chief: {row.replication} has no chief, worker 0 is the client"
+            f"cluster.json: /cluster/chief: {row.replication} has no chief, worker 0 is the chief"
         )
     if not workers:
         raise ConfigError("cluster.json: /cluster/worker: at least one worker is needed")

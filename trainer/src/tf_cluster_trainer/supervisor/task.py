@@ -25,7 +25,7 @@ class Supervisor(ABC):
         self._inbox = inbox
         self._log = log
         self._timing = timing
-        self._gate_log = GateLog(log.say)
+        self._gate_log = GateLog(log.write)
         self._child: Child | None = None
 
     @property
@@ -63,7 +63,7 @@ class Supervisor(ABC):
                 self.finish(outcome)
             finally:
                 server.close()
-        self._log.say(outcome.last_line)
+        self._log.write(outcome.last_line)
         return outcome.exit_code
 
     def _until_the_end(self) -> Outcome:

@@ -21,7 +21,7 @@ from tf_cluster_trainer.strategies.step import devices
 HEARTBEAT_SECONDS = 10
 
 
-def announce(config: Config) -> None:
+def configure(config: Config) -> None:
     """Tell TensorFlow that this process will be one of a cluster; before its first operation.
 
     Nothing is connected. The trial needs TensorFlow, and later this is refused.

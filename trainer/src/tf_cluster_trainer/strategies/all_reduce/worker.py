@@ -43,9 +43,9 @@ CONNECT_SECONDS = 120.0
 LAST_WORDS_SECONDS = 600
 
 
-def announce(config: Config) -> None:
+def configure(config: Config) -> None:
     """Tell TensorFlow that this process will be one of a cluster; before its first operation."""
-    connect.announce(config)
+    connect.configure(config)
 
 
 def prepare(config: Config, prepared: Prepared) -> Join:

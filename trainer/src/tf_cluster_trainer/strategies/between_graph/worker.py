@@ -59,7 +59,7 @@ LONG_SECONDS = 10.0
 DEAD_SECONDS = 30.0
 
 
-def announce(config: Config) -> None:
+def configure(config: Config) -> None:
     """Nothing has to be said to TensorFlow before its first operation."""
 
 

@@ -38,8 +38,8 @@ class ChiefPoll:
         # Who begins anew with the chief is waited for and hears of that here; the begin and the end
         # of the training are told to all but evaluators.
         bound = config.settings.epoch_bound == task.type
-        hears_here = config.trains or bound or config.evaluates
-        self._calm = self._period if hears_here else timing.calm_poll
+        needs_every_change = config.trains or bound or config.evaluates
+        self._calm = self._period if needs_every_change else timing.calm_poll
         tasks = sum(config.cluster.size(name) for name in config.cluster.cluster)
         self._least = min(tasks / _ASKED, _SLOWEST)
         self._address = config.cluster.status[config.chief_type][0]
@@ -70,10 +70,10 @@ class ChiefPoll:
 
         In a cluster it would hear only a SIGTERM: the Job of the workers fails, and it with them.
         """
-        told = urlencode({"attempt": self._config.cluster.attempt, "failure": message[:_LONGEST]})
+        query = urlencode({"attempt": self._config.cluster.attempt, "failure": message[:_LONGEST]})
         for pause in (_TELL_AGAIN_SECONDS, 0.0):
             try:
-                ask(self._address, f"{self._path}&{told}")
+                ask(self._address, f"{self._path}&{query}")
             except NoAnswerError:
                 time.sleep(pause)
             else:

@@ -16,10 +16,10 @@ from pathlib import Path
 from tf_cluster_trainer import protocol
 from tf_cluster_trainer.supervisor.inbox import Inbox
 from tf_cluster_trainer.supervisor.log import Log
-from tf_cluster_trainer.supervisor.process import die_with_parent as tied
+from tf_cluster_trainer.supervisor.process import die_with_parent
 from tf_cluster_trainer.supervisor.rules.events import ChildEnded, ChildSaid
 
-HEAR_OUT_SECONDS = 5.0
+DRAIN_SECONDS = 5.0
 
 
 class Child:
@@ -42,11 +42,9 @@ class Child:
     ) -> None:
         self.number = number
         self._inbox = inbox
+        starter = str(Path(die_with_parent.__file__))
         self._process = subprocess.Popen(
-            [
-                *(sys.executable, "-I", "-S", str(Path(tied.__file__)), str(os.getpid())),
-                *command,
-            ],
+            [sys.executable, "-I", "-S", starter, str(os.getpid()), *command],
             env=environment,
             cwd=directory,
             pass_fds=pass_fds,
@@ -72,10 +70,10 @@ class Child:
     def _wait(self) -> None:
         returncode = self._process.wait()
         self._kill_group()
-        self._hear_out()
+        self._drain_output()
         self._inbox.put(ChildEnded(self.number, returncode))
 
-    def _hear_out(self) -> None:
+    def _drain_output(self) -> None:
         """Called when it has ended, before that is told."""
 
     def _kill_group(self) -> None:
@@ -107,11 +105,11 @@ class TalkingChild(Child):
         ends = (child_reads, child_writes)
         try:
             self._temporary = tempfile.mkdtemp(prefix="tf-trainer-")
-            told = {
+            ours = {
                 "TMPDIR": self._temporary,
                 protocol.CONTROL_VARIABLE: f"{child_reads},{child_writes}",
             }
-            super().__init__(number, command, {**environment, **told}, inbox, pass_fds=ends)
+            super().__init__(number, command, {**environment, **ours}, inbox, pass_fds=ends)
         finally:
             for end in ends:
                 os.close(end)
@@ -131,12 +129,12 @@ class TalkingChild(Child):
             for message in self._channel.receive():
                 self._inbox.put(ChildSaid(self.number, message))
         except (ValueError, KeyError, TypeError) as error:
-            self._log.say(f"what the child says is not understood any more: {error!r}")
+            self._log.write(f"what the child says is not understood any more: {error!r}")
 
-    def _hear_out(self) -> None:
+    def _drain_output(self) -> None:
         # Everything it said is heard before its end, unless something still holds its pipe: what
         # is not heard, a result, counts as never said.
-        self._reader.join(HEAR_OUT_SECONDS)
+        self._reader.join(DRAIN_SECONDS)
         shutil.rmtree(self._temporary, ignore_errors=True)
 
 

@@ -14,7 +14,7 @@ import sys
 PR_SET_PDEATHSIG = 1
 
 
-def tie(death_signal: int, parent: int) -> bool:
+def signal_on_parent_death(death_signal: int, parent: int) -> bool:
     """Have this process sent a signal when its parent ends; False when that is no longer `parent`.
 
     The comparison comes after the call: a parent that ended before it is not missed.
@@ -24,6 +24,6 @@ def tie(death_signal: int, parent: int) -> bool:
 
 
 if __name__ == "__main__":
-    if not tie(signal.SIGKILL, int(sys.argv[1])):
+    if not signal_on_parent_death(signal.SIGKILL, int(sys.argv[1])):
         sys.exit(1)
     os.execvp(sys.argv[2], sys.argv[2:])

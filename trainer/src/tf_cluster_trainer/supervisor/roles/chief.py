@@ -83,7 +83,7 @@ class Chief(Supervisor):
         self._environment = environment
         self._rules = chief_turn.Chief(config, timing)
         self._state = chief_turn.first_state(self._rules, time.monotonic())
-        self._report = Report(config, log.say, lambda task, why: inbox.put(PeerFailed(task, why)))
+        self._report = Report(config, log.write, lambda task, why: inbox.put(PeerFailed(task, why)))
         self._election: ElectionThread | None = None
         self._watch: Watch | None = None
         self._guard: PeerGuard | None = None
@@ -116,9 +116,9 @@ class Chief(Supervisor):
     def do(self, action: Action) -> Event | None:
         """Do it; the answer, where it is a question."""
         if isinstance(action, Say):
-            self._log.say(action.text)
+            self._log.write(action.text)
         elif isinstance(action, SayWaiting):
-            self._gate_log.say(action.what, action.text)
+            self._gate_log.write(action.what, action.text)
         elif isinstance(action, Show):
             self._report.update(**action.changes)
         elif isinstance(action, KeepOnDisk):
@@ -126,7 +126,7 @@ class Chief(Supervisor):
         elif isinstance(action, Publish):
             self._report.publish()
         elif isinstance(action, Hear):
-            self._report.hear(action.message)
+            self._report.on_message(action.message)
         elif isinstance(action, Recall):
             self._report.recall(action.step, action.told)
         elif isinstance(action, ForgetPace):
@@ -151,7 +151,7 @@ class Chief(Supervisor):
         if self._election is not None:
             self._election.release(superseded=outcome.status == SUPERSEDED)
         if outcome.final:
-            self._log.say(outcome.message)
+            self._log.write(outcome.message)
             self._serve_the_end()
 
     # The run
@@ -192,7 +192,7 @@ class Chief(Supervisor):
             patience=self._timing.save,
             answers=lambda owner: answers_as(owner.status, owner.pod_uid),
             clock=time.monotonic,
-            say=self._log.say,
+            log=self._log.write,
         )
         return ElectionThread(election, self._timing.renewal, self._inbox)
 
@@ -232,7 +232,7 @@ class Chief(Supervisor):
 
     def _ask_peers(self, epoch: str) -> None:
         assert self._state.child is not None
-        self._gate_log = GateLog(self._log.say)
+        self._gate_log = GateLog(self._log.write)
         self._report.board.forget_visitors()
         question = urlencode({"attempt": self._config.cluster.attempt, "epoch": epoch})
         self._watch = Watch(
@@ -276,7 +276,7 @@ class Chief(Supervisor):
         while self._owes_disk() or not board.end_seen_by(awaited):
             now = time.monotonic()
             if now >= until:
-                self._log.say("not every task has fetched the final state; ending all the same")
+                self._log.write("not every task has fetched the final state; ending all the same")
                 return
             if self._owes_disk() and now >= publish_at:
                 # Who comes later finds it in progress.json alone.

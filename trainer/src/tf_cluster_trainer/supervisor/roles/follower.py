@@ -61,7 +61,7 @@ class Follower(Supervisor):
         self._document = first_document(config)
         self._poll = ChiefPoll(config, inbox, timing)
         self._board = Board(
-            config.task, self._document, self._asked_by_the_chief, hears_news=self._poll.now
+            config.task, self._document, self._asked_by_the_chief, on_news=self._poll.now
         )
 
     @property
@@ -84,7 +84,7 @@ class Follower(Supervisor):
                 path = settings.run_dir / layout.EVALUATOR
                 raise probe.unusable(path, "log", "write", error) from None
         except probe.UnusableError as unusable:
-            self._log.say(str(unusable))
+            self._log.write(str(unusable))
             return Outcome(unusable.exit_code, FAILED, str(unusable))
         return None
 
@@ -102,9 +102,9 @@ class Follower(Supervisor):
     def do(self, action: Action) -> None:
         """Do it."""
         if isinstance(action, Say):
-            self._log.say(action.text)
+            self._log.write(action.text)
         elif isinstance(action, SayWaiting):
-            self._gate_log.say(action.what, action.text)
+            self._gate_log.write(action.what, action.text)
         elif isinstance(action, ShowTask):
             self._show(action)
         elif isinstance(action, AskChief):

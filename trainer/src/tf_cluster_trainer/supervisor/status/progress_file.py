@@ -31,13 +31,13 @@ class ProgressFile:
         job_uid: str,
         pod_uid: str,
         *,
-        say: Callable[[str], None],
+        log: Callable[[str], None],
         period: float = 1.0,
         life_sign: float = 5.0,
     ) -> None:
         self._run_dir = run_dir
         self._uids = (job_uid, pod_uid)
-        self._say = say
+        self._log = log
         self._period = period
         self._life_sign = life_sign
         self._written: Document | None = None
@@ -63,7 +63,7 @@ class ProgressFile:
         except OSError as error:
             if not self._trouble:
                 self._trouble = True
-                self._say(f"can't write {self._run_dir / PROGRESS_FILE}: {error}; training goes on")
+                self._log(f"can't write {self._run_dir / PROGRESS_FILE}: {error}; training goes on")
 
     @property
     def owed(self) -> bool:

@@ -44,17 +44,17 @@ class Report:
     def __init__(
         self,
         config: Config,
-        say: Callable[[str], None],
-        hears_failure: Callable[[str, str], None],
+        log: Callable[[str], None],
+        on_failure: Callable[[str, str], None],
     ) -> None:
-        """`hears_failure` hears which other task has failed for good, and why."""
+        """`on_failure` hears which other task has failed for good, and why."""
         task, settings = config.task, config.settings
         self._document = first_document(config)
-        self._file = ProgressFile(settings.run_dir, task.job_uid, task.pod_uid, say=say)
+        self._file = ProgressFile(settings.run_dir, task.job_uid, task.pod_uid, log=log)
         self._on_disk = False
         self._pace = Pace(self._document.total)
         self._counts = NOTHING_COUNTED
-        self.board = Board(task, self._document, hears_failure=hears_failure)
+        self.board = Board(task, self._document, on_failure=on_failure)
 
     @property
     def document(self) -> Document:
@@ -94,7 +94,7 @@ class Report:
         self._pace = Pace(self._document.total)
         self.update(steps_per_second=None, eta_seconds=None)
 
-    def hear(self, message: protocol.Message) -> None:
+    def on_message(self, message: protocol.Message) -> None:
         """Take over what the child says."""
         if isinstance(message, protocol.Phase) and message.status in (RUNNING, SAVING):
             self.update(status=message.status, message=message.message)
@@ -128,12 +128,12 @@ class Report:
         self._counts = self._counts.lost(tasks)
         self.publish()
 
-    def recall(self, step: int, told: Mapping[str, Any]) -> None:
+    def recall(self, step: int, previous: Mapping[str, Any]) -> None:
         """The run is at its total already: tell again what its last writer told."""
         self.update(step=step, checkpoint_step=step, eta_seconds=0.0)
-        if told.get("step") == step:
+        if previous.get("step") == step:
             kept = ("examples", "loss", "workers", "placement", "metrics", "export")
-            self.update(**{name: told[name] for name in kept if told.get(name) is not None})
+            self.update(**{name: previous[name] for name in kept if previous.get(name) is not None})
 
     def end(self, outcome: Outcome) -> None:
         """Publish how it ended."""

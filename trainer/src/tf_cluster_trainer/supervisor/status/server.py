@@ -43,11 +43,11 @@ class Board:
         task: Task,
         document: Document,
         asked: Callable[[str, str], None] | None = None,
-        hears_failure: Callable[[str, str], None] | None = None,
-        hears_news: Callable[[], None] = lambda: None,
+        on_failure: Callable[[str, str], None] | None = None,
+        on_news: Callable[[], None] = lambda: None,
     ) -> None:
         """`asked` hears the attempt and epoch that a chief's question after our health names;
-        `hears_failure` hears which task has failed for good, and why; `hears_news` is called when
+        `on_failure` hears which task has failed for good, and why; `on_news` is called when
         the chief's document has changed in a way that matters to us.
         """
         self._lock = threading.Lock()
@@ -55,8 +55,8 @@ class Board:
         self._pod = task.pod_uid
         self._document = document
         self._asked = asked
-        self._hears_failure = hears_failure
-        self._hears_news = hears_news
+        self._on_failure = on_failure
+        self._on_news = on_news
         self._condition = Condition(False, None, 0)
         self._visitors: dict[str, float] = {}
         self._saw_the_end: set[str] = set()
@@ -80,7 +80,7 @@ class Board:
     def healthz(self, attempt: str = "", epoch: str = "", *, news: bool = False) -> bytes:
         """The body of /healthz; a waiting chief names its attempt and epoch."""
         if news:
-            self._hears_news()
+            self._on_news()
         if self._asked is not None and attempt and epoch:
             self._asked(attempt, epoch)
         with self._lock:
@@ -107,11 +107,11 @@ class Board:
 
     def failed(self, task: str, attempt: str, message: str) -> None:
         """A task of our attempt says that it has failed for good."""
-        if self._hears_failure is None or attempt != self.document().attempt:
+        if self._on_failure is None or attempt != self.document().attempt:
             return
         with self._lock:
             self._saw_the_end.add(task)  # it won't come back to ask
-        self._hears_failure(task, message)
+        self._on_failure(task, message)
 
     def visited(self, task: str, job_uid: str) -> Document:
         """The document for a visitor; records the visitor's Job UID as the attempt's.
