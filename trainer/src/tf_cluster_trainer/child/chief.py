@@ -1,4 +1,4 @@
-"""The chief's child: it sends calls to workers, and its training is on the ps."""
+"""The chief's child, in-graph: it sends calls to the workers; the variables are on the ps."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tf_cluster_trainer.strategies.step.devices import CHIEF
 
 
 def train(start: Start) -> int:
-    """Make the run's remaining steps; the exit code. Raises what ends it early."""
+    """Make the run's remaining steps and return the exit code. Raises what ends it early."""
     config, prepared = start.config, start.prepared
     settings, trial, cluster = config.settings, prepared.trial, config.cluster
     context = StrategyContext(
