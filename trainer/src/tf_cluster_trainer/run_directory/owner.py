@@ -1,6 +1,6 @@
-"""Whose run this is: owner.json and successor.json, read and written whole (docs/formats.md).
+"""Who owns the run: owner.json and successor.json, read and written whole (docs/formats.md).
 
-Imports no TensorFlow: the supervisor and its child both ask before they write.
+Imports no TensorFlow: supervisor and child both ask before they write.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _NO_HARD_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS}
 
 
 class OwnerUnreadableError(Exception):
-    """The file is there but is not one of ours; the message names it."""
+    """The file exists but is not one of ours; the message names it."""
 
 
 @dataclass(frozen=True)
@@ -48,10 +48,9 @@ class Successor:
 
 
 def arrive(run_dir: Path, job_uid: str) -> None:
-    """Note that the chief of this Job has come to the run, after all that came before; once a Job.
+    """Note in attempts/ that the chief of this Job has come to the run, once for each Job.
 
-    A file for each, put where there is none: of two that come at once both are noted. OSError where
-    that can't be done.
+    Each Job has a file of its own, so two that come at once are both noted. Raises OSError.
     """
     directory = run_dir / layout.ARRIVALS
     directory.mkdir(exist_ok=True)
@@ -61,15 +60,15 @@ def arrive(run_dir: Path, job_uid: str) -> None:
 
 
 def arrived(run_dir: Path) -> tuple[str, ...]:
-    """The Jobs whose chiefs have come to the run, in their order; OSError as above."""
+    """The UIDs of the Jobs whose chiefs have come to the run, in their order. Raises OSError."""
     return tuple(_job_in(path) for path in _arrivals(run_dir))
 
 
 def owns(run_dir: Path, job_uid: str, pod_uid: str) -> bool:
-    """Whether this pod of this Job is the run's one writer at this moment.
+    """Whether this pod of this Job owns the run at this moment.
 
-    A missing or unreadable file gives nobody permission to write. OSError when the directory can't
-    be read at all.
+    A missing or unreadable file gives nobody permission to write. Raises OSError if the directory
+    can't be read at all.
     """
     try:
         owner = read_owner(run_dir)
@@ -79,7 +78,7 @@ def owns(run_dir: Path, job_uid: str, pod_uid: str) -> bool:
 
 
 def read_owner(run_dir: Path) -> Owner | None:
-    """owner.json, None when there is none; OwnerUnreadableError when it is not understood."""
+    """Read owner.json; None if there is none. Raises OwnerUnreadableError if it is not ours."""
     document = _read(run_dir / layout.OWNER)
     if document is None:
         return None
@@ -98,7 +97,7 @@ def read_owner(run_dir: Path) -> Owner | None:
 
 
 def read_successor(run_dir: Path) -> Successor | None:
-    """successor.json, None when there is none; OwnerUnreadableError when it is not understood."""
+    """Read successor.json; None if there is none. Raises OwnerUnreadableError if it is not ours."""
     document = _read(run_dir / layout.SUCCESSOR)
     if document is None:
         return None
@@ -114,7 +113,7 @@ def read_successor(run_dir: Path) -> Successor | None:
 
 
 def create_owner(run_dir: Path, owner: Owner) -> bool:
-    """Write owner.json if there is none; False when there is one."""
+    """Write owner.json if there is none; return False if there is one."""
     return _put_if_absent(run_dir / layout.OWNER, _owner_document(owner))
 
 
@@ -146,9 +145,10 @@ def post_successor(run_dir: Path, successor: Successor) -> None:
 def replace_json(
     path: Path, document: Mapping[str, Any], *, check: Callable[[], None] = lambda: None
 ) -> None:
-    """Put a whole document in place: temporary file, fsync, rename. OSError leaves the old one.
+    """Write a whole document in place: temporary file, fsync, rename.
 
-    So does what `check` raises. It is called last, between the fsync and the rename.
+    Raises OSError, or what `check` raises, which is called between the fsync and the rename; the
+    old document then stays.
     """
     with _written(path, document) as temporary:
         check()
@@ -195,10 +195,10 @@ def _job_in(path: Path) -> str:
 
 
 def _put_if_absent(path: Path, document: Mapping[str, Any]) -> bool:
-    """Put a whole document in place where there is none; False when there is one.
+    """Write a whole document if there is none; return False if there is one.
 
-    A hard link shows it whole and is safe on old NFS. Some volumes have none (CIFS, exFAT, some
-    FUSE): there the file is created exclusively, and a reader may meet it half written once.
+    A hard link shows it whole and is safe on old NFS. Some volumes have no hard links (CIFS, exFAT,
+    some FUSE): there the file is created exclusively, and a reader may see it half written once.
     """
     with _written(path, document) as temporary:
         try:
@@ -230,7 +230,7 @@ def _write(stream: TextIO, document: Mapping[str, Any]) -> None:
 
 @contextlib.contextmanager
 def _written(path: Path, document: Mapping[str, Any]) -> Iterator[Path]:
-    """A file beside `path` that holds the document, on disk; gone afterwards."""
+    """A temporary file beside `path` with the document, flushed to disk and removed at the end."""
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
     try:
         with temporary.open("w", encoding="utf-8") as stream:
