@@ -66,7 +66,7 @@ def _prepare(environment: MutableMapping[str, str]) -> None:
     environment.setdefault("TF_USE_LEGACY_KERAS", "1")
     if environment.setdefault("GRPC_FAIL_FAST", "use_caller") == "false":
         raise ConfigError(
-            "GRPC_FAIL_FAST is false: the chief would wait for ever for a task that was killed; "
+            "GRPC_FAIL_FAST is false: the chief would wait without end for a task that was killed; "
             "unset it or use use_caller"
         )
 

@@ -44,7 +44,7 @@ def serve(task: Task, cluster: Cluster, channel: Channel, environment: Mapping[s
     try:
         tensorflow = bare_tensorflow.load(environment)
     except bare_tensorflow.OtherLayoutError:
-        log("this TensorFlow has its servers elsewhere: begins anew, and imports all of it")
+        log("this TensorFlow has its servers elsewhere: starting again, with all of it imported")
         channel.outlive_exec()
         whole = {**environment, bare_tensorflow.WHOLE_VARIABLE: "1"}
         os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], whole)

@@ -68,7 +68,7 @@ def check_out(
     except NotGitRepository:
         raise SourceError("there is no Git repository") from None
     except HTTPUnauthorized:
-        raise SourceError("it asks who we are: there is none, or not for everybody") from None
+        raise SourceError("it asks for a login: it does not exist, or is not public") from None
     except (ApplyDeltaError, ChecksumMismatch, FileFormatException) as error:
         raise UnreachableError(f"what came is damaged: {error}") from None
     except (GitProtocolError, HTTPError, OSError) as error:

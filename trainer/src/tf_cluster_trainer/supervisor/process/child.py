@@ -129,7 +129,7 @@ class TalkingChild(Child):
             for message in self._channel.receive():
                 self._inbox.put(ChildSaid(self.number, message))
         except (ValueError, KeyError, TypeError) as error:
-            self._log.write(f"what the child says is not understood any more: {error!r}")
+            self._log.write(f"can't read the child's messages any more: {error!r}")
 
     def _drain_output(self) -> None:
         # Everything it said is heard before its end, unless something still holds its pipe: what
