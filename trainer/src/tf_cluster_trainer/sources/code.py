@@ -23,10 +23,10 @@ def fetched(
     stopped: Callable[[], bool],
     limits: Limits,
 ) -> Iterator[Path]:
-    """A directory with the code in it, removed at the end.
+    """A context that gives a directory with the code, and removes it at the end.
 
-    In a thread, so that neither a connection that hangs nor a file system that does keeps the task
-    from ending. Raises what fetch raises, and StoppedError when `stopped` says so.
+    The fetch runs in a thread, so that no hanging connection or file system keeps the task from
+    ending. Raises what `fetch` raises, and StoppedError once `stopped` returns True.
     """
     place = Path(tempfile.mkdtemp(prefix="tf-cluster-code-"))
     try:

@@ -1,4 +1,4 @@
-"""Put a program's code into a directory: from the configuration, over HTTP, or out of Git."""
+"""Puts a program's code into a directory: from the configuration, over HTTP, or from Git."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def fetch(
     log: Callable[[str], None],
     sleep: Callable[[float], None] = time.sleep,
 ) -> None:
-    """Fill `directory`; `scratch` is a directory for what is not to stay.
+    """Fill `directory`; `scratch` is a directory for temporary files.
 
     Raises SourceError or, after several tries, UnreachableError; both name the source.
     """
@@ -47,7 +47,7 @@ def fetch(
 
 
 def described(source: Source) -> str:
-    """The source for people."""
+    """The source in words."""
     if isinstance(source, Download):
         return source.url
     if isinstance(source, GitCommit):

@@ -1,4 +1,4 @@
-"""One commit of a Git repository over HTTP(S), by dulwich: the image holds no git."""
+"""Checks out one commit of a Git repository over HTTP(S), with dulwich: the image has no git."""
 
 from __future__ import annotations
 
@@ -22,10 +22,9 @@ def check_out(
 ) -> None:
     """Write the files of `commit` (40 hex digits) below `directory`; `scratch` is for the objects.
 
-    The commit alone is asked for; a server that does not give what no branch or tag names is asked
-    for all branches and tags. Links and submodules are left out, and `log` gets their names. Raises
-    SourceError where the commit is not there or the server is not trusted, UnreachableError where
-    another try may help.
+    It requests only the commit, or all branches and tags if the server gives no single commit. It
+    leaves out links and submodules and logs their names. Raises SourceError if the commit is
+    missing or the server is untrusted, UnreachableError if another try may help.
     """
     from dulwich.client import HttpGitClient, HTTPUnauthorized
     from dulwich.errors import (
@@ -76,7 +75,9 @@ def check_out(
 
 
 def _fetch(client: Any, repo: Any, limits: Limits, commit: bytes | None) -> None:
-    """Put a commit's objects into the repository; without one, those of all branches and tags."""
+    """Fetch a commit's objects into the repository; without a commit, those of all branches and
+    tags.
+    """
     pack, keep, abort = repo.object_store.add_pack()
     count = 0
 
