@@ -41,7 +41,7 @@ def supervise(
     timing: Timing = REAL_TIMING,
     limits: Limits = REAL_LIMITS,
 ) -> int:
-    """Run one task to its end in the main thread; the exit code is docs/formats.md's."""
+    """Run one task to its end in the main thread; return its exit code (docs/formats.md)."""
     inbox = Inbox()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: inbox.put(StopAsked()))
@@ -83,15 +83,15 @@ def _run(
     timing: Timing,
 ) -> int:
     if config.runs_script:
-        script_start(config, environment)  # what is wrong with it is told before any wait
+        script_start(config, environment)  # reports its errors before any wait
     supervisor = Chief if config.is_chief else Follower
     return supervisor(config, command, environment, inbox, log, timing).run()
 
 
 def _parent_is_alive(parent: str) -> bool:
-    """Whether all is well with the parent, after a tie to it if one is asked for.
+    """Whether the parent lives; if asked for, have the kernel end this process with it.
 
-    Given as a pid, a parent that ended before this process could look is noticed too.
+    If `parent` is a pid, this also detects a parent that ended before this check.
     """
     if not parent:
         return True
@@ -99,7 +99,7 @@ def _parent_is_alive(parent: str) -> bool:
 
 
 def _checked(config: Config) -> Config:
-    """What the schema can't say."""
+    """Check what the schema can't express. Raises ConfigError."""
     task = config.task
     if not task.pod_uid:
         raise ConfigError("TF_CLUSTER_POD_UID is empty: an id that no other process has is needed")
@@ -121,7 +121,7 @@ def _checked(config: Config) -> Config:
 
 
 def _check_shape(cluster: Cluster, settings: Settings) -> None:
-    """Which tasks there are has to go with the way of training."""
+    """Check that the cluster's tasks fit the combination. Raises ConfigError."""
     row = settings.combination
     chiefs, workers, ps = (cluster.size(kind) for kind in ("chief", "worker", "ps"))
     if row.has_chief and chiefs != 1:

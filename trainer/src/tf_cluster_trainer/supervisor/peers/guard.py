@@ -1,7 +1,7 @@
-"""While training runs: does every peer still run the server that the chief's child is connected to?
+"""Checks during training that every peer still runs the server that the chief's child uses.
 
-A server that is replaced closes its connections as a rule, and the child notices. One that goes
-with its node does not: the child would wait for its answer for ever, while its successor knows
+A replaced server usually closes its connections, and the child notices. A server that is lost with
+its node does not: the child would wait for its answer without end, while the new server knows
 nothing of this child.
 """
 
@@ -19,11 +19,11 @@ LOOKS = 2
 
 
 class PeerGuard:
-    """Asks every peer which server it runs, slowly, a thread each, until stopped.
+    """Polls slowly which server every peer runs, each in a thread, until stopped.
 
-    `known` is what each said when training began. It asks without naming an epoch: that would tell
-    a ps to take it. Silence proves nothing by itself; whether a peer answers is an event at first,
-    and when it changes. Two answers in a row of another server are one, once for each server.
+    `known` is what each said when training began. The poll names no epoch, because a ps would adopt
+    it. Silence proves nothing by itself: whether a peer answers is an event at first and on each
+    change. Two answers in a row from another server are an event, once for each server.
     """
 
     def __init__(
@@ -46,11 +46,11 @@ class PeerGuard:
             threading.Thread(target=self._ask_on, args=arguments, daemon=True).start()
 
     def stop(self) -> None:
-        """Ask no more."""
+        """Stop polling."""
         self._stopped.set()
 
     def _ask_on(self, peer: Peer, known: str) -> None:
-        # What was seen last before may be a question that failed while training began.
+        # The last knowledge may be of a question that failed while training began.
         silent: bool | None = None
         strange, pause = 0, self._period
         while not self._stopped.wait(pause):

@@ -1,4 +1,4 @@
-"""One child: started, listened to, asked to end."""
+"""One child process: starts it, reads its messages, ends it."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ DRAIN_SECONDS = 5.0
 
 
 class Child:
-    """A running process of which no more is known than that it runs.
+    """A child process that sends no messages.
 
     Start it from the main thread only: the kernel kills it when the starting *thread* ends. It has
-    a session of its own, so that Ctrl-C in a terminal reaches the supervisor alone and whatever
-    it leaves behind can be found. stdout and stderr are the supervisor's.
+    its own session, so that Ctrl-C in a terminal reaches only the supervisor, and its leftover
+    processes can be found. stdout and stderr are the supervisor's.
     """
 
     def __init__(
@@ -59,11 +59,11 @@ class Child:
         return self._process.pid
 
     def terminate(self) -> None:
-        """Ask it to save and end."""
+        """Ask the child to save and end."""
         self._process.send_signal(signal.SIGTERM)
 
     def kill(self) -> None:
-        """End it now, and what it started."""
+        """Kill the child and the processes that it started."""
         self._kill_group()
         self._process.kill()
 
@@ -74,7 +74,7 @@ class Child:
         self._inbox.put(ChildEnded(self.number, returncode))
 
     def _drain_output(self) -> None:
-        """Called when it has ended, before that is told."""
+        """Called when the child has ended, before ChildEnded."""
 
     def _kill_group(self) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -84,8 +84,8 @@ class Child:
 class TalkingChild(Child):
     """A child of ours, with the pipes of protocol.py.
 
-    It has a directory for temporary files, which is removed after it: TensorFlow leaves a file for
-    every function that it rewrites, and a process that is killed can't clear up.
+    It has a directory for temporary files, which is removed after its end: TensorFlow leaves a file
+    for every function that it rewrites, and a killed process can't clean up.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class TalkingChild(Child):
                 os.close(end)
 
     def go(self) -> None:
-        """Let a waiting child begin. A child that is gone already is heard of as ChildEnded."""
+        """Let a waiting child begin. For a child that has ended, ChildEnded follows."""
         with contextlib.suppress(OSError):
             self._channel.send(protocol.Go())
 
@@ -132,14 +132,14 @@ class TalkingChild(Child):
             self._log.write(f"can't read the child's messages any more: {error!r}")
 
     def _drain_output(self) -> None:
-        # Everything it said is heard before its end, unless something still holds its pipe: what
-        # is not heard, a result, counts as never said.
+        # All its messages are read before its end is reported, unless another process still holds
+        # its pipe. An unread message, even a result, counts as never sent.
         self._reader.join(DRAIN_SECONDS)
         shutil.rmtree(self._temporary, ignore_errors=True)
 
 
 def reap_orphans(child: int | None) -> None:
-    """Collect processes that were left to this one as PID 1, but not the child itself."""
+    """Reap the orphans that this process gets as PID 1, but not the child itself."""
     with contextlib.suppress(ChildProcessError):
         while True:
             ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)

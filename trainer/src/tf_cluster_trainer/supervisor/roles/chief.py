@@ -1,4 +1,4 @@
-"""The chief's task: it has the processes, threads and files do what rules/chief.py decides."""
+"""The chief's task: carries out with processes, threads and files what rules/chief.py decides."""
 
 from __future__ import annotations
 
@@ -90,11 +90,11 @@ class Chief(Supervisor):
 
     @property
     def board(self) -> Board:
-        """What its status port shows."""
+        """What the status port shows."""
         return self._report.board
 
     def first_event(self) -> Event:
-        """Whether the directories can be used, and how far the run is."""
+        """The first event: whether the directories can be used, and how far the run is."""
         settings = self._config.settings
         try:
             probe.writable(settings.run_dir, "log")
@@ -108,13 +108,13 @@ class Chief(Supervisor):
         return self._run_seen(taken_by=self._taken_by())
 
     def decide(self, event: Event) -> Sequence[Action]:
-        """What follows from an event."""
+        """Let the rules decide what follows from an event."""
         now = time.monotonic()
         self._state, actions = rules.decide(self._rules, self._state, event, now)
         return actions
 
     def do(self, action: Action) -> Event | None:
-        """Do it; the answer, where it is a question."""
+        """Carry out an action; return the answer, if the action is a question."""
         if isinstance(action, Say):
             self._log.write(action.text)
         elif isinstance(action, SayWaiting):
@@ -145,7 +145,7 @@ class Chief(Supervisor):
         return None
 
     def finish(self, outcome: Outcome) -> None:
-        """Publish how it ended, let the run go, and serve a final state while it is awaited."""
+        """Publish how it ended, release the run, serve a final state while tasks wait for it."""
         self._ask_nobody()
         self._report.end(outcome)
         if self._election is not None:
@@ -157,7 +157,7 @@ class Chief(Supervisor):
     # The run
 
     def _arrive(self) -> None:
-        """A later attempt is one whose chief came later, whoever passes the gate first."""
+        """The later attempt is the one whose chief came later, whoever passes the gate first."""
         run_dir = self._config.settings.run_dir
         try:
             arrive(run_dir, self._config.task.job_uid)
@@ -165,7 +165,7 @@ class Chief(Supervisor):
             raise probe.unusable(run_dir / layout.ARRIVALS, "log", "written", error) from None
 
     def _taken_by(self) -> str | None:
-        """The attempt that took the run from this Job: then no peer is worth waiting for."""
+        """The attempt that took the run from this Job; then it is useless to wait for peers."""
         try:
             owner = read_owner(self._config.settings.run_dir)
         except (OSError, OwnerUnreadableError):
@@ -257,7 +257,7 @@ class Chief(Supervisor):
             )
 
     def _tell_news(self) -> None:
-        # Only who has asked us: the name of another may not be there yet (peers.py).
+        # Only tasks that have contacted us: another's name may not exist yet (peers/ask.py).
         visited = self._report.board.has_visited
         tell_news(peer for peer in self._rules.peers if visited(peer.task))
 
@@ -279,12 +279,14 @@ class Chief(Supervisor):
                 self._log.write("not every task has fetched the final state; ending all the same")
                 return
             if self._owes_disk() and now >= publish_at:
-                # Who comes later finds it in progress.json alone.
+                # A task that comes later finds it only in progress.json.
                 publish_at = now + FINAL_AGAIN
                 self._report.publish()
             if isinstance(self._inbox.next(0.1), StopAsked):
                 return
 
     def _owes_disk(self) -> bool:
-        """Whether the final state is to be written yet; who never stood has no run to write to."""
+        """Whether the final state still has to be written; without an election there is no run to
+        write.
+        """
         return self._election is not None and self._report.owed

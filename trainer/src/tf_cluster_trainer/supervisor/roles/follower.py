@@ -1,4 +1,4 @@
-"""Every other task: it has the processes, threads and files do what rules/follower.py decides."""
+"""Every other task: does with processes, threads and files what rules/follower.py decides."""
 
 from __future__ import annotations
 
@@ -66,11 +66,11 @@ class Follower(Supervisor):
 
     @property
     def board(self) -> Board:
-        """What its status port shows."""
+        """What the status port shows."""
         return self._board
 
     def before(self) -> Outcome | None:
-        """Whether an evaluator can write what it finds; others need nothing before they serve."""
+        """Check that an evaluator can write its files; other tasks need no check."""
         settings, task = self._config.settings, self._config.task
         if not self._config.evaluates:
             return None
@@ -78,7 +78,7 @@ class Follower(Supervisor):
             probe.writable(settings.run_dir / layout.EVALUATOR_EVENTS, "log")
             probe.readable(settings.data_dir, "data")
             try:
-                # From here on an evaluator of this attempt that is still there writes nothing.
+                # From here on an older evaluator of this attempt writes nothing.
                 evaluator_claim.post(settings.run_dir, self._config.cluster.attempt, task.pod_uid)
             except OSError as error:
                 path = settings.run_dir / layout.EVALUATOR
@@ -89,11 +89,11 @@ class Follower(Supervisor):
         return None
 
     def first_event(self) -> Event:
-        """What progress.json says: an attempt that is over needs no child, and no TensorFlow."""
+        """The first event: progress.json. An attempt that is over needs no child."""
         return self._poll.file()
 
     def decide(self, event: Event) -> Sequence[Action]:
-        """What follows from an event."""
+        """Let the rules decide what follows from an event."""
         if isinstance(event, ChiefSeen):
             event = self._with_the_run(event)
         self._state, actions = rules.decide(self._rules, self._state, event, time.monotonic())
@@ -115,7 +115,7 @@ class Follower(Supervisor):
             self._do_with_child(action)
 
     def finish(self, outcome: Outcome) -> None:
-        """Tell the chief of a failure that no retry can help, and show how it ended."""
+        """Tell the chief of a failure that no retry can cure, and show how the task ended."""
         if outcome.exit_code == exit_codes.CONFIG and not self._config.evaluates:
             self._poll.tell_failure(outcome.message)
         self._poll.stop()
@@ -161,11 +161,11 @@ class Follower(Supervisor):
         self._board.show(self._document, condition)
 
     def _asked_by_the_chief(self, attempt: str, epoch: str) -> None:
-        # A chief asks only while it waits; it may find us before we find it.
+        # The chief asks only while it waits; it may find us before we find it.
         self._inbox.put(ChiefSeen({"attempt": attempt, "epoch": epoch, "status": WAITING}))
 
     def _with_the_run(self, seen: ChiefSeen) -> ChiefSeen:
-        """What the run's directory says beside progress.json."""
+        """Add what the run's directory says beside progress.json."""
         evaluated = self._evaluated()
         if not seen.from_file:
             return replace(seen, evaluated=evaluated)
@@ -177,9 +177,10 @@ class Follower(Supervisor):
         )
 
     def _evaluated(self) -> int | None:
-        """Up to which step an evaluator before us has done it all, where a child may be spared.
+        """The last step that earlier evaluators have done, if a child may be unnecessary; else
+        None.
 
-        Unknown where the volume does not work: that ends nobody who has a child, or starts one.
+        If the volume does not work it is None: that ends no task that has or starts a child.
         """
         if not self._config.evaluates or self._child is not None:
             return None
@@ -190,10 +191,10 @@ class Follower(Supervisor):
         return record.evaluated(self._config.export_best)
 
     def _is_at_total(self, seen: ChiefSeen) -> bool:
-        """Whether the run is done by any attempt: one with our total makes no step then.
+        """Whether any attempt has completed the run: an attempt with our total then makes no step.
 
-        So no Job has to be named, and a chief may have ended before we could ask it, without a word
-        where there was nothing left to train.
+        So no Job has to be named. A chief with nothing left to train may have ended before we could
+        ask it.
         """
         settings = self._config.settings
         if settings.script is not None or was_cut_off(seen.document or {}):
@@ -205,9 +206,9 @@ class Follower(Supervisor):
         return step is not None and step >= settings.steps
 
     def _is_superseded(self) -> bool:
-        """Whether a later attempt took the run from this very Job, that of worker 0 as the chief.
+        """Whether a later attempt took the run from this very Job, with worker 0 as the chief.
 
-        What that attempt writes to progress.json names other Jobs.
+        That attempt's progress.json names other Jobs.
         """
         try:
             owner = read_owner(self._config.settings.run_dir)

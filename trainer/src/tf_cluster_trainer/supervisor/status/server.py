@@ -22,12 +22,12 @@ LOOPBACK = ("127.", "localhost")
 
 
 class PortTakenError(Exception):
-    """The status port can't be had; the message names it, who needs it and the fix. Exit code 2."""
+    """The status port is taken; the message names it, its user and the fix. Exit code 2."""
 
 
 @dataclass(frozen=True)
 class Condition:
-    """What /healthz says beside the task's name and attempt, and what /metrics counts."""
+    """What /healthz shows beside the task's name and attempt, and what /metrics counts."""
 
     serving: bool
     epoch: str | None
@@ -46,9 +46,9 @@ class Board:
         on_failure: Callable[[str, str], None] | None = None,
         on_news: Callable[[], None] = lambda: None,
     ) -> None:
-        """`asked` hears the attempt and epoch that a chief's question after our health names;
-        `on_failure` hears which task has failed for good, and why; `on_news` is called when
-        the chief's document has changed in a way that matters to us.
+        """`asked(attempt, epoch)` is called when a chief asks for our health and names them;
+        `on_failure(task, why)` when a task has failed for good; `on_news()` when the chief's
+        document has changed in a way that matters to us.
         """
         self._lock = threading.Lock()
         self._task = task.name
@@ -62,7 +62,7 @@ class Board:
         self._saw_the_end: set[str] = set()
 
     def show(self, document: Document, condition: Condition) -> None:
-        """Put up a new document; the Job UIDs that visitors left are kept."""
+        """Show a new document; keep the Job UIDs that visitors have sent."""
         with self._lock:
             before = self._document
             self._document = replace(
@@ -73,12 +73,12 @@ class Board:
             self._condition = condition
 
     def document(self) -> Document:
-        """The document that is up."""
+        """The document as shown."""
         with self._lock:
             return self._document
 
     def healthz(self, attempt: str = "", epoch: str = "", *, news: bool = False) -> bytes:
-        """The body of /healthz; a waiting chief names its attempt and epoch."""
+        """The body of /healthz. A waiting chief names its attempt and epoch."""
         if news:
             self._on_news()
         if self._asked is not None and attempt and epoch:
@@ -106,7 +106,7 @@ class Board:
         return text(document, condition.serving, condition.counts)
 
     def failed(self, task: str, attempt: str, message: str) -> None:
-        """A task of our attempt says that it has failed for good."""
+        """Note that a task of our attempt has failed for good."""
         if self._on_failure is None or attempt != self.document().attempt:
             return
         with self._lock:
@@ -114,11 +114,11 @@ class Board:
         self._on_failure(task, message)
 
     def visited(self, task: str, job_uid: str) -> Document:
-        """The document for a visitor; records the visitor's Job UID as the attempt's.
+        """Return the document for a visitor; record the visitor's Job UID as the attempt's.
 
         Before training begins the latest worker's UID wins: pods of an uninstalled release with the
-        same hash may still be ending, and ask first. Worker 0 as the chief knows the Job itself. Of
-        evaluators the latest always wins: their Job may be replaced while training goes on.
+        same hash may still be ending, and ask first. If worker 0 is the chief, it knows the Job
+        itself. The latest evaluator always wins: their Job may be replaced during training.
         """
         with self._lock:
             self._visitors[task] = time.monotonic()
@@ -131,18 +131,20 @@ class Board:
             return self._document
 
     def has_visited(self, task: str, *, lately: float = math.inf) -> bool:
-        """Whether a task has asked since visitors were last forgotten, `lately` seconds ago."""
+        """Whether a task has asked in the last `lately` seconds, since visitors were last
+        forgotten.
+        """
         with self._lock:
             last = self._visitors.get(task)
         return last is not None and time.monotonic() - last <= lately
 
     def forget_visitors(self) -> None:
-        """Who asks from now on is there now."""
+        """Forget the visitors: only tasks that ask from now on count as present."""
         with self._lock:
             self._visitors.clear()
 
     def left(self, task: str, document: Document) -> None:
-        """The visitor has this document: remember who has seen the end."""
+        """Note that the visitor has this document, and so whether it has seen the end."""
         if document.final:
             with self._lock:
                 self._saw_the_end.add(task)
@@ -154,7 +156,7 @@ class Board:
 
 
 class StatusServer(ThreadingTCPServer):
-    """Serves a board until closed. `http.server`'s own class would look up this host's name."""
+    """Serves a board until closed. (`http.server`'s own class would look up this host's name.)"""
 
     allow_reuse_address = True
     daemon_threads = True
@@ -178,10 +180,10 @@ class StatusServer(ThreadingTCPServer):
         threading.Thread(target=self.serve_forever, args=(0.1,), daemon=True).start()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A visitor that hung up is no news."""
+        """Ignore visitors that hang up."""
 
     def close(self) -> None:
-        """Serve no more."""
+        """Stop serving."""
         self.shutdown()
         self.server_close()
 
@@ -220,4 +222,4 @@ class _Visit(BaseHTTPRequestHandler):
         self.wfile.flush()
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Visits are not logged: every task asks again and again."""
+        """Log no visits: every task polls."""
