@@ -102,7 +102,7 @@ class RunState:
             return False
         (seen, origin_step, _), counters = run([operations.generation, operations.counters])
         if not is_chief and int(seen) != generation:
-            return False  # the chief has begun to fill them anew
+            return False  # the chief has begun to fill them again
         self._generation = int(seen)
         self.seen = PsState(self._generation, int(origin_step), counters)
         if self.seen.step < self._graph.total:
