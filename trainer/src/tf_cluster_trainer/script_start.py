@@ -43,7 +43,7 @@ def script_start(config: Config, environment: Mapping[str, str]) -> ScriptStart:
     path, directory = _place(script, config.settings.program_path)
     own = {**environment, **values, "TF_CONFIG": tf_config(config)}
     own.setdefault("PYTHONUNBUFFERED", "1")  # what it prints is in the log when it prints it
-    own.setdefault("GRPC_FAIL_FAST", "use_caller")  # else a chief waits for a killed task without end
+    own.setdefault("GRPC_FAIL_FAST", "use_caller")  # else a chief waits for a killed task
     if config.settings.program_path:
         before = own.get("PYTHONPATH")
         own["PYTHONPATH"] = f"{directory}{os.pathsep}{before}" if before else str(directory)
