@@ -1,4 +1,4 @@
-"""A part of a long matrix in `make test`, another one for each commit; all of it in test-full.
+"""A part of a long matrix in `make test`, the next one for each commit; all of it in test-full.
 
 `SLICE=7 make test` takes the slice of that number, whatever the commit.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -46,28 +47,49 @@ def chosen() -> str:
 
 
 def slice_number() -> int:
-    """The number that chooses: SLICE, else the first digits of the present commit's hash."""
+    """The number that chooses: SLICE, else how many commits HEAD has behind it, itself too.
+
+    So the next commit takes the next slice, and one that is amended takes the same again.
+    """
     told = os.environ.get("SLICE")
-    return int(told) if told else int(_commit() or "0", 16)
+    return int(told) if told else history().commits
 
 
 def _why() -> str:
     if os.environ.get("SLICE"):
         return "as told"
-    return f"by commit {_commit()}" if _commit() else "no commit: git does not answer here"
+    if not history().commits:
+        return "no commits to count: git does not answer here"
+    if history().shallow:
+        return "by the commits of a shallow clone, which are not all: the slice may never change"
+    return f"by {history().commits} commits"
+
+
+@dataclass(frozen=True)
+class History:
+    """How many commits there are; not all of them in a shallow clone, none outside a repository."""
+
+    commits: int = 0
+    shallow: bool = False
 
 
 @cache
-def _commit() -> str:
-    """The first eight digits of the present commit's hash; nothing outside a repository."""
-    done = subprocess.run(
-        ("git", "rev-parse", "--short=8", "HEAD"),
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return done.stdout.strip()
+def history() -> History:
+    """The history of this clone."""
+    count = _git("rev-list", "--count", "HEAD")
+    shallow = _git("rev-parse", "--is-shallow-repository") == "true"
+    return History(int(count), shallow) if count else History()
+
+
+def _git(*arguments: str) -> str:
+    """What git prints; nothing where it fails, or is not installed."""
+    try:
+        done = subprocess.run(
+            ("git", *arguments), cwd=ROOT, capture_output=True, text=True, check=False
+        )
+    except FileNotFoundError:
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
 
 
 def _parameter(case: Any) -> Any:

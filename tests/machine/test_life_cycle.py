@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.waiting import eventually
+from tests.suites.suite import in_ci
 from tools.machine import processes, tools
 from tools.machine.configs import BUSYBOX_IMAGE
 from tools.machine.layout import STATE_VARIABLE, Layout, default_layout
@@ -96,7 +97,7 @@ class Machine:
 @pytest.fixture(scope="module")
 def machine() -> Iterator[Machine]:
     if os.geteuid() != 0:
-        if os.environ.get("CI") == "true":
+        if in_ci(os.environ):
             pytest.fail("the life cycle of the test cluster can only be tested as root")
         pytest.skip("only root can start a test cluster")
     if os.environ.get("KUBECONFIG", "") not in ("", str(default_layout().kubeconfig)):

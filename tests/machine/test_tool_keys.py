@@ -1,3 +1,4 @@
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -5,6 +6,7 @@ import pytest
 
 from tools.machine import tools
 from tools.machine.failure import MachineError
+from tools.machine.tools import KUBERNETES_VERSION
 
 
 def _module(folder: Path) -> Path:
@@ -62,6 +64,36 @@ def test_the_kubernetes_module_requires_the_version_that_the_programs_report() -
 def test_the_helm_3_module_requires_the_version_that_the_program_reports() -> None:
     text = (tools.MODULES / "helm3" / "go.mod").read_text()
     assert f"helm.sh/helm/v3 v{tools.HELM_3_VERSION}\n" in text
+
+
+# Go compiles a package once for all tools where it, and all below it, has one version in them.
+# Helm 4 alone is built of what its makers chose: the chart is judged by it.
+@pytest.mark.parametrize("name", ["helm3", "coredns", "local-path", "kube-router"])
+def test_what_a_tool_shares_with_kubernetes_has_the_version_that_kubernetes_has(name: str) -> None:
+    minor = KUBERNETES_VERSION.removeprefix("1.")
+    kubernetes, ours = versions("kubernetes"), versions(name)
+    shared = {module for module in ours if module.startswith(SHARED) and module in kubernetes}
+
+    assert ours["k8s.io/client-go"] == f"v0.{minor}"
+    assert {module: ours[module] for module in shared} == {
+        module: kubernetes[module] for module in shared
+    }
+
+
+SHARED = (
+    "k8s.io/",
+    "sigs.k8s.io/",
+    "google.golang.org/",
+    *(f"golang.org/x/{name}" for name in ("net", "oauth2", "sys", "term", "text", "time")),
+)
+
+
+def versions(name: str) -> dict[str, str]:
+    """What the tool is built of: each module's version, or that of its replacement."""
+    text = (tools.MODULES / name / "go.mod").read_text()
+    required = re.findall(r"^(?:require |\t)(\S+) (v\S+)", text, flags=re.MULTILINE)
+    replaced = re.findall(r"^\t(\S+) => \1 (v\S+)", text, flags=re.MULTILINE)
+    return dict(required + replaced)
 
 
 def test_no_two_tools_build_programs_of_one_name() -> None:

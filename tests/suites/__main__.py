@@ -13,17 +13,18 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from tf_cluster_trainer.supervisor.process.die_with_parent import signal_on_parent_death
 
 from tests.cluster.machine_tools import tool_path
 from tests.slices import chosen
-from tests.suites import cluster, lint
+from tests.suites import cluster, last_full, lint
 from tests.suites.commands import end, leave
-from tests.suites.suite import BUILD, ROOT, Counts, Outcome, in_ci, pytest_suite, run
+from tests.suites.last_full import Tree
+from tests.suites.suite import BUILD, ROOT, Counts, Outcome, in_ci, pytest_suite, run, some
 
 # Their trainings wait for processes, pods and deadlines for a good part of their time.
 TWO_FILES_AT_ONCE = ("--numprocesses=2", "--dist=loadfile")
@@ -69,7 +70,10 @@ def main() -> int:
         outcome = _outcome(names[0], options.full, environment)
         options.outcome.write_text(json.dumps(asdict(outcome)))
         return 0 if outcome.ok else 1
-    print(chosen(), flush=True)
+    tested = Tree.of()
+    print("all of the long cases" if options.full else chosen(), flush=True)
+    if options.full and tested.lacks:
+        print(f"this run will not be noted as the last full one: {tested.lacks}", flush=True)
     # The cluster suite waits most of its time, so it runs beside the others.
     aside = _Aside("cluster", options.full, environment) if names[-1:] == ["cluster"] else None
     outcomes = []
@@ -84,7 +88,11 @@ def main() -> int:
     finally:
         if aside:
             aside.end()
-    return _summarize(outcomes, time.monotonic() - started)
+    code = _summarize(outcomes, time.monotonic() - started)
+    if options.full and is_whole(outcomes):
+        print(last_full.note(tested, _total(outcomes)), flush=True)
+    print(last_full.told(), flush=True)
+    return code
 
 
 class _Aside:
@@ -167,8 +175,14 @@ def _cluster(full: bool, environment: Mapping[str, str], seconds: float) -> Outc
         print(f"\n=== cluster\n{'FAILED' if bad else 'skipped'}: {place.reason}", flush=True)
         return Outcome("cluster", not bad, 0.0, Counts(failed=int(bad)), place.reason)
     was_up = place.own and cluster.is_up()
+    build = None
     try:
-        kubeconfig = cluster.up() if place.own else place.kubeconfig
+        kubeconfig = place.kubeconfig
+        if place.own:
+            # Its base and its packages come by the network, while Kubernetes is built and begins.
+            build = cluster.ImageBuild(BUILD / "image.log")
+            kubeconfig = cluster.up()
+            build.finish()
         cluster.image()
         note = cluster.version(kubeconfig)
         prepared = time.monotonic() - started
@@ -187,11 +201,23 @@ def _cluster(full: bool, environment: Mapping[str, str], seconds: float) -> Outc
         print(f"--- {error}", flush=True)
         return Outcome("cluster", False, time.monotonic() - started, Counts(failed=1), str(error))
     finally:
+        if build:
+            build.end()
         if place.own and not was_up:
             cluster.down()
     note = "; ".join(filter(None, (ran.note, note)))
     note = f"{note}; {prepared:.0f} s to bring it up and load the image"
-    return Outcome("cluster", ran.ok, time.monotonic() - started, ran.counts, note)
+    return replace(ran, seconds=time.monotonic() - started, note=note)
+
+
+def is_whole(outcomes: Sequence[Outcome]) -> bool:
+    """Whether every suite has run, and passed."""
+    ran = [one.name for one in outcomes if one.counts.passed or one.name == "lint"]
+    return ran == [*NAMES] and all(outcome.ok for outcome in outcomes)
+
+
+def _total(outcomes: Sequence[Outcome]) -> Counts:
+    return sum((outcome.counts for outcome in outcomes), Counts())
 
 
 def _summarize(outcomes: list[Outcome], seconds: float) -> int:
@@ -201,7 +227,11 @@ def _summarize(outcomes: list[Outcome], seconds: float) -> int:
         counts = outcome.counts
         cases = f"{counts.passed} passed, {counts.failed} failed, {counts.skipped} skipped"
         print(f"{outcome.name:10} {word:6} {outcome.seconds:6.0f} s  {cases}  {outcome.note}")
-    total = sum((outcome.counts for outcome in outcomes), Counts())
+    if mended := [case for outcome in outcomes for case in outcome.mended]:
+        print(f"failed last time, not now: {some(mended)}")
+    if again := [case for outcome in outcomes for case in outcome.again]:
+        print(f"in the next run, whatever its slice: {some(again)}")
+    total = _total(outcomes)
     print(f"{total.passed} passed, {total.failed} failed, {total.skipped} skipped", flush=True)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     print(f"{used.ru_utime + used.ru_stime:.0f} s of CPU, pods' aside", flush=True)

@@ -12,7 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.suites.commands import end
 from tests.suites.suite import ROOT
+from tests.tied import tied_to_us
 
 MACHINE = (sys.executable, "-m", "tools.machine")
 
@@ -58,8 +60,36 @@ def up() -> str:
     return printed.strip().partition("KUBECONFIG=")[2].strip("'\"")
 
 
+class ImageBuild:
+    """The trainer image, built while something else happens; what that prints is kept meanwhile."""
+
+    def __init__(self, log: Path) -> None:
+        self._log = log
+        self._command = (*MACHINE, "image", "--load", "none")
+        with log.open("w") as file:
+            self._process = subprocess.Popen(
+                tied_to_us(*self._command),
+                cwd=ROOT,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def finish(self) -> None:
+        """Wait for its end and print what it has printed. Raises CalledProcessError."""
+        code = self._process.wait()
+        print(f"--- the image, built beside\n{self._log.read_text(errors='replace')}", flush=True)
+        if code:
+            raise subprocess.CalledProcessError(code, self._command)
+
+    def end(self) -> None:
+        """End it, if it still runs."""
+        if self._process.poll() is None:
+            end(self._process)
+
+
 def image() -> None:
-    """Build the trainer image and load it. Raises CalledProcessError."""
+    """Build the trainer image, if that is not done yet, and load it. Raises CalledProcessError."""
     subprocess.run((*MACHINE, "image"), cwd=ROOT, check=True)
 
 

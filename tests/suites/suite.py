@@ -10,10 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.suites.again import read
 from tests.suites.commands import TIMED_OUT, run_command
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "suites"
+SHOWN = 30
 # Why a case may be skipped in CI, too: the rights of whoever runs it, and a cluster that was given.
 LISTED_SKIPS = (
     *(("needs root", "only root can") if os.geteuid() != 0 else ()),
@@ -40,7 +42,7 @@ class Counts:
 class Suite:
     """A name and the commands that make it; `junit` are the pytest reports they write.
 
-    `seconds` is what all of them may take.
+    `seconds` is what all of them may take; `again` is the file of tests.suites.again.
     """
 
     name: str
@@ -48,17 +50,23 @@ class Suite:
     seconds: float
     environment: Mapping[str, str] = field(default_factory=dict)
     junit: tuple[Path, ...] = ()
+    again: Path | None = None
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a suite ended. `note` is a line for the summary."""
+    """How a suite ended. `note` is a line for the summary.
+
+    `again` are the cases that the next run has in any case; `mended` failed last time, not now.
+    """
 
     name: str
     ok: bool
     seconds: float
     counts: Counts
     note: str = ""
+    again: Sequence[str] = ()
+    mended: Sequence[str] = ()
 
 
 def pytest_suite(
@@ -71,21 +79,24 @@ def pytest_suite(
 ) -> Suite:
     """A suite that is one pytest call: the cases with or without the mark `cluster`.
 
-    Without `full` the cases marked so are left out.
+    Without `full` the cases marked so are left out, but for those that failed last time.
     """
-    report = BUILD / f"{name}.xml"
-    marks = ("cluster" if cluster else "not cluster", *(() if full else ("not full",)))
+    report, failed = BUILD / f"{name}.xml", BUILD / f"{name}.failed"
+    marks = ("cluster" if cluster else "not cluster", *(() if full else ("(again or not full)",)))
     command = (
         sys.executable,
         "-m",
         "pytest",
         *arguments,
+        "-p",
+        "tests.suites.again",
+        f"--again={failed}",
         "-m",
         " and ".join(marks),
         f"--junitxml={report}",
         "--durations=5",
     )
-    return Suite(name, (command,), seconds, environment or {}, (report,))
+    return Suite(name, (command,), seconds, environment or {}, (report,), failed)
 
 
 def run(suite: Suite, environment: Mapping[str, str]) -> Outcome:
@@ -93,6 +104,9 @@ def run(suite: Suite, environment: Mapping[str, str]) -> Outcome:
     print(f"\n=== {suite.name}", flush=True)
     for report in suite.junit:
         report.unlink(missing_ok=True)
+    last_time = read(suite.again) if suite.again else []
+    if last_time:
+        print(f"--- failed last time: {some(last_time)}", flush=True)
     started = time.monotonic()
     ok, note = True, ""
     for command in suite.commands:
@@ -112,7 +126,15 @@ def run(suite: Suite, environment: Mapping[str, str]) -> Outcome:
         ok = False
         print(f"--- skipped, which CI does not let pass: {reason}", flush=True)
     counts = sum((_counts(report) for report in suite.junit), Counts())
-    return Outcome(suite.name, ok, time.monotonic() - started, counts, note)
+    again = read(suite.again) if suite.again else []
+    mended = [case for case in last_time if case not in again]
+    return Outcome(suite.name, ok, time.monotonic() - started, counts, note, again, mended)
+
+
+def some(cases: Sequence[str]) -> str:
+    """How many they are, and the first of them, a line each."""
+    more = [f"and {len(cases) - SHOWN} more"] if len(cases) > SHOWN else []
+    return "\n    ".join((str(len(cases)), *cases[:SHOWN], *more))
 
 
 def in_ci(environment: Mapping[str, str]) -> bool:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+from pathlib import Path
+
 import pytest
 
 from tests import slices
@@ -30,19 +33,64 @@ def test_every_case_has_its_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sorted(seen) == CASES
 
 
-def test_without_a_number_the_commit_chooses_and_its_number_is_told(
+def by_history(monkeypatch: pytest.MonkeyPatch, history: slices.History) -> str:
+    monkeypatch.delenv("SLICE", raising=False)
+    monkeypatch.setattr(slices, "history", lambda: history)
+    return slices.chosen()
+
+
+def test_without_a_number_the_commits_are_counted_and_their_number_is_told(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.delenv("SLICE", raising=False)
-    monkeypatch.setattr(slices, "_commit", lambda: "0000000a")
-    told = slices.chosen()
+    told = by_history(monkeypatch, slices.History(commits=10))
 
-    assert "by commit 0000000a" in told and "SLICE=10 repeats it" in told
+    assert "by 10 commits" in told and "SLICE=10 repeats it" in told
     assert slices.sliced(CASES, 1)[10 % 7].marks[0].name == "chosen"
 
 
 def test_where_git_does_not_answer_that_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("SLICE", raising=False)
-    monkeypatch.setattr(slices, "_commit", lambda: "")
+    told = by_history(monkeypatch, slices.History())
 
-    assert "no commit: git does not answer here" in slices.chosen()
+    assert "no commits to count: git does not answer here" in told
+
+
+def test_a_shallow_clone_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = by_history(monkeypatch, slices.History(commits=1, shallow=True))
+
+    assert "a shallow clone" in told and "SLICE=1 repeats it" in told
+
+
+def repository(folder: Path, commits: int) -> Path:
+    folder.mkdir()
+    git(folder, "init", "--quiet")
+    for number in range(commits):
+        git(folder, "commit", "--quiet", "--allow-empty", f"--message={number}")
+    return folder
+
+
+def git(folder: Path, *arguments: str) -> None:
+    who = ("-c", "user.name=a", "-c", "user.email=a@example.com")
+    subprocess.run(("git", *who, *arguments), cwd=folder, check=True)
+
+
+def test_the_history_of_a_clone_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = repository(tmp_path / "whole", 3)
+    git(tmp_path, "clone", "--quiet", "--depth=1", f"file://{whole}", "shallow")
+    (tmp_path / "none").mkdir()
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
+    counted = {}
+    for name in ("whole", "shallow", "none"):
+        monkeypatch.setattr(slices, "ROOT", tmp_path / name)
+        counted[name] = slices.history.__wrapped__()
+
+    assert counted == {
+        "whole": slices.History(3),
+        "shallow": slices.History(1, shallow=True),
+        "none": slices.History(),
+    }
+
+
+def test_without_git_there_is_no_history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    assert slices.history.__wrapped__() == slices.History()

@@ -53,7 +53,7 @@ def _by_buildah(wanted: TrainerImage, layout: Layout, load: str, begun: float) -
         why="it mounts file systems",
         instead="start a Docker engine that you may use",
     )
-    packages.ensure(packages.IMAGE)
+    packages.ensure(packages.IMAGE, layout)
     folder = layout.cache / "images" / wanted.name.replace("/", "_").replace(":", "_")
     ours = () if wanted.base else (base_image.base_name(), *base_image.PACKAGES)
     inputs = key(wanted, (platform.machine(), *ours))

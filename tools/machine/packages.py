@@ -6,12 +6,14 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from .commands import run
+from .exclusive import exclusively
 from .failure import MachineError
+from .layout import Layout
 
 CLUSTER = (
     "etcd-server",
@@ -47,14 +49,22 @@ def absent(wanted: Iterable[str], listed: str) -> list[str]:
     return [name for name in wanted if name not in installed]
 
 
-def ensure(names: Iterable[str]) -> None:
-    """Install what is missing; none of the services that Debian would start is started."""
+def ensure(names: Iterable[str], layout: Layout) -> None:
+    """Install what is missing; none of the services that Debian would start is started.
+
+    Two commands that lack packages install them one after the other: apt has one lock.
+    """
     if not Path("/usr/bin/dpkg-query").exists():
         raise MachineError(
             "The test machine needs Debian or Ubuntu (it installs Debian packages). "
             "On another system set KUBECONFIG to a cluster of yours (kind, k3d, ...)."
         )
-    needed = missing(names)
+    if missing(names):
+        with exclusively(layout, "packages"):
+            _install(missing(names))
+
+
+def _install(needed: Sequence[str]) -> None:
     if not needed:
         return
     if os.geteuid() != 0:

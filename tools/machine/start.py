@@ -47,7 +47,7 @@ def up(layout: Layout, addresses: Addresses) -> None:
     """Return when the node is Ready and names resolve; raise MachineError when that can't be."""
     require_root("starting the test cluster")
     begun = time.monotonic()
-    packages.ensure(packages.CLUSTER)
+    packages.ensure(packages.CLUSTER, layout)
     wanted = plan(layout, addresses)
     with exclusively(layout):
         if _is_up(wanted):

@@ -1,0 +1,134 @@
+"""How the cluster suite prepares its cluster, with a stand-in for `python -m tools.machine`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.suites import __main__ as suites
+from tests.suites import cluster, suite
+from tests.suites.suite import Outcome
+from tests.trainer.supervisor.world import alive, eventually
+
+# It notes what it is asked. `up` ends when the image is being built; `image --load none` ends
+# when the cluster is up, or, where `fails` names a command, that one fails at once.
+MACHINE = """
+import os, sys, time
+from pathlib import Path
+here, command = Path(sys.argv[1]), " ".join(sys.argv[2:])
+with (here / "asked").open("a") as asked:
+    print(command, file=asked)
+def wait(name):
+    while not (here / name).exists():
+        time.sleep(0.05)
+print(f"the words of {command}", file=sys.stderr)
+if (here / "fails").exists() and (here / "fails").read_text() == command:
+    sys.exit(7)
+if command == "up":
+    wait("building")
+    (here / "up").touch()
+    print("export KUBECONFIG=/the/config")
+elif command == "image --load none":
+    (here / "building").write_text(str(os.getpid()))
+    wait("up")
+elif command == "status":
+    sys.exit(3)
+elif command == "tools kubectl":
+    print("/bin/false")
+"""
+CASE = """
+import os, pytest
+@pytest.mark.cluster
+def test_it(): assert os.environ["KUBECONFIG"] == "/the/config"
+"""
+
+
+class ClusterSuite:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def run(self, in_ci: str = "") -> Outcome:
+        return suites._cluster(False, {**os.environ, "CI": in_ci}, 120)
+
+    def fails(self, command: str) -> None:
+        (self.folder / "fails").write_text(command)
+
+    @property
+    def asked(self) -> list[str]:
+        return (self.folder / "asked").read_text().splitlines()
+
+
+@pytest.fixture
+def prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ClusterSuite:
+    machine = tmp_path / "machine.py"
+    machine.write_text(MACHINE)
+    (tmp_path / "test_it.py").write_text(CASE)
+    monkeypatch.setattr(cluster, "MACHINE", (sys.executable, str(machine), str(tmp_path)))
+    monkeypatch.setattr(cluster, "place", lambda _: cluster.Place(own=True))
+    monkeypatch.setattr(suites, "BUILD", tmp_path)
+    monkeypatch.setattr(suite, "BUILD", tmp_path)
+    monkeypatch.setattr(suites, "CLUSTER_FOLDERS", (str(tmp_path),))
+    return ClusterSuite(tmp_path)
+
+
+def test_the_image_is_built_while_the_cluster_comes_up_and_is_loaded_then(
+    prepared: ClusterSuite, capfd: pytest.CaptureFixture[str]
+) -> None:
+    outcome = prepared.run()
+
+    assert outcome.ok and outcome.counts.passed == 1
+    assert sorted(prepared.asked[1:3]) == ["image --load none", "up"]
+    assert prepared.asked[3:] == ["image", "tools kubectl", "down"]
+    assert "the words of image --load none" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize("command", ["up", "image --load none", "image"])
+def test_what_fails_is_told_and_the_cluster_goes(
+    prepared: ClusterSuite, command: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    if command == "image --load none":
+        (prepared.folder / "building").touch()
+    prepared.fails(command)
+
+    outcome = prepared.run()
+
+    told = capfd.readouterr()
+    assert not outcome.ok and outcome.counts.failed == 1
+    assert "exit status 7" in outcome.note and command.split()[0] in outcome.note
+    assert f"the words of {command}\n" in told.out + told.err
+    assert prepared.asked[-1] == "down"
+
+
+def test_a_cluster_that_does_not_come_up_ends_the_building_of_the_image(
+    prepared: ClusterSuite,
+) -> None:
+    prepared.fails("up")
+    prepared.run()
+
+    # It may have been ended before it began; where it began, it is gone.
+    begun = prepared.folder / "building"
+    if begun.exists():
+        eventually(lambda: not alive(int(begun.read_text())), "the end of the image's build")
+    assert not (prepared.folder / "up").exists()
+
+
+@pytest.mark.parametrize(("in_ci", "ok"), [("1", False), ("", True)])
+def test_in_ci_a_cluster_that_can_not_be_had_is_a_failure(
+    prepared: ClusterSuite, in_ci: str, ok: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "place", lambda _: cluster.Place(reason="there is no Go"))
+
+    outcome = prepared.run(in_ci)
+
+    assert (outcome.ok, outcome.note) == (ok, "there is no Go")
+
+
+def test_in_ci_a_case_of_the_cluster_that_is_skipped_is_a_failure(prepared: ClusterSuite) -> None:
+    skips = CASE.replace("assert", "pytest.skip('nobody lists this');")
+    (prepared.folder / "test_it.py").write_text(skips)
+
+    assert prepared.run().ok
+    assert not prepared.run("1").ok
