@@ -1,14 +1,13 @@
 {{- /*
-An attempt: one set of objects that works on a run. Its hash is made of everything whose change needs
-new pods: the ConfigMap, the whole spec of each training Job and of a ps Deployment, each rendered with a
-placeholder where the hash will stand, and run.attempt. One ps stands for all: they differ in their index
-alone, and how many there are is in the ConfigMap.
+An attempt is one set of objects that works on a run. Its hash covers everything whose change needs new pods: the
+ConfigMap, the whole spec of each training Job and of a ps Deployment, and run.attempt. All are rendered with a
+placeholder in place of the hash. One ps stands for all: they differ only in their index, and the ConfigMap says how
+many there are.
 
-What is hashed is what the text means, as JSON: a chart that only indents or quotes in another way
-restarts nothing.
+The hash is made of parsed values, as JSON: a chart that only indents or quotes in another way restarts nothing.
 
-Not in it: metadata of the objects, claims, NetworkPolicies, and the evaluator and cleanup (whose Jobs
-have a hash of their own on top), so that none of those restarts a training.
+The hash does not cover the objects' metadata, the claims, the NetworkPolicies, the evaluator and cleanup: a change of
+those restarts no training. The Jobs of evaluator and cleanup have a second hash of their own spec.
 */ -}}
 {{- define "tf-cluster.attempt" -}}
 {{- $draft := "00000000" -}}
@@ -33,7 +32,7 @@ have a hash of their own on top), so that none of those restarts a training.
 {{- printf "%s-%s" (include "tf-cluster.fullname" .root) .attempt -}}
 {{- end -}}
 
-{{- /* What every name of an attempt's object is made of. Takes a list: a word, then the context. */ -}}
+{{- /* The name of an attempt's object. Takes a list: a word, then the context. */ -}}
 {{- define "tf-cluster.attempt.name" -}}
 {{- $context := last . -}}
 {{- printf "%s-%s-%s" (include "tf-cluster.fullname" $context.root) (first .) $context.attempt -}}

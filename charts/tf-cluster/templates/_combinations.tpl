@@ -1,7 +1,7 @@
 {{- /*
-The five combinations of strategy, replication and update, a row each: has it a chief and parameter
-servers, and do all workers make each step together. Whoever has to know asks the row; the trainer's
-and the generator's tables have the same rows (tests/chart/test_combinations.py).
+The five combinations of strategy, replication and update, a row each. A row says whether there is a chief, whether
+there are parameter servers, and whether all workers make each step together. Templates ask the row. The trainer's and
+the generator's tables have the same rows (tests/chart/test_combinations.py).
 */ -}}
 {{- define "tf-cluster.combinations" -}}
 - {strategy: parameter-server, replication: in-graph, update: async, hasChief: true, hasPs: true, lockstep: false}
@@ -11,7 +11,7 @@ and the generator's tables have the same rows (tests/chart/test_combinations.py)
 - {strategy: all-reduce, replication: between-graph, update: sync, hasChief: false, hasPs: false, lockstep: true}
 {{- end -}}
 
-{{- /* The row of these values as JSON, {} where there is none, which a guard tells. */ -}}
+{{- /* The row of these values as JSON. Without one it is {}, and a guard complains. */ -}}
 {{- define "tf-cluster.combination" -}}
 {{- $values := .Values -}}
 {{- $found := dict -}}

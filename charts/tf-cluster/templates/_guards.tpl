@@ -1,7 +1,7 @@
 {{- /*
-What a schema can't say in a person's words. Each guard renders its complaint, or nothing; all of them
-are shown at once. Every object's file includes "tf-cluster.guards" first, since Helm stops at the first
-file that fails and says nothing about the order it takes them in.
+Complaints that a schema can't make in plain words. Each guard renders its complaint, or nothing. Helm shows all
+complaints at once. Every object's file includes "tf-cluster.guards" first: Helm stops at the first file that fails,
+and it promises no order of files.
 */ -}}
 {{- define "tf-cluster.guards" -}}
 {{- $complaints := list -}}
@@ -18,7 +18,7 @@ file that fails and says nothing about the order it takes them in.
 {{- with $complaints -}}{{- join "\n\n" . | printf "\n\n%s\n" | fail -}}{{- end -}}
 {{- end -}}
 
-{{- /* A null removes the default, and the schema can't require a key of a file that may be partial. */ -}}
+{{- /* A null removes a default. The schema can't require the key: it also judges a user's file, which has few keys. */ -}}
 {{- define "tf-cluster.guards.null" -}}
 {{- $nulls := list }}
 {{- range $path := list
@@ -178,7 +178,7 @@ train.optimizer.schedule.name is exponential, which never comes to 0: set train.
 {{- end }}
 {{- end -}}
 
-{{- /* What is left of the grace period is all that the server has to end in. */ -}}
+{{- /* The server has to end in what is left of the grace period. */ -}}
 {{- define "tf-cluster.guards.preStop" -}}
 {{- $ps := .Values.ps | default dict -}}
 {{- $wait := int64 $ps.preStopSeconds -}}
@@ -189,7 +189,7 @@ so it has to be smaller.
 {{- end }}
 {{- end -}}
 
-{{- /* Asked for, and paid for, but never used: chief and ps are shown none, others take the first alone. */ -}}
+{{- /* GPUs that a task asks for and never uses: chief and ps are shown none, other roles use only the first. */ -}}
 {{- define "tf-cluster.guards.gpus" -}}
 {{- $most := dict }}
 {{- range include "tf-cluster.roles" . | fromJsonArray }}
@@ -220,7 +220,7 @@ evaluator.resources asks for {{ $amount }} {{ $name }}, but an evaluator compute
 {{- end }}
 {{- end -}}
 
-{{- /* 63 characters is what a label of DNS can have; the longest addition is -cleanup-<attempt>-<spec>. */ -}}
+{{- /* A DNS label has at most 63 characters. The longest addition is -cleanup-<attempt>-<spec>. */ -}}
 {{- define "tf-cluster.guards.name" -}}
 {{- $name := include "tf-cluster.fullname" . -}}
 {{- if gt (len $name) 40 }}

@@ -1,6 +1,6 @@
 {{- /*
-Guards on what Kubernetes would refuse after some objects are made already, or would never start. Their list
-is in _guards.tpl.
+Guards against what Kubernetes would refuse when it has made some objects already, or would never start. Their
+list is in _guards.tpl.
 */ -}}
 {{- define "tf-cluster.guards.resources" -}}
 {{- range include "tf-cluster.roles" . | fromJsonArray }}
@@ -39,7 +39,7 @@ is in _guards.tpl.
 {{- end }}
 {{- end -}}
 
-{{- /* A quantity as a number: 250m is 0.25, 1Ki is 1024. Its form is the schema's matter. */ -}}
+{{- /* A quantity as a number: 250m is 0.25, 1Ki is 1024. The schema checks its form. */ -}}
 {{- define "tf-cluster.quantity" -}}
 {{- $factors := dict
   "n" 1e-9 "u" 1e-6 "m" 1e-3 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "P" 1e15 "E" 1e18
@@ -70,8 +70,8 @@ is in _guards.tpl.
 {{- end -}}
 
 {{- /*
-Helm reads numbers as float64: beyond 2^53 another one may arrive than was written. From 1e21 on JSON writes it
-with an exponent: what arrives there is a float, and nobody counts so far.
+Helm reads numbers as float64: beyond 2^53 a task may get another number than was written. From 1e21 on JSON writes
+an exponent. Such a number is a float, and nobody expects an exact one.
 */ -}}
 {{- define "tf-cluster.guards.flags" -}}
 {{- include "tf-cluster.guards.flag" (dict "path" "flags" "value" .Values.flags) -}}
@@ -95,7 +95,7 @@ text, or take a smaller one.
 {{- end }}
 {{- end -}}
 
-{{- /* JSON leaves these characters as they are, and no YAML holds them; an argument or a path can't have NUL. */ -}}
+{{- /* JSON leaves these characters as they are, but YAML can't hold them. Arguments and paths can't hold NUL. */ -}}
 {{- define "tf-cluster.guards.characters" -}}
 {{- $never := `[\x{7f}-\x{9f}\x{fffe}\x{ffff}]` }}
 {{- $program := .Values.program | default dict }}
@@ -143,7 +143,7 @@ program.args[{{ $index }}] uses $({{ $name }}), which is not known. Known are $(
 {{- end }}
 {{- end -}}
 
-{{- /* The default class's claim never binds to a volume of another class, and a volume binds to one claim. */ -}}
+{{- /* A claim of the default class never binds to a volume of another class. A volume binds to one claim. */ -}}
 {{- define "tf-cluster.guards.volumes" -}}
 {{- $storage := .Values.storage | default dict }}
 {{- range $volume := list "data" "log" }}
@@ -164,8 +164,8 @@ storage.data.volumeName and storage.log.volumeName are both {{ $data }}, and a v
 {{- end -}}
 
 {{- /*
-1 MiB is what a ConfigMap's texts may have. It renders them, so it comes last, when the values are good for
-that. Takes root.
+The texts of a ConfigMap have at most 1 MiB. This guard renders them, so it comes last: by then the values are good
+enough for that. Takes root.
 */ -}}
 {{- define "tf-cluster.guards.size" -}}
 {{- $draft := dict "root" . "attempt" "00000000" }}

@@ -1,6 +1,6 @@
 {{- /*
-What a user wants next. Here and not in NOTES.txt, so that an umbrella chart can show it too: Helm shows
-the notes of the chart that is installed, not those of its subcharts.
+What a user wants to do next. It is not in NOTES.txt itself, so that an umbrella chart can show it too: Helm shows the
+notes of the installed chart, not those of its subcharts.
 */ -}}
 {{- define "tf-cluster.notes" -}}
 {{- $attempt := include "tf-cluster.attempt" . -}}
@@ -8,7 +8,7 @@ the notes of the chart that is installed, not those of its subcharts.
 {{- $fullname := include "tf-cluster.fullname" . -}}
 {{- $hasChief := eq (include "tf-cluster.client" .) "chief" -}}
 {{- $client := include "tf-cluster.client.name" $context -}}
-{{- /* The client's pod, and its host name: of an Indexed Job the pod with index 0. */ -}}
+{{- /* The pod of the chief or worker 0, and its host name. In an Indexed Job it is the pod with index 0. */ -}}
 {{- $pod := printf "batch.kubernetes.io/job-name=%s%s" $client ($hasChief | ternary "" ",batch.kubernetes.io/job-completion-index=0") -}}
 {{- $host := printf "%s%s" $client ($hasChief | ternary "" "-0") -}}
 {{- $logs := $hasChief | ternary (printf "job/%s" $client) (printf "--tail=-1 --selector %s" $pod) -}}
@@ -24,7 +24,7 @@ the notes of the chart that is installed, not those of its subcharts.
 {{ $what }} with {{ int64 .Values.worker.replicas }} worker(s) and {{ $ps }} ps.
 Run {{ .Values.run.id }}, attempt {{ $attempt }}.
 
-1. Follow the training (once it has ended leave out the first line):
+1. Follow the training. Once it has ended, leave out the first line:
 
     {{ $kubectl }} wait --for=condition=Ready --timeout=10m pod --selector {{ $pod }}
     {{ $kubectl }} logs --follow {{ $logs }}
@@ -43,7 +43,7 @@ Run {{ .Values.run.id }}, attempt {{ $attempt }}.
     {{ $kubectl }} delete pod {{ $fullname }}-files
 {{- if .Values.evaluator.enabled }}
 
-What the evaluator measures (the record is {{ $run }}/evaluations.json):
+See what the evaluator measures. The record is {{ $run }}/evaluations.json:
 
     {{ $kubectl }} logs --follow job/{{ include "tf-cluster.evaluator.name" $context }}
 {{- end }}
@@ -99,7 +99,7 @@ spec:
         claimName: {{ include "tf-cluster.claim" (dict "root" . "volume" "log") | quote }}
 {{- end -}}
 
-{{- /* Kubernetes keeps a pod Pending for ever when its claim is not there, and no task of ours can say so. */ -}}
+{{- /* A pod whose claim does not exist stays Pending for ever, and no task of ours can say so. */ -}}
 {{- define "tf-cluster.notes.existingClaims" -}}
 {{- $names := list -}}
 {{- range $volume := list "data" "log" -}}
@@ -126,9 +126,9 @@ These claims are not made here. While one does not exist, {{ $pods }} stay Pendi
 {{- end -}}
 {{- with $names }}
 
-The default StorageClass is asked for ReadWriteMany ({{ join ", " . }}), which it most often can't give:
-pods stay Pending then. Classes that can are those of NFS, CephFS, Longhorn, Kadalu (GlusterFS), EFS,
-Filestore and Azure Files:
+The default StorageClass is asked for ReadWriteMany ({{ join ", " . }}). Most default classes can't
+give it, and the pods then stay Pending. Classes of NFS, CephFS, Longhorn, Kadalu (GlusterFS), EFS,
+Filestore and Azure Files can. See what your cluster has:
 
     kubectl get storageclass
 {{- end }}

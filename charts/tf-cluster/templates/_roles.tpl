@@ -1,8 +1,7 @@
 {{- /*
-The roles of pods, a row each. Whoever has to know asks the row, and nobody compares a role's name: a new
-role is a row here, a folder with its spec and a section of values. Every row has name, claims and gpus, and
-a task's has ports and index; what else a row leaves out is null or false. The table is JSON, which Helm
-reads much faster than YAML.
+The roles of pods, a row each. Templates ask the row and never compare a role's name. A new role is a row here, a
+folder with its spec and a section of values. Every row has name, claims and gpus; a task's row has ports and index
+too. Other columns that a row leaves out are null or false. The table is JSON, which Helm reads much faster than YAML.
 
     name           the role: also its section of values, its component label and its container's name
     task           it is a task of the attempt: it has an address in the headless Service and reads the ConfigMap

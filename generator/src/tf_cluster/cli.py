@@ -1,4 +1,4 @@
-"""The command `tf-cluster`: reads arguments and prints; the work is done elsewhere.
+"""The command `tf-cluster`: reads arguments and prints. Other modules do the work.
 
 Data goes to stdout, messages to stderr. Exit codes are in exits.py.
 """
@@ -84,9 +84,13 @@ def _options(
 
 @app.command()
 def init(
-    file: Annotated[str, typer.Argument(metavar="[FILE]", help="- is stdout.")] = "params.yaml",
-    name: Annotated[str | None, typer.Option(help="Default: from FILE.")] = None,
-    preset: Annotated[str, typer.Option(help="small, medium or large.")] = "small",
+    file: Annotated[
+        str, typer.Argument(metavar="[FILE]", help="File to write; - is stdout.")
+    ] = "params.yaml",
+    name: Annotated[
+        str | None, typer.Option(help="The training's name. Default: from FILE.")
+    ] = None,
+    preset: Annotated[str, typer.Option(help="The preset: small, medium or large.")] = "small",
     module: Annotated[
         str, typer.Option(help="Your program, package.module:ClassName.")
     ] = "tf_cluster_trainer.examples.digits:Digits",
@@ -189,28 +193,28 @@ def generate(
 def run(
     file: ParamsFile,
     runs: Annotated[
-        Path, typer.Option(help="Directory of all runs; this one is in <runs>/<name>/.")
+        Path, typer.Option(help="Directory of all runs. This one is in <runs>/<name>/.")
     ] = Path("runs"),
     data: Annotated[
         Path | None, typer.Option(help="Directory of the data. Default: <runs>/<name>/data.")
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Workers, instead of the file's number.")
+        int | None, typer.Option(min=1, help="Number of workers, instead of the file's.")
     ] = None,
     ps: Annotated[
-        int | None, typer.Option(min=1, help="Parameter servers, instead of the file's number.")
+        int | None, typer.Option(min=1, help="Number of parameter servers, instead of the file's.")
     ] = None,
     steps: Annotated[
-        int | None, typer.Option(min=1, help="Total of steps, instead of the file's number.")
+        int | None, typer.Option(min=1, help="Total of steps, instead of the file's.")
     ] = None,
     run_id: Annotated[
-        str | None, typer.Option("--id", help="Run id, instead of the file's: a new one is afresh.")
+        str | None, typer.Option("--id", help="Run id, instead of the file's. A new id: afresh.")
     ] = None,
     ports: Annotated[
         str | None, typer.Option(metavar="FIRST-LAST", help="Ports to choose from.")
     ] = None,
 ) -> None:
-    """Train on this machine: the same roles as in a cluster, as local processes."""
+    """Train on this machine, with a local process for each task."""
     from tf_cluster.check import check
     from tf_cluster.files import shown_name
     from tf_cluster.findings.finding import errors
@@ -235,7 +239,7 @@ def run(
 
 
 def _read(file: str) -> bytes:
-    """The bytes of a params file; of one that is too long, more than the reader accepts."""
+    """The bytes of a params file. Of a file that is too long: one more than the reader accepts."""
     from tf_cluster.files import read_input
     from tf_cluster.yaml.reader import MAX_BYTES
 

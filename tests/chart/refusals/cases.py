@@ -1,4 +1,4 @@
-"""Values that nothing may take, each with a neighbour that everything takes.
+"""Values that Kubernetes would not take, each with a neighbour that everything takes.
 
 Of what these would render to, an API server refuses most (seen with Kubernetes 1.36); some
 it takes, and no pod ever starts, or another number arrives than was written.
@@ -15,16 +15,25 @@ Values = dict[str, Any]
 
 @dataclass(frozen=True)
 class Case:
-    """`values` are laid over the least that the chart takes; in a params file they are extraValues.
+    """Keys of a params file that both sides refuse.
 
     `chart` is a part of Helm's message, `tool` how the finding begins: its code and pointer.
-    `instead` are the nearest values that are right.
+    `instead` are the nearest keys that are right. `guard` names the chart's guard; where it is
+    empty the schema refuses.
     """
 
-    values: Values
+    params: Values
     chart: str
     tool: str
     instead: Values
+    guard: str = ""
+
+
+def in_extra_values(
+    values: Values, chart: str, tool: str, instead: Values, guard: str = ""
+) -> Case:
+    """A case of values that the chart gets as they are; in a params file they are extraValues."""
+    return Case({"extraValues": values}, chart, tool, {"extraValues": instead}, guard)
 
 
 def of_worker(**values: Any) -> Values:
@@ -38,7 +47,9 @@ def resources(role: str, **kinds: Values) -> Values:
 def schema_case(values: Values, instead: Values, *, at: str = "", chart: str = "") -> Case:
     """A case of the schema, which both read; `at` is its pointer, by default that of the leaf."""
     pointer = at or pointer_of(values)
-    return Case(values, chart or f"at '{pointer}'", f"TFC311 /extraValues{pointer}", instead)
+    return in_extra_values(
+        values, chart or f"at '{pointer}'", f"TFC311 /extraValues{pointer}", instead
+    )
 
 
 def pointer_of(values: Any) -> str:
@@ -61,7 +72,7 @@ def key_case(path: str, key: str, form: str) -> Case:
     escaped = key.replace("~", "~0").replace("/", "~1")
     tool = f"TFC311 /extraValues{pointer}/{escaped}"
     good = nested(path, {"example.com/Team_1.x": form})
-    return Case(nested(path, {key: form}), f"invalid propertyName '{key}'", tool, good)
+    return in_extra_values(nested(path, {key: form}), f"invalid propertyName '{key}'", tool, good)
 
 
 REQUEST_OVER_LIMIT = {
@@ -148,33 +159,33 @@ def _names() -> Iterator[tuple[str, Case]]:
     secrets = {"image": {"pullSecrets": ["a..b"]}}
     good = {"image": {"pullSecrets": ["a.b"]}}
     yield "image.pullSecrets", schema_case(secrets, good, at="/image/pullSecrets/0")
-    long = schema_case({"nameOverride": "a" * 64}, {"nameOverride": "a" * 63})
     # Its name would be too long for the objects' names.
     short = {"fullnameOverride": "short"}
-    yield (
-        "nameOverride of 64",
-        Case(long.values | short, long.chart, long.tool, long.instead | short),
-    )
+    long = {"nameOverride": "a" * 64}
+    fits = {"nameOverride": "a" * 63} | short
+    yield "nameOverride of 64", schema_case(long | short, fits, at="/nameOverride")
 
 
 def _resources() -> Iterator[tuple[str, Case]]:
     for name, (wrong, right) in REQUEST_OVER_LIMIT.items():
         yield (
             f"request over limit: {name}",
-            Case(
+            in_extra_values(
                 resources("worker", **wrong),
                 "worker.resources.requests.memory is ",
                 "TFC305 /extraValues/worker/resources/requests/memory",
                 resources("worker", **right),
+                "resources",
             ),
         )
     yield (
         "request over limit: processors",
-        Case(
+        in_extra_values(
             resources("ps", requests={"cpu": "1001m"}, limits={"cpu": 1}),
             "ps.resources.requests.cpu is 1001m, over the limit of 1",
             "TFC305 /extraValues/ps/resources/requests/cpu",
             resources("ps", requests={"cpu": "1000m"}, limits={"cpu": 1}),
+            "resources",
         ),
     )
     for amount in ("4 GB", "4GB", "two", "", "-1", "1e", "1KiB"):
@@ -210,52 +221,57 @@ def _resources() -> Iterator[tuple[str, Case]]:
         name = "rdma~1hca" if "rdma/hca" in str(kinds) else "nvidia.com~1gpu"
         yield (
             f"extended resource: {why}",
-            Case(
+            in_extra_values(
                 resources("worker", **kinds),
                 chart,
                 f"TFC340 /extraValues/worker/resources/{at}/{name}",
                 one,
+                "resources",
             ),
         )
     yield (
         "huge pages in requests alone",
-        Case(
+        in_extra_values(
             resources("worker", requests={"hugepages-2Mi": "4Mi"}),
             "has to stand in",
             "TFC340 /extraValues/worker/resources/requests/hugepages-2Mi",
             resources("worker", requests={"hugepages-2Mi": "4Mi"}, limits={"hugepages-2Mi": "4Mi"}),
+            "resources",
         ),
     )
     yield (
         "half a huge page",
-        Case(
+        in_extra_values(
             resources("worker", limits={"hugepages-2Mi": "3Mi"}),
             "worker.resources.limits.hugepages-2Mi is 3Mi: only whole pages of 2Mi",
             "TFC340 /extraValues/worker/resources/limits/hugepages-2Mi",
             resources("worker", limits={"hugepages-2Mi": 6291456}),
+            "resources",
         ),
     )
     for amount in ("2.0", "+2", "2k", "2000m", "2e0", "2."):
         yield (
             f"idle GPUs: {amount}",
-            Case(
+            in_extra_values(
                 resources("worker", limits={"nvidia.com/gpu": amount}),
                 f"worker.resources asks for {amount} nvidia.com/gpu",
                 "TFC327 /extraValues/worker/resources/limits/nvidia.com~1gpu",
                 resources("worker", limits={"nvidia.com/gpu": amount.replace("2", "1", 1)})
                 if amount != "2k"
                 else one,
+                "gpus",
             ),
         )
     for role in ("chief", "ps"):
         for name in ACCELERATORS if role == "ps" else ACCELERATORS[:1]:
             yield (
                 f"{name} on {role}",
-                Case(
+                in_extra_values(
                     resources(role, limits={name: 1}),
                     f"{role}.resources asks for 1 {name}",
                     f"TFC327 /extraValues/{role}/resources/limits/{name.replace('/', '~1')}",
                     resources(role, limits={"rdma/hca": 1}),
+                    "gpus",
                 ),
             )
 
@@ -281,22 +297,24 @@ def _labels() -> Iterator[tuple[str, Case]]:
     ):
         yield (
             f"podLabels {label}",
-            Case(
+            in_extra_values(
                 of_worker(podLabels={label: "x"}),
                 f"worker.podLabels sets the label {label}, which Kubernetes sets",
                 f"TFC316 /extraValues/worker/podLabels/{label.replace('/', '~1')}",
                 of_worker(podLabels={"team": "x"}),
+                "labels",
             ),
         )
     large, fits = "x" * 262_144, "x" * 200_000
     for place in ("commonAnnotations", "worker.podAnnotations", "storage.log.annotations"):
         yield (
             f"{place} of 256 KiB",
-            Case(
+            in_extra_values(
                 nested(place, {"a": large}),
                 f"{place} has 256 KiB",
                 f"TFC341 /extraValues/{place.replace('.', '/')}",
                 nested(place, {"a": fits}),
+                "annotations",
             ),
         )
 
@@ -309,11 +327,12 @@ def _numbers() -> Iterator[tuple[str, Case]]:
     for number in (1e16, -1e16, 9007199254740992.0, -9.9e20):
         yield (
             f"flags {number}",
-            Case(
+            in_extra_values(
                 {"flags": {"deep": {"list": [1, number]}}},
                 "flags.deep.list[1] is ",
                 "TFC109 /extraValues/flags/deep/list/1",
                 {"flags": {"deep": {"list": [1, 9007199254740991, 1e21, -1e30, 1e300]}}},
+                "flags",
             ),
         )
 
@@ -325,25 +344,30 @@ def _storage() -> Iterator[tuple[str, Case]]:
     for size in ("0", "5m", "0Gi", "0.0Gi"):
         at = "TFC205 /extraValues/storage/log/size"
         chart = f"storage.log.size is {size}: a claim has at least one byte"
-        yield f"size {size}", Case(nested("storage.log.size", size), chart, at, right)
+        yield (
+            f"size {size}",
+            in_extra_values(nested("storage.log.size", size), chart, at, right, "volumes"),
+        )
     for volume in ("data", "log"):
         yield (
             f"a volume of an unknown class for {volume}",
-            Case(
+            in_extra_values(
                 {"storage": {volume: {"volumeName": "pv"}}},
                 f"storage.{volume}.volumeName is pv",
                 f"TFC342 /extraValues/storage/{volume}/volumeName",
                 {"storage": {volume: {"volumeName": "pv", "storageClassName": ""}}},
+                "volumes",
             ),
         )
     static = {"volumeName": "pv", "storageClassName": ""}
     yield (
         "one volume for both claims",
-        Case(
+        in_extra_values(
             {"storage": {"data": static, "log": static}},
             "storage.data.volumeName and storage.log.volumeName are both pv",
             "TFC332 /extraValues/storage/log/volumeName",
             {"storage": {"data": static, "log": static | {"volumeName": "pv-2"}}},
+            "volumes",
         ),
     )
 
@@ -353,20 +377,22 @@ def _characters() -> Iterator[tuple[str, Case]]:
         code = f"U+{ord(character):04X}"
         yield (
             f"{code} in a flag",
-            Case(
+            in_extra_values(
                 {"flags": {"a": {"b": [f"x{character}"]}}},
                 "flags.a.b[0] has the character ",
                 "TFC330 /extraValues/flags/a/b/0",
                 {"flags": {"a": {"b": ["x\t\n\x1f\xa0ä"]}}},
+                "characters",
             ),
         )
     yield (
         "a control character in a file",
-        Case(
+        in_extra_values(
             {"program": {"source": {"files": {"a.py": "x = '\x7f'"}}}},
             'program.source.files.a.py has the character "\\x7f"',
             "TFC330 /extraValues/program/source/files/a.py",
             {"program": {"source": {"files": {"a.py": "x = '\\x7f'"}}}},
+            "characters",
         ),
     )
     yield (
@@ -411,7 +437,7 @@ def _sizes() -> Iterator[tuple[str, Case]]:
         ),
     ):
         chart = "The ConfigMap of the tasks would have "
-        yield f"a ConfigMap too large: {why}", Case(values, chart, name, instead)
+        yield f"a ConfigMap too large: {why}", in_extra_values(values, chart, name, instead, "size")
 
 
 def _scheduling() -> Iterator[tuple[str, Case]]:
@@ -594,11 +620,12 @@ def _variables() -> Iterator[tuple[str, Case]]:
         )
     yield (
         "an argument that names an unknown variable",
-        Case(
+        in_extra_values(
             script("--a=$(FOO)"),
             "program.args[0] uses $(FOO)",
             "TFC322 /program/args/0",
             script("--a=$$(FOO)", "--b=$(PS_HOSTS)"),
+            "arguments",
         ),
     )
 

@@ -506,3 +506,18 @@ def test_a_relative_script_is_for_this_machine_only() -> None:
         "[/program/script]"
     ]
     assert check("p.yaml", text.encode(), for_cluster=False).findings == ()
+
+
+def test_a_momentum_out_of_range_is_one_finding() -> None:
+    text = GOOD + "train: {optimizer: {name: Momentum, momentum: 2}}"
+
+    assert [f.code for f in check("p.yaml", text.encode()).findings] == ["TFC205"]
+
+
+def test_a_relative_path_in_extra_values_is_told_there() -> None:
+    text = "name: a\nimage: i\nprogram: {module: 'p:C'}\nextraValues: {program: {path: code}}\n"
+
+    (finding,) = check("p.yaml", text.encode()).findings
+
+    assert finding.code == "TFC309"
+    assert json_pointer(finding.pointer) == "/extraValues/program/path"

@@ -28,14 +28,13 @@ template:
 {{- end -}}
 
 {{- /*
-"true" when there is a cleanup: without parameter servers and evaluator a training that has ended leaves
-nothing.
+"true" when there is a cleanup. Without parameter servers and evaluator, a training that has ended leaves nothing.
 */ -}}
 {{- define "tf-cluster.hasCleanup" -}}
 {{- if and .Values.cleanup.enabled (or (ne (include "tf-cluster.ps.count" .) "0") .Values.evaluator.enabled) }}true{{ end -}}
 {{- end -}}
 
-{{- /* Cleanup's account, Role and RoleBinding; its Job's name has a hash behind. */ -}}
+{{- /* The name of cleanup's account, Role and RoleBinding. Its Job's name has a hash added. */ -}}
 {{- define "tf-cluster.cleanup.name" -}}
 {{- include "tf-cluster.attempt.name" (list "cleanup" .) -}}
 {{- end -}}

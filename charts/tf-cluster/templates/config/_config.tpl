@@ -9,8 +9,8 @@ training.json: |
 {{- end -}}
 
 {{- /*
-cluster.json: who takes part, and where. The client's status port is found by the name of its own Service
-(service/client-service.yaml says why).
+cluster.json: the tasks and their addresses. The status port of the chief, or of worker 0, has the name of a
+Service of its own (service/client-service.yaml says why).
 */ -}}
 {{- define "tf-cluster.config.cluster" -}}
 {{- $root := .root -}}
@@ -35,7 +35,7 @@ cluster.json: who takes part, and where. The client's status port is found by th
 {{- dict "version" 1 "attempt" .attempt "cluster" $cluster "status" $status "hint" $hint | toPrettyJson -}}
 {{- end -}}
 
-{{- /* The tasks' hosts by type, with blanks between: as one text, for a list would be copied with each host. */ -}}
+{{- /* The tasks' hosts by type, joined by blanks. A list would be copied for each host that is added. */ -}}
 {{- define "tf-cluster.config.hosts" -}}
 {{- $root := .root -}}
 {{- $service := include "tf-cluster.service.name" . -}}
@@ -100,7 +100,7 @@ worker: {{ range $index := until (int $root.Values.worker.replicas) -}}
   | toPrettyJson -}}
 {{- end -}}
 
-{{- /* program.source of training.json; an empty object where there is none. */ -}}
+{{- /* program.source of training.json. Without a source it is an empty object. */ -}}
 {{- define "tf-cluster.config.source" -}}
 {{- $source := (.Values.program.source | default dict) -}}
 {{- if $source.files -}}

@@ -6,7 +6,7 @@ template:
   {{- include "tf-cluster.pod" . | nindent 2 }}
 {{- end -}}
 
-{{- /* What only an evaluator is told: cluster.json has no address of it. */ -}}
+{{- /* Variables that only an evaluator has: cluster.json does not hold its address. */ -}}
 {{- define "tf-cluster.evaluator.env" -}}
 - name: TF_CLUSTER_STATUS
   value: 0.0.0.0:{{ include "tf-cluster.port.status" . }}
@@ -16,7 +16,7 @@ template:
 {{- end }}
 {{- end -}}
 
-{{- /* The evaluator's Job: `eval`, for a name of 40 characters leaves no more. Takes root, attempt. */ -}}
+{{- /* The evaluator's Job. It says `eval`, because a name of 40 characters leaves no room for more. Takes root, attempt. */ -}}
 {{- define "tf-cluster.evaluator.name" -}}
 {{- $role := include "tf-cluster.role" "evaluator" | fromJson -}}
 {{- $spec := include "tf-cluster.evaluator.spec" (dict "root" .root "attempt" .attempt "role" $role) -}}

@@ -15,7 +15,7 @@ template:
 {{- printf "%s-ps-%d-%s" (include "tf-cluster.fullname" .root) (int .index) .attempt -}}
 {{- end -}}
 
-{{- /* The names of all, with blanks between. Takes root, attempt. */ -}}
+{{- /* The names of all parameter servers, joined by blanks. Takes root, attempt. */ -}}
 {{- define "tf-cluster.ps.names" -}}
 {{- range $index := until (include "tf-cluster.ps.count" .root | int) -}}
 {{- if $index }} {{ end }}

@@ -5,8 +5,8 @@
 {{- end -}}
 
 {{- /*
-"true" when the pods that mount a claim have to share a node: a claim that is ReadWriteOnce, and not
-ReadWriteMany as well, can be mounted on one.
+"true" when the pods that mount a claim have to share a node. A claim that is ReadWriteOnce, and not ReadWriteMany
+as well, can be mounted on one node only.
 */ -}}
 {{- define "tf-cluster.colocate" -}}
 {{- $needed := false -}}

@@ -1,6 +1,5 @@
 {{- /*
-The pods of an Indexed Job are alike, so where worker 0 is the client every worker gets the time that a
-client has to save.
+The pods of an Indexed Job are alike. So without a chief every worker gets the time that worker 0 needs to save.
 */ -}}
 {{- define "tf-cluster.worker.spec" -}}
 {{- $grace := int64 .root.Values.worker.terminationGracePeriodSeconds -}}

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from tf_cluster.expand.quantity import quantity
-from tf_cluster.expand.roles import PODS, has_ps
+from tf_cluster.expand.roles import PODS, gpus_used
 from tf_cluster.findings.finding import Code, Finding
 from tf_cluster.params.params import Params
 from tf_cluster.pointer import dotted
@@ -17,14 +17,13 @@ DEVICES = r"/gpu(\.shared)?$|/mig-|/(i915|xe)$"
 ACCELERATORS = r"(?i)gpu|tpu|npu|/mig-|/(i915|xe)$|neuron|gaudi|ascend|/(mlu|dcu|qaic)"
 """Accelerator resources, in any unit. A task that computes on CPUs uses none of them."""
 
-_WHY_IDLE = {
+_ON_CPUS = ("it computes on CPUs and is shown no GPU", "leave it out")
+_ON_ONE = {
     "worker": (
         "with parameter servers a worker computes on one",
         "ask for 1 and for more workers, or set strategy: all-reduce",
     ),
     "evaluator": ("an evaluator computes on one", "ask for 1"),
-    "chief": ("it computes on CPUs and is shown no GPU", "leave it out"),
-    "ps": ("it computes on CPUs and is shown no GPU", "leave it out"),
 }
 
 
@@ -37,10 +36,7 @@ def check(params: Params) -> Iterator[Finding]:
 
 
 def _idle(params: Params) -> Iterator[Finding]:
-    used = {"chief": 0, "ps": 0, "evaluator": 1}
-    if has_ps(params.effective) and params.value_at(("program", "module")):
-        used["worker"] = 1
-    for role, most in used.items():
+    for role, most in gpus_used(params.effective).items():
         idle = re.compile(DEVICES if most else ACCELERATORS)
         asked = {
             name: (role, "resources", kind, name)
@@ -52,7 +48,7 @@ def _idle(params: Params) -> Iterator[Finding]:
             amount = params.value_at(path)
             if quantity(str(amount)) <= most:
                 continue
-            why, fix = _WHY_IDLE[role]
+            why, fix = _ON_ONE[role] if most else _ON_CPUS
             message = f"{role} asks for {amount} {name}, but {why}"
             where = params.origin_of(path)
             yield params.finding(where, IDLE_GPUS, message, amount, fix)

@@ -15,7 +15,7 @@ FLOATS_FROM = 1e21
 
 
 def check(params: Params) -> Iterator[Finding]:
-    """Findings on numbers beyond that, unless the reader already has one there."""
+    """A finding for each of them, unless the reader already has one there."""
     yield from _inside(params, ("flags",), params.effective.get("flags"))
 
 

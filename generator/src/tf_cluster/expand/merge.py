@@ -7,8 +7,8 @@ from typing import Any
 def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     """Lay `over` on `base`: mappings merge by key, everything else replaces, null removes.
 
-    Null stays where the chart declares null or nothing; the chart's schema then decides. Helm 4
-    drops some nulls that the chart declares; a template can't tell the difference.
+    Null stays where the chart declares null or nothing; the chart's schema then decides. Helm 3
+    and 4 drop different ones of these nulls. The chart treats null and a missing key alike.
     """
     result = dict(base)
     for key, value in over.items():

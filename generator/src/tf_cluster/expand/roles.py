@@ -4,7 +4,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-TASKS = ("chief", "worker", "ps", "evaluator")
+
+@dataclass(frozen=True)
+class Role:
+    """A role that trains or evaluates."""
+
+    name: str
+    gpus: int
+    """The most GPUs that one task computes on. See `gpus_used` for a worker that uses all."""
+
+
+ROLES = (
+    Role("chief", gpus=0),
+    Role("worker", gpus=1),
+    Role("ps", gpus=0),
+    Role("evaluator", gpus=1),
+)
+TASKS = tuple(role.name for role in ROLES)
 """The roles that train or evaluate."""
 PODS = (*TASKS, "cleanup")
 """The roles that have pods in a cluster."""
@@ -54,6 +70,17 @@ def has_ps(values: Mapping[str, Any]) -> bool:
     """Whether variables live on parameter servers."""
     rows = [row for row in COMBINATIONS if row.strategy == values.get("strategy")]
     return any(row.has_ps for row in rows) or not rows
+
+
+def gpus_used(values: Mapping[str, Any]) -> dict[str, int]:
+    """The most GPUs that one task of each role computes on.
+
+    With all-reduce, or with a script, a worker uses all that it gets: it has no key.
+    """
+    used = {role.name: role.gpus for role in ROLES}
+    if not has_ps(values) or not (values.get("program") or {}).get("module"):
+        del used["worker"]
+    return used
 
 
 def has_evaluator(values: Mapping[str, Any]) -> bool:

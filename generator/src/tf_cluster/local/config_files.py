@@ -34,13 +34,12 @@ def training_document(
     values: Mapping[str, Any], folders: Folders, params_folder: Path
 ) -> dict[str, Any]:
     """training.json of effective values. Relative program paths are relative to the params file."""
-    optimizer = {k: v for k, v in values["train"]["optimizer"].items() if v is not None}
     return {
         "version": 1,
         "run": {"name": folders.name, "id": folders.run_id},
         "program": _program(values, folders, params_folder),
         **{key: values[key] for key in ("strategy", "replication", "update")},
-        "train": {**values["train"], "optimizer": optimizer},
+        "train": values["train"],
         "flags": values["flags"],
         "dirs": {"data": str(folders.data), "log": str(folders.runs)},
         "peers": {

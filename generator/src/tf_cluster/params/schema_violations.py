@@ -13,7 +13,6 @@ from tf_cluster.params.spelling import close_to, meant
 from tf_cluster.params.wording import (
     either,
     excerpt,
-    form_of,
     kind_of,
     module_fix,
     needed,
@@ -48,6 +47,9 @@ class Violation:
 Named = Callable[[Pointer], Pointer]
 """Maps a path of the data to the path that the user wrote, for messages."""
 
+_ANY_FORM = "in the form that is needed"
+"""The words for a pattern whose schema has no x-form."""
+
 _MOST_SUGGESTIONS = 1_000
 """Most unknown keys that get a suggestion; nobody reads more findings."""
 
@@ -71,7 +73,7 @@ def _of_error(error: ValidationError, schema: dict[str, Any], named: Named) -> I
     rules = error.schema if isinstance(error.schema, dict) else {}
     name = dotted(named(path)) or "the file"
     if "propertyNames" in error.absolute_schema_path:
-        form = rules.get("x-form") or form_of(path)
+        form = rules.get("x-form", _ANY_FORM)
         yield Violation(
             WRONG_FORM, (*path, value), f"the key '{cut(value)}' is not {form}", at_key=True
         )
@@ -96,7 +98,7 @@ def _of_error(error: ValidationError, schema: dict[str, Any], named: Named) -> I
         message = f"{name} is {excerpt(value)}, not {either(words)}"
         yield Violation(NOT_A_CHOICE, path, message, _close(value, words), value)
     elif keyword == "pattern":
-        form = rules.get("x-form") or form_of(path)
+        form = rules.get("x-form", _ANY_FORM)
         message = f"{name} is {excerpt(value)}, not {form}"
         fix = module_fix(value) if path[-1:] == ("module",) else _close_form(path, value)
         yield Violation(WRONG_FORM, path, message, fix, value)

@@ -5,7 +5,6 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from tf_cluster.pointer import Pointer
 from tf_cluster.printable import cut
 
 _KINDS = {
@@ -17,45 +16,6 @@ _KINDS = {
     "object": "a mapping",
     "null": "null",
 }
-
-
-_OBJECT = "lower-case letters, digits, '-' and '.', as Kubernetes names objects"
-_CHART_FORMS = {
-    "nameOverride": "lower-case letters, digits and '-', no '-' at the ends",
-    "fullnameOverride": "lower-case letters, digits and '-', a letter first, no '-' at the end",
-    "clusterDomain": "a domain in lower case, as in cluster.local",
-    "repository": "a registry and a name, as in registry.example.com/team/trainer",
-    "tag": "letters, digits, '.', '_' and '-', at most 128, '.' and '-' not first",
-    "digest": "sha256: and 64 hexadecimal digits in lower case",
-    "pullSecrets": _OBJECT,
-    "id": "letters, digits, '.', '_' and '-', with a letter or digit first and last",
-    "module": "package.module:ClassName",
-    "script": "the path of a Python script, as in /data/code/train.py",
-    "files": "a relative path of letters, digits, '_', '.', '-', '/' and blanks",
-    "url": "an address with a path and no login in it, as in https://example.com/code.tar.gz",
-    "sha256": "64 hexadecimal digits",
-    "git": "an address with a path and no login in it, as in https://example.com/team/code.git",
-    "commit": "40 hexadecimal digits",
-    "priorityClassName": _OBJECT,
-    "existingClaim": _OBJECT,
-    "volumeName": _OBJECT,
-    "storageClassName": _OBJECT,
-    "size": "a Kubernetes quantity, as in 500Mi, 5Gi or 1Ti",
-    "extraEnv": "a variable's name: letters, digits, '_', '-' and '.', no digit first",
-}
-_LABELS = {"commonLabels", "podLabels", "nodeSelector"}
-_LABEL = (
-    "a label's value: at most 63 letters, digits, '.', '_' and '-', "
-    "with a letter or digit first and last"
-)
-
-
-def form_of(path: Pointer) -> str:
-    """The form of the text at `path` in words; the chart's schema has patterns only."""
-    if _LABELS & {*path}:
-        return _LABEL
-    keys = reversed([part for part in path if isinstance(part, str)])
-    return next((_CHART_FORMS[k] for k in keys if k in _CHART_FORMS), "in the form that is needed")
 
 
 def kind_of(value: Any) -> str:

@@ -99,7 +99,7 @@ def _cluster(document: Any) -> Cluster:
 
 
 def _settings(document: Any, fetched: str) -> Settings:
-    run, program, train = document["run"], document["program"], document["train"]
+    run, program, train = document["run"], document["program"], _given(document["train"])
     optimizer, checkpoint = train["optimizer"], train["checkpoint"]
     return Settings(
         run_name=run["name"],
@@ -132,6 +132,15 @@ def _settings(document: Any, fetched: str) -> Settings:
         restarts=document["failure"]["restarts"],
         final_state_seconds=float(document["failure"]["finalStateSeconds"]),
     )
+
+
+def _given(section: Mapping[str, Any]) -> dict[str, Any]:
+    """A section without its nulls, at any depth: null means that the key is not given."""
+    return {
+        key: _given(value) if isinstance(value, Mapping) else value
+        for key, value in section.items()
+        if value is not None
+    }
 
 
 def _combination(document: Any) -> Combination:
@@ -178,13 +187,13 @@ def _schedule(document: Any, total: int) -> Schedule | None:
     """Defaults: the decay takes the rest of the run and ends at 0."""
     if document is None:
         return None
-    warmup = document.get("warmupSteps") or 0
+    warmup = document.get("warmupSteps", 0)
     if document["name"] == "constant" and not warmup:
         return None
     return Schedule(
         name=document["name"],
-        decay_steps=document.get("decaySteps") or max(1, total - warmup),
-        end_factor=float(document.get("endFactor") or 0.0),
+        decay_steps=document.get("decaySteps", max(1, total - warmup)),
+        end_factor=float(document.get("endFactor", 0.0)),
         warmup_steps=warmup,
     )
 

@@ -1,0 +1,356 @@
+"""What the chart's guards refuse of a training's own settings, through each key of a params file.
+
+What Kubernetes would refuse is in cases.py. `helm` is asked one case of each message and code: it
+takes much longer than the tool, and tests/chart/test_guards.py asks it for every role.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from tf_cluster.checks.env import RESERVED_VARIABLES
+from tf_cluster.checks.labels import RESERVED_LABELS
+
+from tests.chart.helm import CHART, LEAST
+from tests.chart.refusals.cases import Case, Values, in_extra_values, nested, of_worker, resources
+
+Named = Iterator[tuple[str, Case]]
+
+GUARDS = (CHART / "templates" / "_guards.tpl").read_text()
+MODULE = LEAST["program"]
+EVALUATED = {"evaluator": True}
+URL = "http://example.com/code.zip"
+COMMIT = {"git": "http://example.com/code.git", "commit": "ab" * 20}
+FILES = {"files": {"a.py": ""}}
+PAIRS = {"url": URL, "sha256": "ab" * 32}
+
+
+def extra(values: Values, **params: Any) -> Values:
+    """Keys of a params file with these extraValues."""
+    return {**params, "extraValues": values}
+
+
+def train(**optimizer: Any) -> Values:
+    return {"train": {"optimizer": optimizer}}
+
+
+def _nulls() -> Named:
+    (listed,) = re.findall(r"range \$path := list\n(.*?) \}\}", GUARDS, re.DOTALL)
+    for path in re.findall(r'"([\w.]+)"', listed):
+        wrong = nested(path, None)
+        yield path, in_extra_values(wrong, "is null. Leave the line out", "TFC31", {}, "null")
+
+
+def _image() -> Named:
+    right = extra({"image": {"repository": "registry.example:5000/trainer"}}, image=None)
+    empty = "image.repository is empty"
+    yield "no image", Case({"image": None}, empty, "TFC308 /image", right, "image")
+    wrong = extra({"image": {"repository": ""}}, image=None)
+    yield "an empty repository", Case(wrong, empty, "TFC308 /image", right, "image")
+    wrong = extra({"image": {"repository": "registry.example/trainer:1"}}, image=None)
+    tool = "TFC206 /extraValues/image/repository"
+    chart = "the tag goes into image.tag"
+    yield "a tag in the repository", Case(wrong, chart, tool, right, "image")
+
+
+def _program() -> Named:
+    def case(program: Values, chart: str, tool: str, instead: Values = MODULE) -> Case:
+        wrong = extra({"program": program}, program=MODULE)
+        return Case(wrong, chart, tool, {"program": instead}, "program")
+
+    at = "/extraValues/program"
+    yield "no program", case({"module": ""}, "program.module is empty", f"TFC310 {at}/module")
+    both = "which of them shall be"
+    script = {"script": "/a.py"}
+    yield "a script beside a module", case(script, both, f"TFC207 {at}/script", script)
+    alien = "program.args and program.ps are for a program.script"
+    words = {"script": "/a.py", "args": ["a"]}
+    yield "arguments of a module", case({"args": ["a"]}, alien, f"TFC207 {at}/args", words)
+    yield (
+        "a script that is nowhere",
+        Case(
+            {"program": {"script": "train.py"}},
+            "program.script is train.py: where is it?",
+            "TFC309 /program/script",
+            {"program": {"script": "train.py", "path": "/data/code"}},
+            "program",
+        ),
+    )
+    on_ps = {"script": "/a.py", "ps": "script"}
+    yield (
+        "a script on ps that are not there",
+        Case(
+            {"program": on_ps, "strategy": "all-reduce"},
+            "program.ps is script, but strategy all-reduce has no parameter servers",
+            "TFC318 /program/ps",
+            {"program": on_ps},
+            "program",
+        ),
+    )
+
+
+def _source() -> Named:
+    def case(program: Values, chart: str, tool: str, **instead: Any) -> Case:
+        wrong = extra({"program": program}, program=MODULE)
+        right = extra({"program": instead}, program=MODULE)
+        return Case(wrong, chart, f"{tool.replace(' ', ' /extraValues/program/')}", right, "source")
+
+    alone = {"source": {"url": URL}}
+    yield "no hash", case(alone, "sha256 is empty", "TFC202 source/url", source=PAIRS)
+    both = {"source": COMMIT | FILES}
+    chart = "the code comes from one place"
+    yield "two sources", case(both, chart, "TFC207 source/git", source=COMMIT)
+    chart = "with a program.source it is a path in that"
+    outside, inside = {"path": "/x", "source": FILES}, {"path": "x", "source": FILES}
+    yield "a whole path beside a source", case(outside, chart, "TFC326 path", **inside)
+    for key, path, good in (("path", "../x", "x"), ("script", "/data/train.py", "train.py")):
+        program = {"source": COMMIT, **(MODULE if key == "path" else {})}
+        yield (
+            f"a {key} out of the source",
+            Case(
+                {"program": program | {key: path}},
+                f"program.{key} is {path}, but {chart}",
+                f"TFC326 /program/{key}",
+                {"program": program | {key: good}},
+                "source",
+            ),
+        )
+    large = {"source": {"files": {"a.py": "&" * 90_000}}}
+    fits = {"files": {"a.py": "&" * 80_000}}
+    chart = "KiB as JSON; 512 KiB is the most"
+    yield "large files", case(large, chart, "TFC325 source/files", source=fits)
+
+
+def _combination() -> Named:
+    def case(params: Values, tool: str, instead: Values) -> Case:
+        return Case(params, "is no combination that TensorFlow has", tool, instead, "combination")
+
+    reduced = {"strategy": "all-reduce"}
+    yield (
+        "all-reduce, async",
+        case(
+            reduced | {"update": "async"},
+            "TFC303 /update",
+            {"strategy": "all-reduce", "replication": "between-graph", "update": "sync"},
+        ),
+    )
+    yield (
+        "all-reduce, in-graph",
+        case(
+            extra({"strategy": "all-reduce", "replication": "in-graph"}),
+            "TFC303 /extraValues/replication",
+            extra({"replication": "between-graph"}, **reduced),
+        ),
+    )
+    yield (
+        "all-reduce of extraValues, in-graph of the file",
+        case(
+            extra(reduced, replication="in-graph"),
+            "TFC303 /replication",
+            extra(reduced, preset="small"),
+        ),
+    )
+
+
+def _momentum() -> Named:
+    right = train(name="Momentum", momentum=0)
+    alien, missing = "only Momentum has it", "set train.optimizer.momentum"
+    for tool, params, chart in (
+        ("TFC304 /train/optimizer/momentum", train(momentum=0.5), alien),
+        ("TFC304 /extraValues/train/optimizer/momentum", extra(train(momentum=0)), alien),
+        ("TFC313 /train/optimizer/name", train(name="Momentum"), missing),
+        ("TFC313 /extraValues/train/optimizer/name", extra(train(name="Momentum")), missing),
+    ):
+        yield tool, Case(params, chart, tool, right, "momentum")
+
+
+def _schedule() -> Named:
+    warm = train(schedule={"warmupSteps": 10})
+    cosine = train(schedule={"name": "cosine", "warmupSteps": 10, "endFactor": 0})
+    slow = train(schedule={"name": "exponential", "endFactor": 0.1, "decaySteps": 5})
+    constant, endless = "by the schedule constant nothing decays", "which never comes to 0"
+    end = extra(train(schedule={"endFactor": 0}))
+    for tool, params, chart, instead in (
+        ("TFC319 /decaySteps", train(schedule={"decaySteps": 9}), constant, warm),
+        ("TFC319 /endFactor", end, constant, cosine),
+        ("TFC320 /name", train(schedule={"name": "exponential"}), endless, slow),
+        (
+            "TFC320 /endFactor",
+            train(schedule={"name": "exponential", "endFactor": 0}),
+            endless,
+            slow,
+        ),
+    ):
+        place = "/extraValues" if "extraValues" in params else ""
+        told = tool.replace(" ", f" {place}/train/optimizer/schedule")
+        yield tool, Case(params, chart, told, instead, "schedule")
+
+
+def _pre_stop() -> Named:
+    none = {"ps": {"preStopSeconds": 0, "terminationGracePeriodSeconds": 0}}
+    for key, seconds in (("preStopSeconds", 30), ("terminationGracePeriodSeconds", 1)):
+        chart, tool = "the first is a part of the second", f"TFC317 /extraValues/ps/{key}"
+        yield key, in_extra_values(nested(f"ps.{key}", seconds), chart, tool, none, "preStop")
+
+
+def _gpus() -> Named:
+    one = resources("worker", limits={"nvidia.com/gpu": 1})
+    memory = resources("worker", limits={"gpu.intel.com/memory.max": 8})
+    for role, kind, name, amount, instead in (
+        ("worker", "limits", "nvidia.com/gpu", 2, one),
+        ("worker", "requests", "amd.com/gpu", "4", memory),
+        ("evaluator", "limits", "nvidia.com/gpu.shared", 2, one),
+        ("chief", "limits", "nvidia.com/gpu", 1, one),
+        ("ps", "limits", "nvidia.com/mig-1g.5gb", 1, one),
+    ):
+        wrong = {role: {"resources": {kind: {name: amount}}}}
+        yield (
+            f"{amount} {name} on {role}",
+            Case(
+                extra(wrong, **(EVALUATED if role == "evaluator" else {})),
+                f"{role}.resources asks for {amount} {name}",
+                f"TFC327 /extraValues/{role}/resources/{kind}/{name.replace('/', '~1')}",
+                extra(instead),
+                "gpus",
+            ),
+        )
+
+
+def _name() -> Named:
+    long, fits = extra({"fullnameOverride": "a" * 41}, preset="small"), {"name": "a" * 40}
+    yield "a name of 41", Case(long, "has 41 characters; 40 is the most", "TFC310 ", fits, "name")
+
+
+def _claims() -> Named:
+    for volume in ("data", "log"):
+        right = {volume: {"claim": "c", "accessModes": ["ReadWriteMany"]}}
+        for key, other, value in (
+            ("volume", "volumeName", "pv"),
+            ("class", "storageClassName", "nfs"),
+            ("", "annotations", {"a": "b"}),
+        ):
+            at = f"/extraValues/storage/{volume}/{other}"
+            both = extra({"storage": {volume: {"existingClaim": "c", other: value}}})
+            beside = extra({"storage": {volume: {other: value}}}, **{volume: {"claim": "c"}})
+            for why, params, place in (
+                ("in extraValues", both, at),
+                ("beside a claim of the file", beside, at),
+                ("in the file", {volume: {"claim": "c", key: value}}, f"/{volume}/{key}"),
+            ):
+                if key or why != "in the file":
+                    yield (
+                        f"{volume} {other} {why}",
+                        Case(
+                            params,
+                            "so the chart makes no claim",
+                            f"TFC207 {place}",
+                            right,
+                            "claims",
+                        ),
+                    )
+
+
+def _variables() -> Named:
+    right = of_worker(extraEnv=[{"name": "A"}, {"name": "B"}])
+    reserved = [(name, "TFC314", "Reserved are") for name in (*RESERVED_VARIABLES, "TF_CLUSTER_X")]
+    for role in ("chief", "worker", "ps", "evaluator"):
+        for name, code, chart in (*reserved, ("A", "TFC315", "has A twice")):
+            wrong = {role: {"extraEnv": [{"name": "A"}, {"name": name}]}}
+            tool = f"{code} /extraValues/{role}/extraEnv/1/name"
+            params = extra(wrong, **EVALUATED)
+            yield f"{role}: {name}", Case(params, chart, tool, extra(right), "env")
+    script = {"program": {"script": "/a.py"}}
+    yield (
+        "a variable that a script is told",
+        Case(
+            extra({"ps": {"extraEnv": [{"name": "LOG_DIR"}]}}, **script),
+            "which a script is told by the trainer",
+            "TFC314 /extraValues/ps/extraEnv/0/name",
+            extra(right, **script),
+            "env",
+        ),
+    )
+
+
+def _labels() -> Named:
+    right = extra({"commonLabels": {"app.kubernetes.io/part-of": "research"}})
+    chart = "which is the chart's own"
+    for role in ("chief", "worker", "ps", "evaluator", "cleanup"):
+        for label in (*RESERVED_LABELS, "tf-cluster.io/attempt"):
+            params = extra({role: {"podLabels": {label: "x"}}}, **EVALUATED)
+            tool = f"TFC316 /extraValues/{role}/podLabels/{label.replace('/', '~1')}"
+            yield f"{role}: {label}", Case(params, chart, tool, right, "labels")
+    common = extra({"commonLabels": {"helm.sh/chart": "x"}})
+    tool = "TFC316 /extraValues/commonLabels/helm.sh~1chart"
+    yield "a common label", Case(common, chart, tool, right, "labels")
+
+
+OVER = (
+    ("1Gi", "1000Mi"),
+    ("1Gi", "1G"),
+    ("1Mi", "1M"),
+    ("1025Ki", "1Mi"),
+    ("1Ti", "1023Gi"),
+)
+UNDER = (("1G", "1Gi"), ("1000Mi", "1Gi"), ("1M", "1Mi"), ("1Gi", "1Ti"), ("999G", "1T"))
+EQUAL = (
+    ("1", "1", "cpu"),
+    ("1000m", "1", "cpu"),
+    ("0.5", "500m", "cpu"),
+    ("2Gi", "2Gi", "memory"),
+    ("1024Mi", "1Gi", "memory"),
+    ("1Gi", "1073741824", "memory"),
+    ("1e3", "1k", "memory"),
+)
+
+
+def asked(request: str, limit: str, name: str = "memory") -> Values:
+    return {"resources": {"worker": {"requests": {name: request}, "limits": {name: limit}}}}
+
+
+def _requests() -> Named:
+    for over, under in zip(OVER, UNDER, strict=True):
+        chart, tool = "over the limit of", "TFC305 /resources/worker/requests/memory"
+        why = " over ".join(over)
+        yield why, Case(asked(*over), f"{chart} {over[1]}", tool, asked(*under), "resources")
+
+
+GUARD_CASES: dict[str, Case] = {
+    f"{case.guard}: {why}": case
+    for part in (
+        _nulls,
+        _image,
+        _program,
+        _source,
+        _combination,
+        _momentum,
+        _schedule,
+        _pre_stop,
+        _gpus,
+        _name,
+        _claims,
+        _variables,
+        _labels,
+        _requests,
+    )
+    for why, case in part()
+}
+
+TAKEN: dict[str, Values] = {
+    **{
+        f"{name} of {request} and {limit}": asked(request, limit, name)
+        for request, limit, name in EQUAL
+    },
+    "a strategy that is the default, in extraValues": extra({"strategy": "parameter-server"}),
+    "between-graph": {"replication": "between-graph"},
+    "between-graph, sync": {"replication": "between-graph", "update": "sync", "ps": 3},
+    "seconds of a chief that is not there": extra(
+        {"chief": {"terminationGracePeriodSeconds": 300}}, strategy="all-reduce"
+    ),
+    "all GPUs of a node, all-reduce": extra(
+        resources("worker", limits={"nvidia.com/gpu": 8}), strategy="all-reduce"
+    ),
+}
+"""What is near to a refused case, and is none's neighbour."""
