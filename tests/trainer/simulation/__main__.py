@@ -18,7 +18,7 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=2000, help="how many, without a story")
     options = parser.parse_args()
     for seed in options.seed:
-        world = World(seed)
+        world = World.drawn(seed)
         try:
             world.run()
         except BrokenError as broken:
@@ -30,7 +30,7 @@ def main() -> int:
     began, broken_seeds, kinds = time.process_time(), [], Counter[str]()
     for seed in range(options.first, options.first + options.seeds):
         try:
-            World(seed).run()
+            World.drawn(seed).run()
         except BrokenError as broken:
             broken_seeds.append(seed)
             kinds[str(broken).partition(": ")[2][:70]] += 1

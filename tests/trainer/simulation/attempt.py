@@ -16,6 +16,7 @@ from tf_cluster_trainer.config import (
     Combination,
     Config,
     Optimizer,
+    Script,
     Settings,
     Task,
 )
@@ -73,12 +74,15 @@ class Attempt:
     deadline: float
     evaluator: bool
     backoff: int  # of the workers' Job
+    script: bool = False
+    script_on_ps: bool = False
     number: int = 1  # attempts of the same settings have the same name
     jobs: dict[str, Job] = field(default_factory=dict)
     memory: decision.Memory | None = None
     cleaned: bool = False
     # What really happened, for the invariants: how its chief ended for good.
     final: str | None = None
+    script_done: bool = False  # the chief's
 
     def __post_init__(self) -> None:
         row = self.combination
@@ -95,7 +99,7 @@ class Attempt:
             run_name="run",
             run_id="1",
             module="program:Program",
-            script=None,
+            script=Script("train.py", (), self.script_on_ps) if self.script else None,
             source=None,
             program_path="",
             combination=row,
@@ -188,6 +192,17 @@ def counts_as_failure(code: int) -> bool:
 
 def changed(attempt: Attempt, name: str, **changes: Any) -> Attempt:
     """The attempt of an upgrade."""
-    kept = ("combination", "workers", "ps", "total", "restarts", "deadline", "evaluator", "backoff")
+    kept = (
+        "combination",
+        "workers",
+        "ps",
+        "total",
+        "restarts",
+        "deadline",
+        "evaluator",
+        "backoff",
+        "script",
+        "script_on_ps",
+    )
     settings = {key: getattr(attempt, key) for key in kept}
     return Attempt(name, **{**settings, **changes})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tf_cluster_trainer import exit_codes, protocol
@@ -69,8 +70,27 @@ class Child:
             self.loaded()
 
 
+@dataclass
+class Variables:
+    """What a ps holds: whose child of a chief put it there, and how many steps are in its values.
+
+    A value is the number of the steps that made it: that of the checkpoint it was restored from,
+    and those since.
+    """
+
+    epoch: str
+    steps: int
+
+
 class Server(Child):
-    """TensorFlow's server: of a ps, or of a worker that a chief drives."""
+    """TensorFlow's server: of a ps, or of a worker that a chief drives. It begins empty."""
+
+    held: Variables | None = None
+
+    @property
+    def holds(self) -> bool:
+        """Whether it is a ps', which holds variables."""
+        return self.pod.job.kind == "ps"
 
     def loaded(self) -> None:
         self.say(protocol.Serving())
@@ -108,7 +128,9 @@ class Trainer(Child):
         self.step = 0
         self.members: set[str] = set()  # all-reduce: who trains with it
         self.at_total = False
-        self._met: dict[str, object] = {}
+        self.epoch = f"{pod.uid}/{number}"
+        self._met: dict[str, Child | None] = {}
+        self._steps = 0  # all-reduce: what is in its own variables
         self._saving = False
         self._deadline = 0.0
 
@@ -123,8 +145,15 @@ class Trainer(Child):
         self.step = self.world.disk.checkpoint or 0
         self._met = {name: self.world.server(self.attempt, name) for name in self._needed()}
         self._deadline = self.engine.now + 120.0
+        self._restore()
         if self.step >= self.attempt.total:
             self._finish_what_was_cut_off()
+            return
+        if self.attempt.name in self.world.broken_data:
+            self.engine.soon(0.2, 2.0, self.end, exit_codes.CONFIG, "the data has no column b")
+            return
+        if self.attempt.name in self.world.crashing:
+            self.engine.soon(0.2, 2.0, self.end, KILLED)
             return
         self.engine.soon(0.2, 2.0, self._train)
         self.engine.soon(6.0, 10.0, self._save_now_and_then)
@@ -134,7 +163,10 @@ class Trainer(Child):
             super().terminate()
         elif not self.asked_to_end:
             self.asked_to_end = True
-            self._save(lambda: self.end(exit_codes.STOPPED))
+            if self._gone():
+                self.end(exit_codes.STOPPED, "nothing could be saved")
+            else:
+                self._save(lambda: self.end(exit_codes.STOPPED))
 
     def _needed(self) -> list[str]:
         own = self.pod.name
@@ -149,7 +181,7 @@ class Trainer(Child):
         if not self.alive or self.pod.gone or self.asked_to_end or self.at_total:
             return
         again = True
-        gone = [n for n, met in self._met.items() if self.world.server(self.attempt, n) != met]
+        gone = self._gone()
         if gone and self.attempt.combination.ps_rejoins:
             self._take_back(gone)
         elif gone and self._waits_for_ever(gone):
@@ -167,16 +199,15 @@ class Trainer(Child):
     def _take_back(self, gone: list[str]) -> None:
         """Between-graph: fill ps that came back empty with the newest checkpoint."""
         there = {name: self.world.server(self.attempt, name) for name in gone}
-        epoch = f"{self.pod.uid}/{self.number}"
-        if all(there.values()) and all(
-            self.world.epoch_of(self.attempt, name) == epoch for name in gone
-        ):
+        if all(there.values()):
             self._met.update(there)
-            self.step = self.world.disk.checkpoint or 0
+            self._restore()
 
     def _waits_for_ever(self, gone: list[str]) -> bool:
         """Whether no connection was closed and there are no heartbeats, as all-reduce has them."""
-        return self.attempt.combination.has_ps and any(n in self.world.silent for n in gone)
+        met = [self._met[name] for name in gone]
+        silent = any(server and server.pod.closes_nothing for server in met)
+        return self.attempt.combination.has_ps and silent
 
     def _all_joined(self) -> bool:
         if self.attempt.combination.has_ps:
@@ -189,8 +220,50 @@ class Trainer(Child):
         names = [f"worker-{index}" for index in range(self.attempt.workers)]
         return any(self.world.server(self.attempt, name) is not None for name in names)
 
+    # The variables
+
+    def _gone(self) -> list[str]:
+        """Whom it needs and who is not, or not any more, the one that it met."""
+        server, attempt = self.world.server, self.attempt
+        return [n for n, met in self._met.items() if met is None or server(attempt, n) is not met]
+
+    def _ps(self) -> list[Server]:
+        return [met for met in self._met.values() if isinstance(met, Server) and met.holds]
+
+    def _restore(self) -> None:
+        """Put the newest checkpoint, or the first values, on every ps that is there."""
+        self.step = self._steps = self.world.disk.checkpoint or 0
+        for server in self._ps():
+            before = server.held
+            stays = not (self.attempt.combination.ps_rejoins or server.pod.stopping)
+            if before and before.epoch != self.epoch and stays:
+                # In-graph they are never given back.
+                self.world.break_off(
+                    f"{self.pod.label} begins while variables of {before.epoch} "
+                    f"are still on {server.pod.label}"
+                )
+            server.held = Variables(self.epoch, self.step)
+
+    def _count(self, steps: int) -> None:
+        self.step += steps
+        self._steps += steps
+        for server in self._ps():
+            if server.held is None or server.held.epoch != self.epoch:
+                whose = server.held.epoch if server.held else "nobody"
+                self.world.break_off(f"{self.pod.label} trains on variables of {whose}")
+            else:
+                server.held.steps += steps
+
+    def _steps_in_variables(self) -> int:
+        """How many steps are in what is saved; where they differ, any that is not right."""
+        found = {server.held.steps if server.held else 0 for server in self._ps()}
+        found = found or {self._steps}
+        wrong = [steps for steps in found if steps != self.step]
+        return wrong[0] if wrong else self.step
+
     def _make_steps(self) -> None:
-        self.step = min(self.step + self.engine.chance.randint(5, 25), self.attempt.total)
+        most = self.attempt.total - self.step
+        self._count(min(self.engine.chance.randint(5, 25), most))
         self.say(protocol.Progress(self.step, self.step, None, None, {"0": self.step}))
         if self.step >= self.attempt.total:
             self.at_total = True
@@ -208,6 +281,7 @@ class Trainer(Child):
         if not self.world.disk.owned_by(self.pod.job.uid, self.pod.uid):
             self.end(exit_codes.NOT_OWNER)
             return
+        self.world.disk.exported = max(self.step, self.world.disk.exported)
         self.say(protocol.Result(self.step))
         self.end(exit_codes.DONE)
 
@@ -218,14 +292,19 @@ class Trainer(Child):
 
     def _save(self, then: Callable[[], None]) -> None:
         """One save after the other, as the one thread that writes checkpoints makes them."""
-        if self._saving:
-            if then is not _nothing:
-                self.engine.after(0.1, self._save, then)
+        if not self.alive or self.pod.gone or (then is _nothing and self._gone()):
             return
+        self._write(self.step, self._steps_in_variables(), then)
+
+    def _write(self, step: int, steps: int, then: Callable[[], None]) -> None:
         if not self.alive or self.pod.gone:
             return
+        if self._saving:
+            if then is not _nothing:
+                self.engine.after(0.1, self._write, step, steps, then)
+            return
         self._saving = True
-        step, disk = self.step, self.world.disk
+        disk = self.world.disk
 
         def mine() -> bool:
             return disk.owned_by(self.pod.job.uid, self.pod.uid)
@@ -237,7 +316,7 @@ class Trainer(Child):
             if not mine():
                 self.end(exit_codes.NOT_OWNER, "another attempt owns the run")
                 return
-            self.world.write_checkpoint(self.pod, step)
+            self.world.write_checkpoint(self.pod, step, steps)
             self.say(protocol.Saved(step, 0.1))
             then()
 
@@ -248,9 +327,15 @@ class Trainer(Child):
         if not mine():
             self.end(exit_codes.NOT_OWNER, "another attempt owns the run")
         elif self.world.saves_for_long:
-            self.engine.after(self.world.habits.uniform(5.0, 30.0), disk.write, written, failed)
+            # And the supervisor's own writes come behind it.
+            seconds = self.engine.chance.uniform(5.0, 30.0)
+            self.pod.slow_until = self.engine.now + seconds
+            self.engine.after(seconds, self._flush, written, failed)
         else:
             disk.write(written, failed)
+
+    def _flush(self, written: Callable[[], None], failed: Callable[[], None]) -> None:
+        self.world.disk.write(written, failed)
 
 
 class Trainee(Child):

@@ -1,16 +1,23 @@
-"""Two thousand schedules, and each that ever broke something."""
+"""Two thousand schedules that are drawn, those that are written out, and rules that are broken."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import pytest
 
 from tests.slices import slice_number
 
-from .world import World
+from .mutants import MOST, MUTANTS, Mutant
+from .schedule import Focus
+from .world import BrokenError, World
 
 SCHEDULES, BATCHES = 2000, 20
-# Seeds that broke an invariant once. What each found is in docs/decisions/0014-simulation.md.
-EVER = (45, 290, 554, 657, 713, 723, 914, 986, 1121, 1276, 1584, 2273)
+WRITTEN_OUT = {
+    mutant.found_in.__name__: mutant.found_in
+    for mutant in MUTANTS
+    if not isinstance(mutant.found_in, Focus)
+}
 
 
 @pytest.mark.parametrize("batch", range(BATCHES))
@@ -18,18 +25,35 @@ def test_no_invariant_breaks(batch: int) -> None:
     each = SCHEDULES // BATCHES
     first = slice_number() % 1_000_000 * SCHEDULES + batch * each
     for seed in range(first, first + each):
-        World(seed).run()
+        World.drawn(seed).run()
 
 
-@pytest.mark.parametrize("seed", EVER)
-def test_a_schedule_that_broke_something_holds(seed: int) -> None:
-    World(seed).run()
+@pytest.mark.parametrize("name", WRITTEN_OUT)
+def test_a_schedule_that_broke_something_holds(name: str) -> None:
+    World.of(WRITTEN_OUT[name]).run()
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_a_rule_that_is_broken_breaks_a_schedule(
+    mutant: Mutant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mutant.breaks(monkeypatch)
+    with pytest.raises(BrokenError):
+        _run(mutant.found_in)
+
+
+def _run(found_in: Callable[[World], None] | Focus) -> None:
+    if not isinstance(found_in, Focus):
+        World.of(found_in).run()
+        return
+    for seed in range(MOST):
+        World.drawn(seed, found_in).run()
 
 
 def test_a_schedule_is_the_same_each_time() -> None:
     stories = []
     for _ in range(2):
-        world = World(7)
+        world = World.drawn(7)
         world.run()
         stories.append(world.engine.story)
     assert stories[0] == stories[1]

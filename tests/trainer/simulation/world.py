@@ -8,21 +8,20 @@ from typing import Any
 
 from tf_cluster_cleanup.job_state import Phase
 from tf_cluster_trainer import exit_codes
-from tf_cluster_trainer.config import COMBINATIONS
 from tf_cluster_trainer.run_directory.owner import Owner
 from tf_cluster_trainer.supervisor.rules.events import PeerFailed
 from tf_cluster_trainer.supervisor.status.document import DONE, FAILED, SUPERSEDED, Outcome
 
 from .attempt import Attempt, Job, changed, counts_as_failure
+from .chief_pod import ChiefPod
 from .children import Child
 from .disk import Disk
-from .engine import Engine
-from .pods import TIMING, ChiefPod, FollowerPod, Pod
+from .engine import Engine, Steady
+from .pods import TIMING, FollowerPod, Pod
+from .schedule import ANYTHING, CALM_AFTER, GRACE, NEVER, Focus, draw
 
-CALM_AFTER = 150.0  # virtual seconds: no fault and no upgrade comes later
 HORIZON = 6000.0
-GRACE = 90.0
-NEVER = 1e9
+SAME_MOMENT = 0.1  # seconds in which two can take a run, as neither sees the other's file
 
 
 class BrokenError(AssertionError):
@@ -32,24 +31,39 @@ class BrokenError(AssertionError):
 class World:
     """One schedule."""
 
-    def __init__(self, seed: int) -> None:
-        self.seed = seed
-        self.engine = Engine(seed)
+    def __init__(self, schedule: Callable[[World], None], chance: random.Random, name: str) -> None:
+        """`schedule` puts what is to happen on the agenda, before anything happens."""
+        self.name = name
+        self.engine = Engine(chance)
         self.disk = Disk(self.engine)
         self.attempts: list[Attempt] = []
         self.pods: list[Pod] = []
-        self.silent: set[str] = set()  # tasks that a connection was not closed by
         self.broken_programs: set[str] = set()
+        self.broken_data: set[str] = set()  # found when the first step is to be made
         self.late: dict[tuple[str, str], float] = {}  # seconds until a pod has a node
         self.cuts: list[tuple[Pod | None, Pod, float]] = []  # who can't hear whom, until when
         self.lossy = 0.0
+        self.crashing: set[str] = set()  # their training process is killed again and again
+        self.slow_network = 0.02  # how likely an answer takes up to 5 s
         self._uids = 0
+        self._taken_at = self._renewed_at = -1.0
         self._fatal = False  # something was drawn that a training can't survive
-        # Drawn apart: whatever is added here leaves the other schedules as they are.
-        self.habits = random.Random(-18 - seed)
-        self.saves_for_long = self.habits.random() < 0.1
-        self.deaf_children = self.habits.random() < 0.1
-        self._draw()
+        self.saves_for_long = self.deaf_children = self.scripts_end = False
+        # For how long a pod's operation of the election is held up before it is done.
+        self.holds_up: Callable[[Pod, object], float] = lambda pod, operation: 0.0
+        self.when_written: Callable[[Pod, int], None] = lambda pod, step: None  # a checkpoint
+        self.when_ended: Callable[[], None] = lambda: None  # each time that a chief has
+        schedule(self)
+
+    @classmethod
+    def drawn(cls, seed: int, focus: Focus = ANYTHING) -> World:
+        """One seed, one schedule."""
+        return cls(lambda world: draw(world, focus), random.Random(seed), f"seed {seed}")
+
+    @classmethod
+    def of(cls, schedule: Callable[[World], None]) -> World:
+        """A schedule that is written out, without chance."""
+        return cls(schedule, Steady(), schedule.__name__)
 
     def run(self) -> None:
         """To the end of the schedule. Raises BrokenError."""
@@ -63,38 +77,10 @@ class World:
         self._uids += 1
         return f"pod{self._uids}"
 
-    # What is drawn
+    # What can be done to it
 
-    def _draw(self) -> None:
-        chance = self.engine.chance
-        row = chance.choice(COMBINATIONS)
-        attempt = Attempt(
-            name="a1",
-            combination=row,
-            workers=chance.randint(1, 3),
-            ps=chance.randint(1, 2),
-            total=chance.choice([60, 200, 500]),
-            restarts=chance.randint(1, 5),
-            deadline=chance.choice([40.0, 90.0]),
-            evaluator=chance.random() < 0.3,
-            backoff=chance.choice([20, 20, 0, 1]),
-        )
-        if chance.random() < 0.2:
-            self.disk.fragile = chance.choice([0.002, 0.01])
-            self.disk.accident = self._accident
-            self.engine.after(CALM_AFTER, self._mend_the_disk)
-        if chance.random() < 0.03:
-            self.broken_programs.add("a1")
-        if chance.random() < 0.15:
-            kind = chance.choice(["worker-0", "worker-1", "chief-0", "ps-0", "evaluator-0"])
-            self.late["a1", kind] = chance.choice([30.0, 200.0, NEVER])
-        self._install(attempt)
-        for _ in range(chance.choice([0, 1, 1, 2, 3, 5])):
-            self.engine.soon(0.0, CALM_AFTER, self._fault)
-        if chance.random() < 0.35:
-            self.engine.soon(0.0, chance.choice([20.0, CALM_AFTER]), self._upgrade)
-
-    def _install(self, attempt: Attempt) -> None:
+    def install(self, attempt: Attempt) -> None:
+        """Make its objects."""
         self.engine.tell("helm", f"installs {attempt.name}: {attempt.combination.name}")
         self.attempts.append(attempt)
         for job in attempt.jobs.values():
@@ -114,83 +100,41 @@ class World:
         kind = ChiefPod if (job.kind, index) == job.attempt.chief else FollowerPod
         self.pods.append(kind(self, job, index))
 
-    def _upgrade(self) -> None:
-        """A new attempt, of the same run; the old one's objects go now, later, or never."""
-        chance, old = self.engine.chance, self.attempts[-1]
-        row = old.combination if chance.random() < 0.7 else chance.choice(COMBINATIONS)
-        total = old.total + chance.choice([0, 100])
-        number = len(self.attempts) + 1
-        if chance.random() < 0.3:  # the same values again, as after an uninstall or a rollback
-            again = chance.choice(self.attempts)
-            for one in self.attempts:
-                if one.name == again.name:
-                    self._remove(one)
-            new = changed(again, again.name, number=number)
-        else:
-            new = changed(old, f"a{number}", combination=row, total=total, number=number)
-        removal = chance.choice([0.0, 0.0, 30.0, 200.0, NEVER])
-        if removal < NEVER:
-            self.engine.after(removal, self._remove, old)
-        self._install(new)
-        if chance.random() < 0.2:
-            self.engine.soon(0.0, 60.0, self._upgrade)
+    def install_again(self, before: Attempt) -> None:
+        """The same values again, and so the same name; whatever was wrong outside is mended."""
+        for one in self.attempts:
+            if one.name == before.name:
+                self.remove(one)
+        self.broken_programs.discard(before.name)
+        self.broken_data.discard(before.name)
+        self.crashing.discard(before.name)
+        self.install(changed(before, before.name, number=len(self.attempts) + 1))
 
-    def _remove(self, attempt: Attempt) -> None:
+    def remove(self, attempt: Attempt) -> None:
+        """Delete all its objects."""
         self.engine.tell("helm", f"removes {attempt.name}")
         for job in attempt.jobs.values():
             job.deleted = True
             self.stop_pods(job)
 
-    def _fault(self) -> None:
-        chance = self.engine.chance
-        alive = [pod for pod in self.pods if not pod.gone]
-        if not alive:
-            return
-        pod = chance.choice(alive)
-        fault = chance.choice(
-            ["child", "child", "process", "node", "drain", "cut", "slow", "broken", "lossy"]
-        )
-        self.engine.tell("fault", f"{fault} {pod.label}")
-        if fault == "child" and pod.child is not None:
-            pod.child.kill()
-        elif fault == "process":
-            self._lose(pod, exit_codes.FAILED)
-        elif fault == "node":
-            self.silent.add(pod.name)
-            pod.vanish("its node is gone")
-        elif fault == "drain":
-            pod.stop(GRACE)
-        elif fault == "cut":
-            other = chance.choice([None, *alive])
-            self.cuts.append((other, pod, self.engine.now + chance.uniform(1.0, 40.0)))
-        elif fault == "slow":
-            self.disk.slow_until = self.engine.now + chance.uniform(1.0, 40.0)
-        elif fault == "broken":
-            self.disk.broken_until = self.engine.now + chance.uniform(0.5, 15.0)
-        elif fault == "lossy":
-            self.lossy = chance.uniform(0.0, 0.4)
-            self.engine.soon(5.0, 40.0, self._calm)
+    def fail_for_good(self, job: Job) -> None:
+        """As a Job that has no retry left."""
+        self._fatal = True
+        self.fail(job)
 
-    def _calm(self) -> None:
-        self.lossy = 0.0
-
-    def _mend_the_disk(self) -> None:
-        self.disk.fragile = 0.0
-
-    def _accident(self) -> None:
-        """Between two operations on the disk somebody is lost."""
-        alive = [pod for pod in self.pods if not pod.gone]
-        if alive:
-            pod = self.engine.chance.choice(alive)
-            self.engine.tell("fault", f"between two writes: {pod.label}")
-            if self.engine.chance.random() < 0.5 and pod.child is not None:
-                pod.child.kill()
-            else:
-                pod.vanish("killed")
-
-    def _lose(self, pod: Pod, code: int) -> None:
+    def lose(self, pod: Pod, code: int) -> None:
+        """Its process ends with this code, from outside."""
         if not pod.gone:
             pod.exit(code)
+
+    def lose_node(self, pod: Pod) -> None:
+        """It is gone, and no connection is closed."""
+        pod.closes_nothing = True
+        pod.vanish("its node is gone")
+
+    def calm(self) -> None:
+        """Messages are lost no more."""
+        self.lossy = 0.0
 
     # What the pods see of each other
 
@@ -205,17 +149,15 @@ class World:
         ]
         return self.engine.chance.choice(there) if there else None
 
-    def server(self, attempt: Attempt, name: str) -> object:
-        """Which server a task runs now, None: none."""
+    def named(self, attempt: Attempt, name: str) -> Pod | None:
+        """The same, by a name as `ps-0`."""
         kind, _, index = name.partition("-")
-        pod = self.pod_at(attempt, kind, int(index))
-        return pod.server if pod else None
+        return self.pod_at(attempt, kind, int(index))
 
-    def epoch_of(self, attempt: Attempt, name: str) -> str | None:
-        """The epoch that a task has adopted."""
-        kind, _, index = name.partition("-")
-        pod = self.pod_at(attempt, kind, int(index))
-        return pod.epoch if pod else None
+    def server(self, attempt: Attempt, name: str) -> Child | None:
+        """The child of a task that serves now, None: none."""
+        pod = self.named(attempt, name)
+        return pod.server if pod else None
 
     def chiefs_child(self, attempt: Attempt) -> Child | None:
         """The process that drives the run."""
@@ -236,10 +178,11 @@ class World:
 
         def arrive() -> None:
             pod = self.pod_at(attempt, kind, index)
-            if pod is None or self._is_cut(asker, pod) or chance.random() < self.lossy:
+            unheard = self.engine.now < asker.unheard_until or chance.random() < self.lossy
+            if pod is None or unheard or pod.paused or self._is_cut(asker, pod):
                 self.engine.soon(0.01, 2.0, back, None)
                 return
-            late = 5.0 if chance.random() < 0.02 else 0.05
+            late = 5.0 if chance.random() < self.slow_network else 0.05
             self.engine.soon(0.001, late, back, question(pod))
 
         def back(answer: Any) -> None:
@@ -252,7 +195,7 @@ class World:
         """Does the supervisor of this pod answer?"""
 
         def back() -> None:
-            there = [pod for pod in self.pods if pod.uid == uid and pod.up]
+            there = [pod for pod in self.pods if pod.uid == uid and pod.up and not pod.paused]
             answered(bool(there) and not self._is_cut(asker, there[0]))
 
         self.engine.soon(0.01, 1.0, back)
@@ -265,6 +208,10 @@ class World:
             for a, b, until in self.cuts
             for pair in ({a, b},)
         )
+
+    def script_is_done(self, attempt: Attempt) -> None:
+        """The chief's script has done its work."""
+        attempt.script_done = True
 
     def tell_news(self, chief: Pod, name: str) -> None:
         """The chief asks a task to look at it."""
@@ -310,8 +257,9 @@ class World:
             if counts_as_failure(code):
                 job.failures += 1
             if job.failures > job.backoff:
-                if job.backoff >= 6 and not self._fatal and NEVER not in self.late.values():
-                    self._broken(f"the Job {job.kind} of {job.attempt.name} failed for good")
+                excused = self._fatal or job.attempt.name in self.crashing
+                if job.backoff >= 6 and not excused and NEVER not in self.late.values():
+                    self.break_off(f"the Job {job.kind} of {job.attempt.name} failed for good")
                 self._fatal = True
                 self.fail(job)
             else:
@@ -337,62 +285,77 @@ class World:
     def _replace(self, pod: Pod, delay: float) -> None:
         if pod.job.wants_pods:
             self.engine.soon(0.5 * delay, delay, self._schedule, pod.job, pod.index, 0.0)
-            self.engine.after(delay, self._heard_of, pod)
-
-    def _heard_of(self, pod: Pod) -> None:
-        """A successor answers at its address: connections to the one before are reset at last."""
 
     # What must hold
 
-    def write_checkpoint(self, pod: Pod, step: int) -> None:
-        """A checkpoint is renamed into place."""
+    def write_checkpoint(self, pod: Pod, step: int, steps: int) -> None:
+        """A checkpoint of this step is renamed into place; in its variables are so many steps."""
+        if steps != step:
+            self.break_off(f"{pod.label} saves variables of {steps} steps as step {step}")
         disk, job = self.disk, pod.job.uid
         jobs = [writer for writer, _ in disk.writers]
         if job in jobs and jobs[-1] != job:
-            self._broken(f"{pod.label} writes a checkpoint after {jobs[-1]} did")
+            self.break_off(f"{pod.label} writes a checkpoint after {jobs[-1]} did")
         if disk.checkpoint is not None and step < disk.checkpoint and jobs[-1] != job:
-            self._broken(f"{pod.label} writes step {step} after step {disk.checkpoint}")
+            self.break_off(f"{pod.label} writes step {step} after step {disk.checkpoint}")
         disk.writers.append((job, step))
         disk.checkpoint = max(step, disk.checkpoint or 0)
+        self.when_written(pod, step)
 
     def owner_replaced(self, pod: Pod, before: Owner | None) -> None:
         """A chief has put itself into owner.json."""
-        if before is None or before.released or before.job_uid == pod.job.uid:
+        renewed, self._renewed_at = self._renewed_at, self.engine.now
+        if before is None or before.pod_uid == pod.uid:
             return
+        taken, self._taken_at = self._taken_at, self.engine.now
+        if before.released or before.job_uid == pod.job.uid:
+            return
+        if self.engine.now - taken < SAME_MOMENT:
+            return  # the election tells the two apart
         owner = next((other for other in self.pods if other.uid == before.pod_uid), None)
         calm = self.engine.now - 3 * TIMING.renewal
-        troubled = max(self.disk.slow_until, self.disk.broken_until) > calm
         cut = any(until > calm and owner in (a, b) for a, b, until in self.cuts)
-        if owner is not None and not (owner.gone or owner.ending or troubled or cut):
-            self._broken(f"{pod.label} takes the run from {owner.label}, which is well")
+        if owner is None or owner.paused_until > calm or owner.gone or owner.ending:
+            return
+        # On a disk that is slow or broken it does not renew, and answers all the same.
+        if not cut and self.engine.now - renewed < TIMING.save:
+            self.break_off(f"{pod.label} takes the run from {owner.label}, which is well")
 
     def let_go(self, pod: Pod, epoch: str | None) -> None:
         """A task's child is let go for the chief's child of this epoch."""
         chief, _, _ = (epoch or "").partition("/")
         known = next((other for other in self.pods if other.uid == chief), None)
         if known is None or known.job.attempt.name != pod.job.attempt.name:
-            self._broken(f"{pod.label} begins for {epoch}, which is not its attempt's chief")
-        elif known.gone and self.engine.now - known.gone_at > 10.0:
-            self._broken(f"{pod.label} begins for {epoch}, whose pod has been gone for long")
+            self.break_off(f"{pod.label} begins for {epoch}, which is not its attempt's chief")
+        elif known.gone and self.engine.now - max(known.gone_at, pod.paused_until) > 10.0:
+            self.break_off(f"{pod.label} begins for {epoch}, whose pod has been gone for long")
+
+    def child_started(self, pod: Pod, without_a_checkpoint: int) -> None:
+        """A chief starts a child, so many in a row without a new checkpoint."""
+        if without_a_checkpoint > pod.job.attempt.restarts + 1:
+            self.break_off(f"{pod.label} starts a {without_a_checkpoint}th child in a row")
 
     def attempt_ended(self, pod: Pod, outcome: Outcome) -> None:
         """A chief shows how it ended."""
         attempt = pod.job.attempt
         if outcome.final:
             attempt.final = outcome.status
-        if outcome.status == DONE and (self.disk.checkpoint or 0) < attempt.total:
-            self._broken(f"{pod.label} is done at step {self.disk.checkpoint} of {attempt.total}")
+        self.when_ended()
+        saved = attempt.script_done or (self.disk.checkpoint or 0) >= attempt.total
+        if outcome.status == DONE and not saved:
+            self.break_off(f"{pod.label} is done at step {self.disk.checkpoint} of {attempt.total}")
         if outcome.status == SUPERSEDED and len(self.attempts) == 1:
-            self._broken(f"{pod.label} is superseded by nobody")
+            self.break_off(f"{pod.label} is superseded by nobody")
 
     def _check_exit(self, pod: Pod, code: int) -> None:
         attempt, disk = pod.job.attempt, self.disk
         if code != exit_codes.DONE or isinstance(pod, ChiefPod):
             return
-        over = attempt.final is not None or (disk.checkpoint or 0) >= attempt.total
+        at_total = not attempt.script and (disk.checkpoint or 0) >= attempt.total
+        over = attempt.final is not None or at_total
         owner = disk.owner
         if not over and not (owner is not None and pod.job.uid in owner.superseded):
-            self._broken(f"{pod.label} exits 0 before its attempt's end")
+            self.break_off(f"{pod.label} exits 0 before its attempt's end")
 
     def _all_is_over(self) -> bool:
         return all(
@@ -413,16 +376,26 @@ class World:
                 for kind, job in attempt.jobs.items()
                 if job.phase is Phase.RUNNING and not job.deleted
             ]
-            self._broken(f"still there after {HORIZON:g} s: pods {waiting}, jobs {jobs}")
-        came = [a for uid in self.disk.arrivals for a in self.attempts if a.chiefs_job.uid == uid]
+            self.break_off(f"still there after {HORIZON:g} s: pods {waiting}, jobs {jobs}")
+        came = [
+            a
+            for uid in self.disk.arrivals.values()
+            for a in self.attempts
+            if a.chiefs_job.uid == uid
+        ]
         last = came[-1] if came else self.attempts[-1]
         if self._fatal or NEVER in self.late.values() or last.chiefs_job.deleted:
             return
-        if (self.disk.checkpoint or 0) < last.total:
-            self._broken(f"the run ended at step {self.disk.checkpoint} of {last.total}")
+        if last.script and last.final != DONE:
+            self.break_off(f"the script of {last.name} ended as {last.final}")
+        if not last.script and (self.disk.checkpoint or 0) < last.total:
+            self.break_off(f"the run ended at step {self.disk.checkpoint} of {last.total}")
+        if not last.script and self.disk.exported < last.total:
+            self.break_off(f"the model of step {last.total} is not exported")
 
-    def _broken(self, what: str) -> None:
-        raise BrokenError(f"seed {self.seed}: {what}")
+    def break_off(self, what: str) -> None:
+        """An invariant does not hold. Raises BrokenError."""
+        raise BrokenError(f"{self.name}: {what}")
 
 
 __all__ = ["FAILED", "BrokenError", "World"]

@@ -11,8 +11,11 @@ from pathlib import Path
 import pytest
 from tf_cluster_trainer.run_directory import layout
 from tf_cluster_trainer.run_directory import owner as files
-from tf_cluster_trainer.run_directory.owner import Owner, Successor, arrive, arrived, owns
+from tf_cluster_trainer.run_directory.owner import Owner, Successor, arrived, owns
+from tf_cluster_trainer.supervisor.arrivals import arrive
 from tf_cluster_trainer.supervisor.election import RunElection
+from tf_cluster_trainer.supervisor.rules import arrivals
+from tf_cluster_trainer.supervisor.rules.arrivals import PutArrival, ReadArrivals
 from tf_cluster_trainer.supervisor.rules.standing import Candidate, Lost, Owning, Superseded
 
 PERIOD, PATIENCE = 3.0, 600.0
@@ -420,6 +423,23 @@ def test_chiefs_are_noted_once_in_the_order_in_which_they_came(tmp_path: Path) -
     assert arrived(tmp_path) == ("", "c", "d")
 
 
+def test_a_file_of_attempts_that_can_not_be_read_is_nobodys(tmp_path: Path) -> None:
+    arrive(tmp_path, "a")
+    (tmp_path / "attempts/2").mkdir()  # for root too, reading it is an OSError
+    arrive(tmp_path, "b")
+    assert arrived(tmp_path) == ("a", "", "b")
+
+
+def test_a_chief_notes_itself_once_where_the_disk_can_not_read_what_it_wrote() -> None:
+    steps = arrivals.arrive("a")
+    assert next(steps) == ReadArrivals()
+    assert steps.send({1: ""}) == PutArrival(2, "a")
+    assert steps.send(False) == ReadArrivals()  # another one came at the same moment
+    assert steps.send({1: "", 2: "b"}) == PutArrival(3, "a")
+    with pytest.raises(StopIteration):
+        steps.send(True)
+
+
 def test_an_earlier_attempt_that_was_late_does_not_take_the_run_from_a_later_one(
     table: Table,
 ) -> None:
@@ -467,3 +487,38 @@ def test_a_rollback_is_a_later_attempt_than_the_one_that_it_takes_back(table: Ta
     assert isinstance(back.step(), Candidate)
     bad.release(superseded=True)
     assert isinstance(back.step(), Owning)
+
+
+def test_of_two_that_take_the_run_at_once_the_later_attempt_has_it(table: Table) -> None:
+    """The earlier one's write was held up by the disk, and came down on the later one's."""
+    for job in ("a", "b", "c"):
+        arrive(table.run_dir, job)
+    table.chief("a").step()
+    later = table.chief("c")
+    later.step()
+    files.replace_owner(table.run_dir, replace(table.on_disk(), released=True))
+    assert isinstance(later.step(), Owning)
+    files.replace_owner(table.run_dir, Owner("b", "b-pod", "attempt-of-b", counter=9))
+    assert isinstance(later.step(), Owning)
+    assert table.on_disk().job_uid == "c"
+
+
+def test_a_run_that_another_takes_meanwhile_is_not_taken(table: Table) -> None:
+    """Between the flush, which a bad disk holds up, and the rename the owner is read again."""
+    table.chief("a").step()
+    candidate = table.chief("b")
+    candidate.step()
+    files.replace_owner(table.run_dir, replace(table.on_disk(), released=True))
+    taken = Owner("c", "c-pod", "attempt-of-c", counter=9)
+    real, calls = files.read_owner, iter((None, taken))
+
+    def read(run_dir: Path) -> Owner | None:
+        other = next(calls, None)
+        if other is not None:
+            files.replace_owner(run_dir, other)
+        return real(run_dir)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(files, "read_owner", read)
+        assert isinstance(candidate.step(), Candidate)
+    assert table.on_disk() == taken

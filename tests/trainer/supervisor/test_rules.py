@@ -25,6 +25,7 @@ from tf_cluster_trainer.supervisor.rules.events import (
     RunSeen,
     StandingChanged,
     StandingLooked,
+    Tick,
 )
 from tf_cluster_trainer.supervisor.rules.final_state import ends
 from tf_cluster_trainer.supervisor.rules.gate import NOT_ASKED, Health, Peer
@@ -105,6 +106,15 @@ def test_worker_0_knows_the_workers_job_for_itself() -> None:
 def test_a_worker_that_is_first_heard_of_at_the_end_is_known() -> None:
     board = Board(CHIEF, replace(DOCUMENT, status=DONE))
     assert board.visited("worker-0", "first").worker_uid == "first"
+
+
+def test_the_latest_evaluators_job_is_the_attempts_until_the_end() -> None:
+    """After it, it may be that of the next attempt with the same hash: its chief comes soon."""
+    board = Board(CHIEF, replace(DOCUMENT, status=RUNNING))
+    board.visited("evaluator-0", "first")
+    assert board.visited("evaluator-0", "second").evaluator_uid == "second"
+    board.show(replace(DOCUMENT, status=DONE, final=True), Condition(False, None, 0))
+    assert board.visited("evaluator-0", "third").evaluator_uid == "second"
 
 
 PS, WORKER = Peer("ps-0", "ps-0.host:8080"), Peer("worker-0", "worker-0.host:8080")
@@ -323,13 +333,44 @@ def test_a_chief_between_two_children_does_not_give_up_for_want_of_workers() -> 
         (2.0, StandingChanged(Owning(None))),
         (2.0, RunSeen()),
         (3.0, PeerSeen(1, "worker-0", gone)),
-        (50.0, ChildEnded(1, exit_codes.NOT_OWNER)),
-        (50.0, StandingLooked(Owning(None))),
+        *((float(now), Tick()) for now in range(4, 43)),  # the deadline would be at 43
+        (43.0, ChildEnded(1, exit_codes.NOT_OWNER)),
+        (43.0, StandingLooked(Owning(None))),
     ]
     for now, event in events:
         state, actions = decide(chief, state, event, now)
     assert StartChild(2, "pod/2") in actions
     assert state.ending is None
+
+
+@pytest.mark.parametrize("began", [False, True], ids=["at the gate", "training"])
+def test_time_in_which_a_chief_was_stopped_is_nobodys_absence(began: bool) -> None:
+    """A paused container, Ctrl-Z: a worker that was absent before may be back for long."""
+    attempt = Attempt("a1", COMBINATIONS[0], 1, 1, 100, 5, 40.0, evaluator=False, backoff=6)
+    chief = chief_turn.Chief(attempt.config("chief", 0, "cj", "pod"), Timing())
+    state = chief_turn.first_state(chief, 0.0)
+    gone = Health(False, None, "", "", reason="refuses connections")
+    ps = Health(True, "pod/1", "a1", "ps-0", "x/0")
+    worker = Health(True, "pod/1", "a1", "worker-0", "y/0")
+    events: list[tuple[float, Event]] = [
+        (0.0, RunSeen()),
+        (1.0, PeerSeen(1, "ps-0", ps)),
+        (1.0, PeerSeen(1, "worker-0", worker if began else gone)),
+        (1.0, ChildSaid(1, protocol.Ready())),
+        (1.0, StandingChanged(Owning(None))),
+        *([(1.0, RunSeen())] if began else []),  # what the chief looks at before it begins
+        (2.0, PeerSeen(1, "worker-0", gone)),
+        *((float(now), Tick()) for now in range(3, 12)),
+    ]
+    for now, event in events:
+        state, _ = decide(chief, state, event, now)
+    assert state.child is not None and state.child.begun is began
+    for now in range(3600, 3625):
+        state, _ = decide(chief, state, Tick(), float(now))
+    assert state.ending is None
+    for now in range(3625, 3640):
+        state, _ = decide(chief, state, Tick(), float(now))
+    assert state.ending is not None and state.ending.exit_code == exit_codes.PEERS_LOST
 
 
 def test_an_end_is_told_in_words() -> None:

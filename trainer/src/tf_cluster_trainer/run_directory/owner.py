@@ -47,21 +47,31 @@ class Successor:
     superseded: tuple[str, ...] = ()
 
 
-def arrive(run_dir: Path, job_uid: str) -> None:
-    """Note in attempts/ that the chief of this Job has come to the run, once for each Job.
+def arrivals(run_dir: Path) -> dict[int, str]:
+    """The UIDs of the Jobs whose chiefs have come to the run, by number, in order.
 
-    Each Job has a file of its own, so two that come at once are both noted. Raises OSError.
+    The UID is empty for a file that is unreadable or not ours. Raises OSError if the directory
+    can't be listed.
     """
-    directory = run_dir / layout.ARRIVALS
-    directory.mkdir(exist_ok=True)
-    while job_uid not in arrived(run_dir):
-        number = max((int(path.name) for path in _arrivals(run_dir)), default=0) + 1
-        _put_if_absent(directory / str(number), {"jobUid": job_uid})
+    try:
+        found = [path for path in (run_dir / layout.ARRIVALS).iterdir() if path.name.isdecimal()]
+    except FileNotFoundError:
+        return {}
+    return {
+        int(path.name): _job_in(path) for path in sorted(found, key=lambda path: int(path.name))
+    }
 
 
 def arrived(run_dir: Path) -> tuple[str, ...]:
-    """The UIDs of the Jobs whose chiefs have come to the run, in their order. Raises OSError."""
-    return tuple(_job_in(path) for path in _arrivals(run_dir))
+    """The same Jobs in their order."""
+    return tuple(arrivals(run_dir).values())
+
+
+def put_arrival(run_dir: Path, number: int, job_uid: str) -> bool:
+    """Note this Job under this number; False if the number is taken. Raises OSError."""
+    directory = run_dir / layout.ARRIVALS
+    directory.mkdir(exist_ok=True)
+    return _put_if_absent(directory / str(number), {"jobUid": job_uid})
 
 
 def owns(run_dir: Path, job_uid: str, pod_uid: str) -> bool:
@@ -179,19 +189,11 @@ def _read(path: Path) -> dict[str, Any] | None:
     return document
 
 
-def _arrivals(run_dir: Path) -> list[Path]:
-    try:
-        found = [path for path in (run_dir / layout.ARRIVALS).iterdir() if path.name.isdecimal()]
-    except FileNotFoundError:
-        return []
-    return sorted(found, key=lambda path: int(path.name))
-
-
 def _job_in(path: Path) -> str:
     try:
         return str((_read(path) or {}).get("jobUid", ""))
-    except OwnerUnreadableError:
-        return ""  # half written where there are no hard links
+    except (OSError, OwnerUnreadableError):
+        return ""  # half written where there are no hard links, or a disk that can't read this one
 
 
 def _put_if_absent(path: Path, document: Mapping[str, Any]) -> bool:

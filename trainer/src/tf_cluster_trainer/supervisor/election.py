@@ -11,13 +11,13 @@ from tf_cluster_trainer.run_directory import layout
 from tf_cluster_trainer.run_directory import owner as files
 from tf_cluster_trainer.run_directory.owner import Owner
 from tf_cluster_trainer.supervisor.inbox import Inbox
+from tf_cluster_trainer.supervisor.rules.arrivals import ReadArrivals
 from tf_cluster_trainer.supervisor.rules.election import (
     AskOwner,
     CreateOwner,
     Election,
     Operation,
     PostSuccessor,
-    ReadArrivals,
     ReadOwner,
     ReadSuccessor,
     ReplaceOwner,
@@ -44,7 +44,6 @@ class RunElection:
     ) -> None:
         """`answers` asks whether an owner's own supervisor responds; the rest is as in Election."""
         self._run_dir = run_dir
-        self._me = me
         self._answers = answers
         self._election = Election(
             me,
@@ -83,19 +82,24 @@ class RunElection:
         if isinstance(operation, ReadSuccessor):
             return files.read_successor(self._run_dir)
         if isinstance(operation, ReadArrivals):
-            return files.arrived(self._run_dir)
+            return files.arrivals(self._run_dir)
         if isinstance(operation, CreateOwner):
             return files.create_owner(self._run_dir, operation.owner)
         if isinstance(operation, ReplaceOwner):
-            still = self._still_ours if operation.guarded else None
-            return files.replace_owner(self._run_dir, operation.owner, is_ours=still)
+            return self._replace(operation.owner, operation.over)
         if isinstance(operation, PostSuccessor):
             return files.post_successor(self._run_dir, operation.successor)
         assert isinstance(operation, AskOwner)
         return self._answers(operation.owner)
 
-    def _still_ours(self) -> bool:
-        return files.owns(self._run_dir, self._me.job_uid, self._me.pod_uid)
+    def _replace(self, owner: Owner, over: Owner | None) -> bool:
+        def still() -> bool:
+            try:
+                return files.read_owner(self._run_dir) == over
+            except files.OwnerUnreadableError:
+                return False
+
+        return files.replace_owner(self._run_dir, owner, is_ours=still if over else None)
 
 
 class ElectionThread:

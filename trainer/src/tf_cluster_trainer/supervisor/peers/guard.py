@@ -12,18 +12,15 @@ from collections.abc import Iterable, Mapping
 
 from tf_cluster_trainer.supervisor.inbox import Inbox
 from tf_cluster_trainer.supervisor.peers.ask import ABSENT_SECONDS, NoAnswerError, NoNameError, ask
-from tf_cluster_trainer.supervisor.rules.events import PeerReplaced, PeerSeen
 from tf_cluster_trainer.supervisor.rules.gate import Health, Peer, health_of
-
-LOOKS = 2
+from tf_cluster_trainer.supervisor.rules.guard import Guarded, look
 
 
 class PeerGuard:
     """Polls slowly which server every peer runs, each in a thread, until stopped.
 
     `known` is what each said when training began. The poll names no epoch, because a ps would adopt
-    it. Silence proves nothing by itself: whether a peer answers is an event at first and on each
-    change. Two answers in a row from another server are an event, once for each server.
+    it. rules/guard.py decides what follows from the answers.
     """
 
     def __init__(
@@ -38,39 +35,26 @@ class PeerGuard:
     ) -> None:
         self._inbox = inbox
         self._child = child
-        self._attempt = attempt
         self._period = period
         self._stopped = threading.Event()
         for peer in peers:
-            arguments = (peer, known[peer.task].server)
-            threading.Thread(target=self._ask_on, args=arguments, daemon=True).start()
+            guarded = Guarded(peer.task, attempt, known[peer.task].server)
+            threading.Thread(target=self._ask_on, args=(peer, guarded), daemon=True).start()
 
     def stop(self) -> None:
         """Stop polling."""
         self._stopped.set()
 
-    def _ask_on(self, peer: Peer, known: str) -> None:
-        # The last knowledge may be of a question that failed while training began.
-        silent: bool | None = None
-        strange, pause = 0, self._period
+    def _ask_on(self, peer: Peer, guarded: Guarded) -> None:
+        pause = self._period
         while not self._stopped.wait(pause):
             pause = self._period
             try:
                 health = health_of(ask(peer.address, "/healthz"))
             except NoAnswerError as silence:
-                strange = 0
+                health = Health(False, None, "", "", reason=str(silence))
                 if isinstance(silence, NoNameError):
                     pause = max(pause, ABSENT_SECONDS)
-                if not silent:
-                    silent = True
-                    gone = Health(False, None, "", "", reason=str(silence))
-                    self._inbox.put(PeerSeen(self._child, peer.task, gone))
-                continue
-            if silent is not False:
-                silent = False
-                self._inbox.put(PeerSeen(self._child, peer.task, health))
-            ours = (health.task, health.attempt) == (peer.task, self._attempt)
-            strange = strange + 1 if ours and health.serving and health.server != known else 0
-            if strange >= LOOKS:
-                known, strange = health.server, 0
-                self._inbox.put(PeerReplaced(self._child, peer.task))
+            guarded, events = look(guarded, health, self._child)
+            for event in events:
+                self._inbox.put(event)

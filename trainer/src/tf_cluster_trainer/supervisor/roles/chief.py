@@ -9,8 +9,9 @@ from urllib.parse import urlencode
 
 from tf_cluster_trainer.config import Config
 from tf_cluster_trainer.run_directory import layout
-from tf_cluster_trainer.run_directory.owner import Owner, OwnerUnreadableError, arrive, read_owner
+from tf_cluster_trainer.run_directory.owner import Owner, OwnerUnreadableError, read_owner
 from tf_cluster_trainer.supervisor import probe
+from tf_cluster_trainer.supervisor.arrivals import arrive
 from tf_cluster_trainer.supervisor.election import ElectionThread, RunElection
 from tf_cluster_trainer.supervisor.gate_log import GateLog
 from tf_cluster_trainer.supervisor.inbox import Inbox
@@ -22,6 +23,7 @@ from tf_cluster_trainer.supervisor.process.child import Child, TalkingChild
 from tf_cluster_trainer.supervisor.process.script import script_process
 from tf_cluster_trainer.supervisor.rules import chief as rules
 from tf_cluster_trainer.supervisor.rules import chief_turn
+from tf_cluster_trainer.supervisor.rules import farewell as rules_of_farewell
 from tf_cluster_trainer.supervisor.rules.actions import (
     Action,
     AskNobody,
@@ -46,7 +48,6 @@ from tf_cluster_trainer.supervisor.rules.actions import (
     TellNews,
     Terminate,
 )
-from tf_cluster_trainer.supervisor.rules.chief import EVALUATOR
 from tf_cluster_trainer.supervisor.rules.events import (
     Event,
     PeerFailed,
@@ -54,6 +55,8 @@ from tf_cluster_trainer.supervisor.rules.events import (
     StandingLooked,
     StopAsked,
 )
+from tf_cluster_trainer.supervisor.rules.farewell import Leave, WriteAgain
+from tf_cluster_trainer.supervisor.rules.final_state import taken_by
 from tf_cluster_trainer.supervisor.saved_step import CHECKPOINTS, saved_step
 from tf_cluster_trainer.supervisor.status.document import FAILED, SUPERSEDED, Outcome
 from tf_cluster_trainer.supervisor.status.progress_file import read_progress
@@ -61,9 +64,6 @@ from tf_cluster_trainer.supervisor.status.report import Report
 from tf_cluster_trainer.supervisor.status.server import Board
 from tf_cluster_trainer.supervisor.task import Supervisor
 from tf_cluster_trainer.supervisor.timing import Timing
-
-FINAL_AGAIN = 1.0  # seconds until a final state that the disk refused is written again
-EVALUATOR_ASKS = 10.0  # seconds; one that asked longer ago than that is not there any more
 
 
 class Chief(Supervisor):
@@ -170,9 +170,7 @@ class Chief(Supervisor):
             owner = read_owner(self._config.settings.run_dir)
         except (OSError, OwnerUnreadableError):
             return None  # the election says what is wrong with it
-        if owner is None or self._config.task.job_uid not in owner.superseded:
-            return None
-        return owner.attempt
+        return taken_by(owner, self._config.task.job_uid)
 
     def _run_seen(self, taken_by: str | None = None) -> RunSeen:
         run_dir = self._config.settings.run_dir
@@ -267,26 +265,22 @@ class Chief(Supervisor):
                 asker.stop()
 
     def _serve_the_end(self) -> None:
-        until = time.monotonic() + self._config.settings.final_state_seconds
         board = self._report.board
         self._tell_news()
-        asks = board.has_visited(EVALUATOR, lately=EVALUATOR_ASKS)
-        awaited = rules.awaited_at_the_end(self._rules, evaluator_asks=asks)
-        publish_at = time.monotonic() + FINAL_AGAIN
-        while self._owes_disk() or not board.end_seen_by(awaited):
-            now = time.monotonic()
-            if now >= until:
-                self._log.write("not every task has fetched the final state; ending all the same")
+        farewell = rules_of_farewell.begin(self._rules, board.visits(), time.monotonic())
+        while True:
+            farewell, then = rules_of_farewell.look(
+                farewell,
+                board.visits(),
+                time.monotonic(),
+                stood=self._election is not None,
+                refused=self._report.owed,
+            )
+            if isinstance(then, Leave):
+                if then.words:
+                    self._log.write(then.words)
                 return
-            if self._owes_disk() and now >= publish_at:
-                # A task that comes later finds it only in progress.json.
-                publish_at = now + FINAL_AGAIN
+            if isinstance(then, WriteAgain):
                 self._report.publish()
             if isinstance(self._inbox.next(0.1), StopAsked):
                 return
-
-    def _owes_disk(self) -> bool:
-        """Whether the final state still has to be written; without an election there is no run to
-        write.
-        """
-        return self._election is not None and self._report.owed

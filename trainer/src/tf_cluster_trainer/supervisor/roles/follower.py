@@ -32,9 +32,9 @@ from tf_cluster_trainer.supervisor.rules.actions import (
     Terminate,
 )
 from tf_cluster_trainer.supervisor.rules.events import ChiefSeen, Event
-from tf_cluster_trainer.supervisor.rules.final_state import was_cut_off
+from tf_cluster_trainer.supervisor.rules.final_state import is_at_total, taken_by
 from tf_cluster_trainer.supervisor.saved_step import saved_step
-from tf_cluster_trainer.supervisor.status.document import FAILED, WAITING, Outcome
+from tf_cluster_trainer.supervisor.status.document import FAILED, Outcome
 from tf_cluster_trainer.supervisor.status.report import first_document
 from tf_cluster_trainer.supervisor.status.server import Board, Condition
 from tf_cluster_trainer.supervisor.task import Supervisor
@@ -161,8 +161,7 @@ class Follower(Supervisor):
         self._board.show(self._document, condition)
 
     def _asked_by_the_chief(self, attempt: str, epoch: str) -> None:
-        # The chief asks only while it waits; it may find us before we find it.
-        self._inbox.put(ChiefSeen({"attempt": attempt, "epoch": epoch, "status": WAITING}))
+        self._inbox.put(rules.asked_by_the_chief(attempt, epoch))
 
     def _with_the_run(self, seen: ChiefSeen) -> ChiefSeen:
         """Add what the run's directory says beside progress.json."""
@@ -191,19 +190,14 @@ class Follower(Supervisor):
         return record.evaluated(self._config.export_best)
 
     def _is_at_total(self, seen: ChiefSeen) -> bool:
-        """Whether any attempt has completed the run: an attempt with our total then makes no step.
-
-        So no Job has to be named. A chief with nothing left to train may have ended before we could
-        ask it.
-        """
         settings = self._config.settings
-        if settings.script is not None or was_cut_off(seen.document or {}):
+        if settings.script is not None:
             return False
         try:
             step = saved_step(settings.run_dir)
         except probe.UnusableError:
             return False
-        return step is not None and step >= settings.steps
+        return is_at_total(seen.document, step, settings.steps)
 
     def _is_superseded(self) -> bool:
         """Whether a later attempt took the run from this very Job, with worker 0 as the chief.
@@ -214,4 +208,4 @@ class Follower(Supervisor):
             owner = read_owner(self._config.settings.run_dir)
         except (OSError, OwnerUnreadableError):
             return False
-        return owner is not None and self._config.task.job_uid in owner.superseded
+        return taken_by(owner, self._config.task.job_uid) is not None

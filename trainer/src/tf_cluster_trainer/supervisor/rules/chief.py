@@ -50,20 +50,12 @@ from tf_cluster_trainer.supervisor.status.document import (
     Outcome,
 )
 
-EVALUATOR = "evaluator-0"
-
 
 def decide(chief: Chief, state: State, event: Event, now: float) -> tuple[State, list[Action]]:
     """What follows from an event at `now`, monotonic seconds. The first event is a RunSeen."""
-    turn = Turn(chief, state, now)
+    turn = Turn(chief, state.looked_at(now), now)
     _take(turn, event)
     return turn.state, turn.actions
-
-
-def awaited_at_the_end(chief: Chief, *, evaluator_asks: bool) -> tuple[str, ...]:
-    """Who has to fetch the final state before the chief goes, if they come in time."""
-    workers = tuple(peer.task for peer in chief.peers if peer.type == "worker")
-    return (*workers, EVALUATOR) if evaluator_asks else workers
 
 
 def _take(turn: Turn, event: Event) -> None:

@@ -15,6 +15,7 @@ from tf_cluster_trainer.supervisor.rules.actions import (
     Hear,
     HurryPeers,
     Kill,
+    LookAtRun,
     LookAtStanding,
     Say,
     StartChild,
@@ -78,7 +79,7 @@ def on_message(turn: Turn, child: ChildRun, message: protocol.Message) -> None:
         if before is None or message.step > before:
             turn.set(budget=turn.state.budget.refilled())
     elif isinstance(message, protocol.Progress):
-        turn.set(replaced=turn.state.replaced.hear(message.workers, turn.now))
+        turn.set(replaced=turn.state.replaced.hear(message.workers, turn.ran))
     if child.begun:
         _say_first_step(turn, child, message)
         if isinstance(message, protocol.Saved):
@@ -100,7 +101,13 @@ def _say_first_step(turn: Turn, child: ChildRun, message: protocol.Message) -> N
 
 def on_standing(turn: Turn, standing: Standing) -> None:
     """This chief stands elsewhere in the election than it did."""
+    became_owner = isinstance(standing, Owning) and not isinstance(turn.state.standing, Owning)
     turn.set(standing=standing)
+    if became_owner and not turn.state.began_once and turn.state.ending is None:
+        # The owner before may have reached the total while this one waited; and then nobody may
+        # come to the gate any more.
+        turn.set(saw_run=False)
+        turn.do(LookAtRun())
     if isinstance(standing, Owning) and standing.successor is not None:
         by = f"attempt {standing.successor}"
         turn.do(Say(f"{by} takes over: this one saves and ends"))
@@ -119,13 +126,13 @@ def on_replaced(turn: Turn, task: str) -> None:
     if turn.chief.script or task.partition("-")[0] in needed:
         _kill_for(turn, [task], f"{task} was replaced and has no part in this training process")
     else:
-        turn.set(replaced=turn.state.replaced.note(task, turn.now))
+        turn.set(replaced=turn.state.replaced.note(task, turn.ran))
 
 
 def kill_when_stalled(turn: Turn) -> None:
     """Kill a child that makes no step since a worker was replaced."""
     child, replaced = turn.state.child, turn.state.replaced
-    tasks = replaced.overdue(turn.now) if child and child.begun else []
+    tasks = replaced.overdue(turn.ran) if child and child.begun else []
     if tasks:
         why = f"no step for {replaced.patience:.0f} s, and {' and '.join(tasks)} was replaced"
         _kill_for(turn, tasks, why)
@@ -145,10 +152,10 @@ def end_when_alone(turn: Turn) -> None:
     if any(child.seen[task].reason is None for task in workers):
         turn.change_child(alone_since=None)
         return
-    since = turn.now if child.alone_since is None else child.alone_since
+    since = turn.ran if child.alone_since is None else child.alone_since
     turn.change_child(alone_since=since)
     deadline = settings.peer_deadline_seconds
-    if turn.now - max(since, turn.state.replaced.moved_at) >= deadline:
+    if turn.ran - max(since, turn.state.replaced.moved_at) >= deadline:
         hint = turn.chief.config.cluster.hint
         look = f". Look at: {hint}" if hint else ""
         words = f"no worker answers for {deadline:g} s (peers.deadlineSeconds){look}"

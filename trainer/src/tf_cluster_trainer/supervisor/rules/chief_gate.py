@@ -10,7 +10,6 @@ from tf_cluster_trainer.supervisor.rules.actions import (
     GuardPeers,
     KeepOnDisk,
     LetGo,
-    LookAtRun,
     Say,
     SayWaiting,
     StandForElection,
@@ -47,9 +46,9 @@ def advance(turn: Turn) -> None:
     peers, attempt = turn.chief.peers, config.cluster.attempt
     absent = gate.missing(peers, child.seen, attempt, turn.epoch, bound)
     if absent:
-        since = turn.now if child.absent_since is None else child.absent_since
+        since = turn.ran if child.absent_since is None else child.absent_since
         turn.change_child(absent_since=since)
-        _wait_for(turn, absent, turn.now - since)
+        _wait_for(turn, absent, turn.ran - since)
         return
     turn.change_child(absent_since=None)
     standing = turn.state.standing
@@ -60,12 +59,8 @@ def advance(turn: Turn) -> None:
         turn.do(StandForElection())
     elif isinstance(standing, Candidate):
         _wait(turn, standing.message, standing.message)
-    elif isinstance(standing, Owning):
-        if turn.state.began_once:
-            begin(turn)
-        else:
-            # The owner before may have reached the total while this one waited.
-            turn.do(LookAtRun())
+    elif isinstance(standing, Owning) and (turn.state.began_once or turn.state.saw_run):
+        _begin(turn)
 
 
 def _wait_for(turn: Turn, absent: Sequence[gate.Missing], waited: float) -> None:
@@ -87,7 +82,7 @@ def _wait(turn: Turn, what: object, message: str) -> None:
     turn.do(SayWaiting(what, message))
 
 
-def begin(turn: Turn) -> None:
+def _begin(turn: Turn) -> None:
     """Let the child go: everything is there, and the run is ours."""
     child = turn.state.child
     assert child is not None
@@ -102,5 +97,5 @@ def begin(turn: Turn) -> None:
     if turn.chief.script:
         turn.change_child(alive=True, started=turn.now)
     turn.do(LetGo(child.number))
-    turn.set(replaced=nobody_replaced(turn.chief, turn.now))
+    turn.set(replaced=nobody_replaced(turn.chief, turn.ran))
     turn.do(GuardPeers(turn.chief.guarded))

@@ -13,7 +13,6 @@ from tf_cluster_trainer.supervisor.rules.chief_child import (
     end_child,
     start_child,
 )
-from tf_cluster_trainer.supervisor.rules.chief_gate import begin
 from tf_cluster_trainer.supervisor.rules.chief_turn import (
     Turn,
     superseded,
@@ -43,7 +42,7 @@ def on_run(turn: Turn, run: RunSeen) -> None:
     elif first:
         start_child(turn)
     else:
-        begin(turn)
+        turn.set(saw_run=True)
 
 
 def _end(turn: Turn, outcome: Outcome) -> None:

@@ -17,6 +17,7 @@ from tf_cluster_trainer.supervisor.rules.actions import (
 )
 from tf_cluster_trainer.supervisor.rules.gate import Health, Peer
 from tf_cluster_trainer.supervisor.rules.restart import Budget
+from tf_cluster_trainer.supervisor.rules.silence import stopped_for
 from tf_cluster_trainer.supervisor.rules.stall import Replaced
 from tf_cluster_trainer.supervisor.rules.standing import (
     Standing,
@@ -82,8 +83,8 @@ class ChildRun:
     seen: dict[str, Health]
     alive: bool
     phase: Phase = Phase.LOADING
-    absent_since: float | None = None
-    alone_since: float | None = None  # no worker answers
+    absent_since: float | None = None  # somebody keeps the gate shut; as Turn.ran
+    alone_since: float | None = None  # no worker answers; as Turn.ran
     first_report: int | None = None
     stepped: bool = False
     result: protocol.Result | None = None
@@ -100,26 +101,38 @@ class State:
     """All that changes. `epoch` and so on of the status document are what was shown last."""
 
     budget: Budget
-    replaced: Replaced
+    replaced: Replaced  # its times are as Turn.ran
     child: ChildRun | None = None
     stands: bool = False  # it entered the election
     standing: Standing | None = None
+    saw_run: bool = False  # since it became the owner
     began_once: bool = False
     ending: Outcome | None = None
     kill_at: float | None = None
     shown: tuple[str, str] = (STARTING, "")  # status and message
     checkpoint_step: int | None = None
+    looked: float = 0.0  # when something was decided last
+    stopped: float = 0.0  # seconds in which this supervisor was stopped, all in all
+
+    def looked_at(self, now: float) -> State:
+        """To be called before each decision: what this chief was stopped in is nobody's absence."""
+        stopped = self.stopped + stopped_for(self.looked, now)
+        return replace(self, looked=now, stopped=stopped)
 
 
 def first_state(chief: Chief, now: float) -> State:
     """Before anything has happened."""
-    return State(Budget(chief.config.settings.restarts), nobody_replaced(chief, now))
+    budget = Budget(chief.config.settings.restarts)
+    return State(budget, nobody_replaced(chief, now), looked=now)
 
 
-def nobody_replaced(chief: Chief, now: float) -> Replaced:
-    """No worker was replaced so far; steps are heard of in reports, none comes sooner."""
+def nobody_replaced(chief: Chief, ran: float) -> Replaced:
+    """No worker was replaced so far; steps are heard of in reports, none comes sooner.
+
+    `ran` is as of a turn.
+    """
     patience = max(chief.timing.stall, 3 * chief.config.settings.report_seconds)
-    return Replaced.nobody(patience, now)
+    return Replaced.nobody(patience, ran)
 
 
 @dataclass
@@ -159,6 +172,14 @@ class Turn:
     def child_is_alive(self) -> bool:
         """Whether there is a process."""
         return self.state.child is not None and self.state.child.alive
+
+    @property
+    def ran(self) -> float:
+        """`now` by a clock that stands still while this supervisor is stopped.
+
+        By it is counted how long others are absent: who is stopped can't hear that they are there.
+        """
+        return self.now - self.state.stopped
 
     @property
     def epoch(self) -> str:

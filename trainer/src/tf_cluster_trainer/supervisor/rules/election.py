@@ -4,8 +4,8 @@ An election is stepped, once a period, by whoever holds it. A step is a generato
 has to know or to write, one operation at a time, and gets the result sent, or an OSError thrown, as
 its holder's disk has it. Time is the holder's monotonic clock: no clock of another machine is
 compared with ours. Two candidates that replace owner.json at the same moment are told apart by the
-next step: the last one stays, and a loser has written nothing, because the owner is read again
-before every write.
+next step: the last one stays, unless it is an earlier attempt, and a loser has written nothing,
+because the owner is read again before every write.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tf_cluster_trainer.run_directory.owner import Owner, OwnerUnreadableError, Successor
+from tf_cluster_trainer.supervisor.rules import arrivals
+from tf_cluster_trainer.supervisor.rules.arrivals import ReadArrivals
 from tf_cluster_trainer.supervisor.rules.standing import (
     Candidate,
     Lost,
@@ -41,11 +43,6 @@ class ReadSuccessor:
 
 
 @dataclass(frozen=True)
-class ReadArrivals:
-    """Gives the UIDs of the Jobs whose chiefs have come to the run, in their order."""
-
-
-@dataclass(frozen=True)
 class CreateOwner:
     """Write owner.json if there is none; gives whether it was written."""
 
@@ -56,12 +53,13 @@ class CreateOwner:
 class ReplaceOwner:
     """Write owner.json in place of the one that is there; gives whether it was written.
 
-    `guarded`: between the fsync, which a bad disk can hold up for long, and the rename owner.json
-    is read once more, and nothing is written where it is not this pod's any more.
+    `over`: between the fsync, which a bad disk can hold up for long, and the rename owner.json is
+    read once more, and nothing is written where it is not this one any more. None: where nobody
+    can understand it.
     """
 
     owner: Owner
-    guarded: bool
+    over: Owner | None
 
 
 @dataclass(frozen=True)
@@ -148,7 +146,7 @@ class Election:
                 return
             gone = (*owner.superseded, self._me.job_uid) if superseded else owner.superseded
             free = replace(owner, released=True, superseded=gone)
-            yield ReplaceOwner(free, guarded=True)
+            yield ReplaceOwner(free, over=owner)
         except (OSError, OwnerUnreadableError) as error:
             self._say(f"can't release the run: {error}; the next owner waits a few seconds longer")
 
@@ -162,13 +160,15 @@ class Election:
         if not self._is_me(owner):
             if owner.job_uid == self._me.job_uid:
                 return Lost("another pod of this Job has taken the run over")
-            if owner.job_uid in self._me.superseded:
+            # An earlier attempt takes no run from a later one: it did not see ours when it wrote.
+            earlier = (yield from self._order(owner.job_uid)) < 0
+            if owner.job_uid in self._me.superseded or earlier:
                 self._say(f"a late write of attempt {owner.attempt} landed on ours: taking it back")
                 counter = max(owner.counter, self._me.counter)
-                return (yield from self._take(replace(self._me, counter=counter)))
+                return (yield from self._take(replace(self._me, counter=counter), over=owner))
             return Superseded(f"attempt {owner.attempt} has taken the run over")
         renewed = replace(owner, counter=owner.counter + 1, released=False)
-        if not (yield ReplaceOwner(renewed, guarded=True)):
+        if not (yield ReplaceOwner(renewed, over=owner)):
             return (yield from self._renew())  # taken while the disk kept us: look again
         self._me = renewed
         self._trouble = ""
@@ -184,7 +184,7 @@ class Election:
                 return Candidate(f"the owner file can't be understood ({error}); watching it")
             self._say(f"replacing an owner file that nobody keeps: {error}")
             successor = yield from self._successor()
-            return (yield from self._take(self._first(successor)))
+            return (yield from self._take(self._first(successor), over=None))
         if owner is None:
             other = yield from self._successor()
             if other and other.job_uid != self._me.job_uid and not self._stands_still(other):
@@ -196,7 +196,7 @@ class Election:
             return Superseded("another attempt took this run over from this one before")
         if owner.job_uid == self._me.job_uid:
             ours = replace(self._me, counter=owner.counter, superseded=owner.superseded)
-            return (yield from self._take(ours))
+            return (yield from self._take(ours, over=owner))
         if (yield from self._order(owner.job_uid)) > 0:
             return Superseded(f"attempt {owner.attempt}, a later one, has the run")
         successor = yield from self._successor()
@@ -213,7 +213,7 @@ class Election:
             if not owner.released:
                 self._say(f"attempt {owner.attempt} has stopped renewing: taking the run over")
             ours = replace(self._me, counter=owner.counter, superseded=tuple(sorted(gone)))
-            return (yield from self._take(ours))
+            return (yield from self._take(ours, over=owner))
         late = self._late() >= LEASE_PERIODS * self._period
         slow = "which does not renew, but answers (a slow disk?), " if late else ""
         return Candidate(
@@ -236,9 +236,10 @@ class Election:
         yield PostSuccessor(successor)
         return successor
 
-    def _take(self, owner: Owner) -> Generator[Operation, Any, Standing]:
+    def _take(self, owner: Owner, over: Owner | None) -> Generator[Operation, Any, Standing]:
         taken = replace(owner, counter=owner.counter + 1, released=False)
-        yield ReplaceOwner(taken, guarded=False)
+        if not (yield ReplaceOwner(taken, over=over)):
+            return Candidate(_SAME_MOMENT)
         return (yield from self._checked())
 
     def _checked(self) -> Generator[Operation, Any, Standing]:
@@ -264,10 +265,8 @@ class Election:
 
     def _order(self, job_uid: str) -> Generator[Operation, Any, int]:
         """When the chief of this Job came to the run: 1 after ours, -1 before it, 0 unknown."""
-        arrivals = yield ReadArrivals()
-        if job_uid not in arrivals or self._me.job_uid not in arrivals:
-            return 0
-        return 1 if arrivals.index(job_uid) > arrivals.index(self._me.job_uid) else -1
+        arrived = yield ReadArrivals()
+        return arrivals.order(arrived, job_uid, self._me.job_uid)
 
     def _successor(self) -> Generator[Operation, Any, Successor | None]:
         try:

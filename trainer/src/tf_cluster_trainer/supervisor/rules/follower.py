@@ -34,6 +34,7 @@ from tf_cluster_trainer.supervisor.rules.follower_turn import (
 from tf_cluster_trainer.supervisor.status.document import (
     FAILED,
     STOPPED,
+    WAITING,
     Outcome,
 )
 
@@ -51,6 +52,11 @@ def decide(
     turn = Turn(follower, state, now)
     _take(turn, event)
     return turn.state, turn.actions
+
+
+def asked_by_the_chief(attempt: str, epoch: str) -> ChiefSeen:
+    """A chief asks only while it waits; it may find us before we find it."""
+    return ChiefSeen({"attempt": attempt, "epoch": epoch, "status": WAITING})
 
 
 def _take(turn: Turn, event: Event) -> None:

@@ -11,6 +11,11 @@ from typing import Any
 LONGEST_ROUND = 2.0
 
 
+def stopped_for(looked: float, now: float) -> float:
+    """Of the seconds since the last look those in which this task was stopped."""
+    return max(0.0, now - looked - LONGEST_ROUND)
+
+
 @dataclass(frozen=True)
 class Silence:
     """Of one attempt's chief, as one of its tasks hears of it. Times are monotonic seconds.
@@ -41,7 +46,7 @@ class Silence:
         """To be called again and again: what this task was stopped in is no silence."""
         if self.last is None:
             return self
-        stopped = max(0.0, now - self.looked - LONGEST_ROUND)
+        stopped = stopped_for(self.looked, now)
         return replace(self, looked=now, last=min(now, self.last + stopped))
 
     def seconds(self, now: float) -> float:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler
 from socketserver import ThreadingTCPServer
@@ -15,8 +14,9 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from tf_cluster_trainer.config import Config, Task
+from tf_cluster_trainer.supervisor.rules.visits import Visits, with_job
 from tf_cluster_trainer.supervisor.status.counts import NOTHING_COUNTED, Counts
-from tf_cluster_trainer.supervisor.status.document import STARTING, WAITING, Document, as_bytes
+from tf_cluster_trainer.supervisor.status.document import Document, as_bytes
 
 LOOPBACK = ("127.", "localhost")
 
@@ -58,8 +58,7 @@ class Board:
         self._on_failure = on_failure
         self._on_news = on_news
         self._condition = Condition(False, None, 0)
-        self._visitors: dict[str, float] = {}
-        self._saw_the_end: set[str] = set()
+        self._visits = Visits()
 
     def show(self, document: Document, condition: Condition) -> None:
         """Show a new document; keep the Job UIDs that visitors have sent."""
@@ -110,49 +109,34 @@ class Board:
         if self._on_failure is None or attempt != self.document().attempt:
             return
         with self._lock:
-            self._saw_the_end.add(task)  # it won't come back to ask
+            self._visits = self._visits.knows_the_end(task)  # it won't come back to ask
         self._on_failure(task, message)
 
     def visited(self, task: str, job_uid: str) -> Document:
-        """Return the document for a visitor; record the visitor's Job UID as the attempt's.
-
-        Before training begins the latest worker's UID wins: pods of an uninstalled release with the
-        same hash may still be ending, and ask first. If worker 0 is the chief, it knows the Job
-        itself. The latest evaluator always wins: their Job may be replaced during training.
-        """
+        """Return the document for a visitor; record the visitor's Job UID as the attempt's."""
         with self._lock:
-            self._visitors[task] = time.monotonic()
-            known = self._document.worker_uid and self._document.status not in (STARTING, WAITING)
-            learns = not self._task.startswith("worker-") and not known
-            if task.startswith("worker-") and job_uid and learns:
-                self._document = replace(self._document, worker_uid=job_uid)
-            if task.startswith("evaluator-") and job_uid:
-                self._document = replace(self._document, evaluator_uid=job_uid)
+            self._visits = self._visits.asked(task, time.monotonic())
+            self._document = with_job(self._document, self._task, task, job_uid)
             return self._document
 
-    def has_visited(self, task: str, *, lately: float = math.inf) -> bool:
-        """Whether a task has asked in the last `lately` seconds, since visitors were last
-        forgotten.
-        """
+    def visits(self) -> Visits:
+        """The tasks that have asked, and those that have seen the end."""
         with self._lock:
-            last = self._visitors.get(task)
-        return last is not None and time.monotonic() - last <= lately
+            return self._visits
+
+    def has_visited(self, task: str) -> bool:
+        """Whether a task has asked since visits were last forgotten."""
+        return self.visits().has_asked(task, time.monotonic())
 
     def forget_visitors(self) -> None:
         """Forget the visitors: only tasks that ask from now on count as present."""
         with self._lock:
-            self._visitors.clear()
+            self._visits = self._visits.forgotten()
 
     def left(self, task: str, document: Document) -> None:
         """Note that the visitor has this document, and so whether it has seen the end."""
-        if document.final:
-            with self._lock:
-                self._saw_the_end.add(task)
-
-    def end_seen_by(self, tasks: Iterable[str]) -> bool:
-        """Whether each of these tasks has fetched a final state."""
         with self._lock:
-            return self._saw_the_end.issuperset(tasks)
+            self._visits = self._visits.left(task, document)
 
 
 class StatusServer(ThreadingTCPServer):
