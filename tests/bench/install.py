@@ -25,7 +25,7 @@ from tests.bench.pairs import NAMES, in_pairs
 from tests.bench.rows import Ratio, at_most
 from tests.cluster.kubernetes import CommandError, Namespace, Release
 from tests.cluster.machine_tools import tool_path
-from tests.cluster.waiting import eventually
+from tests.support.waiting import eventually
 
 CHART = ROOT / "charts" / "tf-cluster"
 IMAGE = "localhost/tf-cluster-trainer:0.1.0"

@@ -14,7 +14,7 @@ from tests.bench.ours_run import Ours, params
 from tests.bench.pairs import one_pair
 from tests.bench.rates import COMBINATIONS, Start
 from tests.bench.rows import Bar, Ratio, Samples, at_most
-from tests.cluster.waiting import eventually
+from tests.support.waiting import eventually
 
 MIB = float(1 << 20)
 # Seconds of a measurement: the peak is that of a training under way, not of its start.

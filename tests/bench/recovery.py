@@ -22,7 +22,7 @@ from tests.bench.pairs import one_pair
 from tests.bench.rates import COMBINATIONS
 from tests.bench.rows import Bar, Figure
 from tests.bench.training import Point
-from tests.cluster.waiting import eventually
+from tests.support.waiting import eventually
 
 # Seconds of a measurement: steady before the loss, and what comes of it after.
 STEADY = 4.0

@@ -23,7 +23,7 @@ from tests.bench.pairs import one_pair
 from tests.bench.recovery import chief_by_hand, lost_worker, measure, wait_for_a_save
 from tests.bench.training import Point
 from tests.cluster.kubernetes import Namespace, Release
-from tests.cluster.waiting import eventually
+from tests.support.waiting import eventually
 
 PORT = 8080
 WORKERS = 2

@@ -12,7 +12,7 @@ from pathlib import Path
 from tests.bench.measure import Measure, Sample
 from tests.bench.ours_run import Ours, params
 from tests.bench.rows import Bar, Figure
-from tests.cluster.waiting import eventually
+from tests.support.waiting import eventually
 
 TIMED = Path(__file__).parent / "timed"
 DEFAULT_REPORT_SECONDS = 2.0  # the chart's train.reportSeconds

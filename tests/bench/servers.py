@@ -16,7 +16,7 @@ from tests.bench.measure import Measure, Sample
 from tests.bench.pairs import one_pair
 from tests.bench.rows import Ratio
 from tests.bench.training import quiet_environment
-from tests.trainer.child.world import World
+from tests.support.children import Children
 
 MIB = 2**20
 SECONDS = ("until it serves", "until it serves, whole API")
@@ -36,7 +36,7 @@ def _served(*, whole: bool) -> tuple[float, float]:
     """Seconds, and MiB."""
     with tempfile.TemporaryDirectory() as folder:
         environment = {**quiet_environment(), WHOLE_VARIABLE: "1" if whole else ""}
-        with World(Path(folder), workers=1, ps=1, environment=environment) as world:
+        with Children(Path(folder), 1, 1, environment, forks=False) as world:
             began = time.monotonic()
             child = world.start("ps")
             child.wait_for(Serving)

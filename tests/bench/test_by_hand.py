@@ -14,8 +14,8 @@ import yaml
 
 from tests.bench.hand_run import BY_HAND
 from tests.bench.install import manifests
-from tests.cluster.waiting import eventually
 from tests.ports import free_port
+from tests.support.waiting import eventually
 
 SERVERS = {
     "in-graph-async-ps": ("in_graph_async.py", ("1",), "ps"),

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from tests.bench import processes
-from tests.cluster.waiting import eventually
+from tests.support.waiting import eventually
 
 START_SECONDS = 60
 BREATH = 0.7

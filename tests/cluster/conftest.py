@@ -20,7 +20,7 @@ import yaml
 
 from tests.cluster.kubernetes import WAIT_SECONDS, Namespace, Release
 from tests.cluster.machine_tools import tool_path
-from tests.cluster.waiting import eventually
+from tests.support.waiting import eventually
 
 ROOT = Path(__file__).resolve().parents[2]
 CHART = ROOT / "charts" / "tf-cluster"

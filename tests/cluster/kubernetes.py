@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.cluster.waiting import eventually
+from tests.support.waiting import eventually
 
 Object = dict[str, Any]
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.cluster.conftest import MakeValues
 from tests.cluster.kubernetes import Object, Release
-from tests.cluster.waiting import eventually
+from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.cluster
 

@@ -11,9 +11,9 @@ import pytest
 
 from tests.cluster.conftest import MakeValues
 from tests.cluster.kubernetes import CommandError, Object, Release
-from tests.cluster.waiting import eventually
 from tests.generator.local.combinations import RETRIED, last_steps
 from tests.slices import in_turn
+from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.cluster
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.cluster.conftest import IMAGE, MakeValues
 from tests.cluster.kubernetes import Namespace, Release
-from tests.cluster.waiting import eventually
+from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.cluster
 

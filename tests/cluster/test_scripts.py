@@ -10,7 +10,7 @@ import pytest
 
 from tests.cluster.conftest import ROOT, SMALL, MakeValues
 from tests.cluster.kubernetes import Release
-from tests.cluster.waiting import eventually
+from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.cluster
 

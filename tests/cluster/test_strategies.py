@@ -14,9 +14,9 @@ import pytest
 
 from tests.cluster.conftest import SMALL, MakeValues
 from tests.cluster.kubernetes import INDEX, Release
-from tests.cluster.waiting import eventually
 from tests.programs import PACED, PACED_MODULE
 from tests.slices import sliced
+from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.cluster
 

@@ -18,8 +18,8 @@ from tf_cluster_cleanup.loop import POLL_SECONDS
 
 from tests.cluster.conftest import MakeValues
 from tests.cluster.kubernetes import Object, Release, condition
-from tests.cluster.waiting import eventually
 from tests.generator.local.combinations import RETRIED, last_steps
+from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.cluster
 

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.waiting import eventually
 from tests.suites.suite import in_ci
+from tests.support.waiting import eventually
 from tools.machine import processes, tools
 from tools.machine.configs import BUSYBOX_IMAGE
 from tools.machine.layout import STATE_VARIABLE, Layout, default_layout

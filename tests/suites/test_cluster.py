@@ -11,7 +11,8 @@ import pytest
 from tests.suites import __main__ as suites
 from tests.suites import cluster, suite
 from tests.suites.suite import Outcome
-from tests.trainer.supervisor.world import alive, eventually
+from tests.support.processes import alive
+from tests.support.waiting import eventually
 
 # It notes what it is asked. `up` ends when the image is being built; `image --load none` ends
 # when the cluster is up, or, where `fails` names a command, that one fails at once.
@@ -111,7 +112,7 @@ def test_a_cluster_that_does_not_come_up_ends_the_building_of_the_image(
     # It may have been ended before it began; where it began, it is gone.
     begun = prepared.folder / "building"
     if begun.exists():
-        eventually(lambda: not alive(int(begun.read_text())), "the end of the image's build")
+        eventually("the end of the image's build", lambda: not alive(int(begun.read_text())))
     assert not (prepared.folder / "up").exists()
 
 

@@ -14,7 +14,8 @@ from tests.suites import __main__ as suites
 from tests.suites import suite
 from tests.suites.commands import TIMED_OUT, run_command
 from tests.suites.suite import ROOT, Suite
-from tests.trainer.supervisor.world import alive, eventually
+from tests.support.processes import alive
+from tests.support.waiting import eventually
 
 # Leaves a note when it is asked to end, and never ends what it has started.
 STUBBORN = """
@@ -43,7 +44,7 @@ def stubborn(folder: Path) -> tuple[str, ...]:
 
 
 def child_of_the_stubborn(folder: Path) -> int:
-    eventually((folder / "started").exists, "a child of the command")
+    eventually("a child of the command", (folder / "started").exists)
     return int((folder / "started").read_text())
 
 
@@ -58,7 +59,7 @@ def test_a_suite_that_takes_too_long_is_ended_with_all_it_started_and_says_so(
     assert "ended after its 5 s" in capsys.readouterr().out
     assert (tmp_path / "cleaned-up").exists() and not (tmp_path / "never").exists()
     child = child_of_the_stubborn(tmp_path)
-    eventually(lambda: not alive(child), "the end of its child")
+    eventually("the end of its child", lambda: not alive(child))
 
 
 def test_a_command_that_ends_in_time_has_its_own_exit_code() -> None:
@@ -76,10 +77,10 @@ def test_a_run_that_is_told_to_end_leaves_nothing(number: signal.Signals, tmp_pa
         run.send_signal(number)
         run.wait(60)
 
-    eventually(lambda: not alive(command), "the end of the command")
+    eventually("the end of the command", lambda: not alive(command))
     if number != signal.SIGKILL:  # nobody is left to end what its command leaves
         assert (tmp_path / "cleaned-up").exists()
-        eventually(lambda: not alive(child), "the end of its child")
+        eventually("the end of its child", lambda: not alive(child))
     else:
         os.kill(child, signal.SIGKILL)
 
@@ -95,7 +96,7 @@ def test_the_suite_beside_the_others_is_ended_at_its_limit_and_what_it_said_is_s
     monkeypatch.setattr(suites, "BUILD", tmp_path)
     aside = suites._Aside("lint", False, os.environ)
     log = tmp_path / "lint.log"
-    eventually(lambda: "=== lint" in log.read_text(), "its first words")
+    eventually("its first words", lambda: "=== lint" in log.read_text())
     aside.show()
     assert "=== lint, beside" in capsys.readouterr().out
 

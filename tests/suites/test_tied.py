@@ -10,18 +10,19 @@ from pathlib import Path
 
 import pytest
 
-from tests.trainer.supervisor.world import alive, eventually
+from tests.support.processes import alive
+from tests.support.waiting import eventually
 
 ROOT = Path(__file__).resolve().parents[2]
 # Each is to its processes what pytest is: starts them, prints their pids and waits.
 SUPERVISORS = """
-from tests.trainer.supervisor.world import World
-for task in World(here).start_all():
+from tests.trainer.supervisor.supervisors import Supervisors
+for task in Supervisors(here).start_all():
     print(task.process.pid, task.child(1))
 """
 CHILDREN = """
-from tests.trainer.child.world import World
-for child in World(here, workers=1, ps=1).serve().values():
+from tests.support.children import Children
+for child in Children(here, workers=1, ps=1).serve().values():
     print(child.process.pid)
 """
 LOCAL_RUN = """
@@ -54,7 +55,7 @@ def test_what_a_killed_test_run_has_started_ends_with_it(program: str, tmp_path:
 
         run.kill()
 
-        eventually(lambda: not any(map(alive, pids)), f"the end of all of {pids}")
+        eventually(f"the end of all of {pids}", lambda: not any(map(alive, pids)))
     # What stands for a process that a task has left behind is nobody's, and would end by itself.
     for left in tmp_path.glob("runs/*/data/*.child"):
         os.kill(int(left.read_text()), signal.SIGKILL)

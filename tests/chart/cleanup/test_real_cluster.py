@@ -21,7 +21,7 @@ import yaml
 
 from tests.chart.helm import Object, Rendered, render
 from tests.cluster.kubernetes import Namespace, condition
-from tests.cluster.waiting import PATIENCE, eventually
+from tests.support.waiting import PATIENCE, eventually
 
 pytestmark = pytest.mark.cluster
 

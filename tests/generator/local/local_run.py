@@ -26,23 +26,6 @@ def fake_trainer(folder: Path) -> Path:
     return program
 
 
-def has_ended(pid: int) -> bool:
-    """Gone, or a zombie that nobody has reaped yet."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return True
-    return stat.rpartition(")")[2].split()[0] == "Z"
-
-
-def eventually(what: str, true: Callable[[], bool], timeout: float = 60) -> None:
-    """Wait for a condition."""
-    deadline = time.monotonic() + timeout
-    while not true():
-        assert time.monotonic() < deadline, f"{what}: not within {timeout:g} s"
-        time.sleep(0.05)
-
-
 class LocalRunInTest:
     """One `tf-cluster run params.yaml` in `folder`, in a session of its own, output in files."""
 

@@ -19,7 +19,9 @@ from jsonschema import Draft7Validator
 from tf_cluster.local.plan import seconds_to_save
 
 from tests.generator.conftest import ROOT, Command, RunParams
-from tests.generator.local.local_run import LocalRunInTest, eventually, fake_trainer, has_ended
+from tests.generator.local.local_run import LocalRunInTest, fake_trainer
+from tests.support.processes import alive
+from tests.support.waiting import eventually
 from tests.tied import tied_to_us
 
 Start = Callable[..., LocalRunInTest]
@@ -203,7 +205,7 @@ def test_what_a_killed_supervisor_leaves_behind_is_ended(start: Start) -> None:
     os.kill(run.starts("worker-0")[0]["pid"], signal.SIGKILL)
     run.wait_until("a second start", lambda: len(run.starts("worker-0")) == 2)
 
-    assert has_ended(child)
+    assert not alive(child)
 
 
 def test_exit_2_of_the_chief_fails_at_once_with_its_last_words(start: Start) -> None:
@@ -447,7 +449,7 @@ def test_nothing_is_left_when_the_command_itself_is_killed(start: Start) -> None
     run.process.wait()
 
     tasks = [run.starts(name)[0]["pid"] for name in names]
-    eventually("every task ends", lambda: all(map(has_ended, tasks)))
+    eventually("every task ends", lambda: not any(map(alive, tasks)))
 
 
 def test_a_second_run_of_the_name_is_refused_with_the_first_ones_process(

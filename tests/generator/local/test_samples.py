@@ -68,6 +68,7 @@ def train(run_params: RunParams, tmp_path: Path) -> Any:
     return run
 
 
+# The three programs of the pages take turns.
 @in_turn(0, of=3)
 def test_the_first_program_trains_and_its_export_serves(train: Any) -> None:
     run = train(FIRST, FIRST_PARAMS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,20 +16,23 @@ from tf_cluster_trainer import Context, Program
 from tf_cluster_trainer.checkpoint import export
 from tf_cluster_trainer.program.trial import build_model, run_trial
 
+from tests.support.trainings import context
+from tests.tied import tied_to_us
 from tests.trainer.child.programs.fixed import Fixed
-from tests.trainer.strategies.in_graph.test_sync import context
 
-# Loads it where neither our package nor tf_keras is, feeds ones, tells what it takes and gives.
+# Loads each where neither our package nor tf_keras is, feeds ones, tells what it takes and gives.
 SERVE = """
 import json, sys, tensorflow as tf
-serve = tf.saved_model.load(sys.argv[1]).signatures["serving_default"]
-inputs = serve.structured_input_signature[1]
-given = {name: tf.ones([2, *spec.shape[1:]], spec.dtype) for name, spec in inputs.items()}
-assert not {"tf_cluster_trainer", "tf_keras"} & set(sys.modules)
-print(json.dumps({
-    "inputs": {name: [spec.dtype.name, spec.shape.as_list()] for name, spec in inputs.items()},
-    "outputs": {name: [v.dtype.name, v.numpy().tolist()] for name, v in serve(**given).items()},
-}))
+for path in map(str.strip, sys.stdin):
+    serve = tf.saved_model.load(path).signatures["serving_default"]
+    inputs = serve.structured_input_signature[1]
+    given = {name: tf.ones([2, *spec.shape[1:]], spec.dtype) for name, spec in inputs.items()}
+    assert not {"tf_cluster_trainer", "tf_keras"} & set(sys.modules)
+    outputs = serve(**given)
+    print(json.dumps({
+        "inputs": {name: [spec.dtype.name, spec.shape.as_list()] for name, spec in inputs.items()},
+        "outputs": {name: [v.dtype.name, v.numpy().tolist()] for name, v in outputs.items()},
+    }), flush=True)
 """
 NUMBERS, WORDS = ["float32", [None, 4]], ["int64", [None, 3]]
 
@@ -116,6 +120,23 @@ class LooksUp(Fixed):
         return tf_keras.Model([numbers, words], tf_keras.layers.Dense(1)(joined))
 
 
+@pytest.fixture(scope="module")
+def served() -> Iterator[Callable[[Path], Any]]:
+    """What somebody finds in an export; one process loads all of them."""
+    command = tied_to_us(sys.executable, "-I", "-c", SERVE)
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdin and process.stdout
+        asks, says = process.stdin, process.stdout
+
+        def ask(path: Path) -> Any:
+            print(path, file=asks, flush=True)
+            return json.loads(says.readline())
+
+        yield ask
+
+
 @pytest.mark.parametrize(
     ("program", "inputs", "outputs"),
     [
@@ -152,19 +173,20 @@ class LooksUp(Fixed):
     ],
 )
 def test_an_export_is_called_by_the_programs_names_and_gives_what_the_model_gives(
-    tmp_path: Path, program: Program, inputs: dict[str, Any], outputs: dict[str, str]
+    served: Callable[[Path], Any],
+    tmp_path: Path,
+    program: Program,
+    inputs: dict[str, Any],
+    outputs: dict[str, str],
 ) -> None:
     ctx = context(tmp_path)
     features = run_trial(program, ctx).features
     model = build_model(program, ctx, features)
     path = export.export(model, features, 7, tmp_path / "export", check_owner=lambda: None)
-    said = subprocess.run(
-        [sys.executable, "-I", "-c", SERVE, str(path)], capture_output=True, text=True, check=True
-    )
-    served = json.loads(said.stdout)
-    assert served["inputs"] == inputs
-    assert {name: kind for name, (kind, _) in served["outputs"].items()} == outputs
+    found = served(path)
+    assert found["inputs"] == inputs
+    assert {name: kind for name, (kind, _) in found["outputs"].items()} == outputs
     ones = tf.nest.map_structure(lambda spec: tf.ones([2, *spec.shape[1:]], spec.dtype), features)
     flat = tf.nest.flatten(model(ones, training=False))  # a mapping's values by their sorted keys
     for name, value in zip(sorted(outputs), flat, strict=True):
-        assert served["outputs"][name][1] == pytest.approx(value.numpy(), rel=1e-5), name
+        assert found["outputs"][name][1] == pytest.approx(value.numpy(), rel=1e-5), name

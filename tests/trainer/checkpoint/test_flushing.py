@@ -19,8 +19,8 @@ from tf_cluster_trainer.checkpoint.record import Checkpoint, Meta, TensorSpec
 from tf_cluster_trainer.errors import NotOwnerError
 from tf_cluster_trainer.program.trial import build_model, run_trial
 
+from tests.support.trainings import context
 from tests.trainer.child.programs.fixed import Fixed
-from tests.trainer.strategies.in_graph.test_sync import context
 
 Kept = tuple[int, int, int]
 Write = Callable[[Path, Callable[[], None]], Path]

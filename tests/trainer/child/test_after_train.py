@@ -10,16 +10,16 @@ import numpy as np
 from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.protocol import Failure, Ready, Result
 
+from tests.support.children import Child, Children
+from tests.support.trainings import HERE, saved
 from tests.trainer.child.programs.after_train import NOTES
 from tests.trainer.child.programs.awaiting import give_the_sign
-from tests.trainer.child.world import Child, World
-from tests.trainer.strategies.in_graph.test_sync import HERE, saved
 
 PROGRAMS = "tests.trainer.child.programs.after_train:"
 STEPS = 30
 
 
-def trained(world: World, program: str) -> Child:
+def trained(world: Children, program: str) -> Child:
     """A chief that has ended."""
     chief = world.chief(run_id=program, module=PROGRAMS + program, path=HERE, steps=STEPS)
     chief.wait_for(Ready)
@@ -28,11 +28,11 @@ def trained(world: World, program: str) -> Child:
     return chief
 
 
-def notes(world: World, run_id: str) -> list[dict[str, Any]]:
+def notes(world: Children, run_id: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (world.run_dir(run_id) / NOTES).open()]
 
 
-def assert_it_came_last(world: World, run_id: str, task: str) -> None:
+def assert_it_came_last(world: Children, run_id: str, task: str) -> None:
     """After all else, once, with the trained model outside any strategy."""
     before, note = notes(world, run_id)
     assert (before["hook"], note["hook"], note["task"]) == ("evaluate", "after_train", task)
@@ -42,14 +42,14 @@ def assert_it_came_last(world: World, run_id: str, task: str) -> None:
     np.testing.assert_array_equal(note["kernel"], saved(world, run_id, STEPS)["dense/kernel"])
 
 
-def test_it_is_called_once_by_the_chief_when_all_else_is_there(world: World) -> None:
+def test_it_is_called_once_by_the_chief_when_all_else_is_there(world: Children) -> None:
     chief = trained(world, "Remembers")
     assert chief.exit_code() == exit_codes.DONE, chief.tail()
     assert_it_came_last(world, "Remembers", "chief-0")
 
 
 def test_without_a_chief_worker_0_alone_calls_it(tmp_path: Path) -> None:
-    with World(tmp_path, workers=2, ps=0, has_chief=False) as world:
+    with Children(tmp_path, workers=2, ps=0, has_chief=False) as world:
         told = {"strategy": "all-reduce", "replication": "between-graph", "update": "sync"}
         workers = world.train(module=f"{PROGRAMS}Remembers", path=HERE, steps=STEPS, **told)
         for worker in workers:
@@ -58,7 +58,7 @@ def test_without_a_chief_worker_0_alone_calls_it(tmp_path: Path) -> None:
 
 
 def test_a_bucket_that_fails_it_is_no_lost_worker_when_the_others_are_done(tmp_path: Path) -> None:
-    with World(tmp_path, workers=2, ps=0, has_chief=False) as world:
+    with Children(tmp_path, workers=2, ps=0, has_chief=False) as world:
         told = {"strategy": "all-reduce", "replication": "between-graph", "update": "sync"}
         module = "tests.trainer.child.programs.awaiting:UploadsAtTheSign"
         workers = world.train(module=module, path=HERE, steps=STEPS, **told)
@@ -72,7 +72,7 @@ def test_a_bucket_that_fails_it_is_no_lost_worker_when_the_others_are_done(tmp_p
 
 
 def test_when_the_network_fails_it_the_next_start_exports_anew_and_calls_it_again(
-    world: World,
+    world: Children,
 ) -> None:
     first = trained(world, "UploadFailsOnce")
     assert first.exit_code() == exit_codes.FAILED, first.tail()
@@ -90,7 +90,7 @@ def test_when_the_network_fails_it_the_next_start_exports_anew_and_calls_it_agai
     assert failed["kernel"] == done["kernel"]
 
 
-def test_an_error_of_the_programs_in_it_is_told_by_the_programs_own_lines(world: World) -> None:
+def test_an_error_of_the_programs_in_it_is_told_by_the_programs_own_lines(world: Children) -> None:
     chief = trained(world, "UploadsToNowhere")
     assert chief.exit_code() == exit_codes.CONFIG, chief.tail()
     assert (

@@ -19,8 +19,8 @@ from tf_cluster_trainer.run_directory import evaluations, evaluator_claim
 from tf_cluster_trainer.run_directory.evaluations import Best
 
 from tests.slices import sliced
-from tests.trainer.child.world import Child, World, own
-from tests.trainer.supervisor.world import eventually
+from tests.support.children import Child, Children, own
+from tests.support.waiting import eventually
 
 PROGRAMS = "tests.trainer.child.programs.evaluated"
 HERE = str(Path(__file__).parents[3])
@@ -32,7 +32,7 @@ Start = Callable[..., "tuple[Child, Path]"]
 
 
 @pytest.fixture(scope="module")
-def trained(world: World) -> Child:
+def trained(world: Children) -> Child:
     """A chief that trained the digits to the end, with several checkpoints on its way."""
     chief = world.chief(
         steps=STEPS, save_steps=300, keep=9, per_call=50, optimizer=LEARNS_TO_THE_END
@@ -45,7 +45,7 @@ def trained(world: World) -> Child:
 
 
 @pytest.fixture
-def start(world: World, trained: Child) -> Start:
+def start(world: Children, trained: Child) -> Start:
     """Start an evaluator on a copy of that run; `change` is done to the copy first."""
     run_id = f"copy-{len(world.children)}"
     run_dir = world.run_dir(run_id)
@@ -231,7 +231,7 @@ def put_back(run_dir: Path) -> None:
 
 
 def test_of_two_evaluators_of_an_attempt_the_one_before_writes_nothing_more(
-    world: World, start: Start
+    world: Children, start: Start
 ) -> None:
     # Its node hangs: its pod is replaced, and it comes back.
     best = {"export_best": "max:accuracy", "keep": 1}
@@ -253,7 +253,7 @@ def test_of_two_evaluators_of_an_attempt_the_one_before_writes_nothing_more(
 
     one.signal(signal.SIGCONT)
     eventually(
-        lambda: one.process.poll() is not None or len(one.of(Evaluated)) > 1, "it goes on or ends"
+        "it goes on or ends", lambda: one.process.poll() is not None or len(one.of(Evaluated)) > 1
     )
     assert record_of(run_dir) == record
     assert one.exit_code() == exit_codes.NOT_OWNER, one.tail()

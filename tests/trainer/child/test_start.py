@@ -18,11 +18,18 @@ from tf_cluster_trainer.program import load as user_program
 from tf_cluster_trainer.program import prepare
 from tf_cluster_trainer.protocol import Failure, Ready, Serving
 
-from tests.trainer.child.world import World, training
+from tests.support.children import Children, training
 
 HERE = str(Path(__file__).parents[3])
 Told = Callable[..., config.Config]
 BROKEN = "tests.trainer.child.programs.broken"
+
+
+@pytest.fixture
+def lonely(lonely: Children) -> Children:
+    """The start itself is the point here."""
+    lonely.forks = False
+    return lonely
 
 
 @pytest.fixture
@@ -74,7 +81,7 @@ def test_a_broken_hook_is_named(told: Told, name: str, words: list[str]) -> None
         assert word in str(error.value)
 
 
-def test_a_broken_hook_ends_the_chief_before_go_and_shows_its_own_lines(lonely: World) -> None:
+def test_a_broken_hook_ends_the_chief_before_go_and_shows_its_own_lines(lonely: Children) -> None:
     child = lonely.chief(module=f"{BROKEN}:RaisesInLoss", path=HERE)
     assert child.exit_code() == exit_codes.CONFIG
     assert not child.of(Ready)
@@ -84,7 +91,7 @@ def test_a_broken_hook_ends_the_chief_before_go_and_shows_its_own_lines(lonely: 
     assert "return _no_such_function(labels)" in text
 
 
-def test_a_sigterm_during_the_import_ends_the_chief_with_42(lonely: World) -> None:
+def test_a_sigterm_during_the_import_ends_the_chief_with_42(lonely: Children) -> None:
     child = lonely.chief()
     child.wait_until_it_listens()
     child.signal(signal.SIGTERM)
@@ -92,21 +99,21 @@ def test_a_sigterm_during_the_import_ends_the_chief_with_42(lonely: World) -> No
     assert not child.of(Ready)
 
 
-def test_a_sigterm_ends_a_server_with_42(lonely: World) -> None:
+def test_a_sigterm_ends_a_server_with_42(lonely: Children) -> None:
     worker = lonely.start("worker")
     worker.wait_for(Serving)
     worker.signal(signal.SIGTERM)
     assert worker.exit_code(deadline=30) == exit_codes.STOPPED
 
 
-def test_a_child_ends_when_its_supervisor_is_gone(lonely: World) -> None:
+def test_a_child_ends_when_its_supervisor_is_gone(lonely: Children) -> None:
     worker = lonely.start("worker")
     worker.wait_for(Serving)
     worker.hang_up()
     assert worker.exit_code(deadline=30) != exit_codes.DONE
 
 
-def test_a_taken_port_is_named(lonely: World) -> None:
+def test_a_taken_port_is_named(lonely: Children) -> None:
     address = lonely.addresses["ps"][0]
     with socket.socket() as other:
         other.bind(("0.0.0.0", int(address.rpartition(":")[2])))
@@ -117,14 +124,14 @@ def test_a_taken_port_is_named(lonely: World) -> None:
     assert address in failure.message
 
 
-def test_fail_fast_false_is_refused(lonely: World) -> None:
+def test_fail_fast_false_is_refused(lonely: Children) -> None:
     world = replace(lonely, environment={**os.environ, "GRPC_FAIL_FAST": "false"})
     ps = world.start("ps")
     assert ps.exit_code() == exit_codes.CONFIG
     assert "GRPC_FAIL_FAST" in ps.of(Failure)[0].message
 
 
-def test_the_callers_directory_is_not_imported_from(lonely: World, tmp_path: Path) -> None:
+def test_the_callers_directory_is_not_imported_from(lonely: Children, tmp_path: Path) -> None:
     here = tmp_path / "here"
     (here / "tensorflow").mkdir(parents=True)
     for name in ("queue.py", "tensorflow/__init__.py"):
@@ -140,7 +147,7 @@ def test_the_callers_directory_is_not_imported_from(lonely: World, tmp_path: Pat
         child.end()
 
 
-def test_an_attempt_that_does_not_own_the_run_touches_nothing(lonely: World) -> None:
+def test_an_attempt_that_does_not_own_the_run_touches_nothing(lonely: Children) -> None:
     child = lonely.start("chief")
     child.wait_for(Ready)
     child.go()

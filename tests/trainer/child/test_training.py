@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -17,13 +16,13 @@ import tensorflow as tf
 from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.protocol import Failure, Placement, Progress, Ready, Result, Saved
 
-from tests.trainer.child.world import Child, World
+from tests.support.children import Child, Children
 
 STEPS = 1200
 
 
 @pytest.fixture(scope="module")
-def finished(world: World) -> Child:
+def finished(world: Children) -> Child:
     """A chief that trained the digits from nothing to the end."""
     chief = world.chief(steps=STEPS, save_seconds=2, per_call=None)
     chief.wait_for(Ready)
@@ -54,7 +53,7 @@ def test_each_worker_makes_steps_and_they_add_up(finished: Child) -> None:
     assert sum(last.workers.values()) == last.step == STEPS
 
 
-def test_the_final_checkpoint_is_of_the_last_step(world: World, finished: Child) -> None:
+def test_the_final_checkpoint_is_of_the_last_step(world: Children, finished: Child) -> None:
     directory = world.run_dir() / "checkpoints" / f"ckpt-{STEPS}"
     meta = json.loads((directory / "meta.json").read_text())
     assert (meta["version"], meta["step"], meta["examples"]) == (1, STEPS, STEPS * 32)
@@ -66,7 +65,7 @@ def test_the_final_checkpoint_is_of_the_last_step(world: World, finished: Child)
     assert len(world.checkpoints()) <= 3
 
 
-def test_tensorboard_has_the_same_last_step(world: World, finished: Child) -> None:
+def test_tensorboard_has_the_same_last_step(world: Children, finished: Child) -> None:
     (events,) = (world.run_dir() / "events").iterdir()
     points = {
         value.tag: event.step
@@ -78,7 +77,7 @@ def test_tensorboard_has_the_same_last_step(world: World, finished: Child) -> No
 
 
 def test_the_export_predicts_the_same_in_a_process_without_our_package(
-    world: World, finished: Child, tmp_path: Path
+    world: Children, finished: Child, tmp_path: Path
 ) -> None:
     export = Path(finished.of(Result)[0].export or "")
     assert export == world.run_dir() / "export" / "1"
@@ -103,7 +102,7 @@ def test_the_export_predicts_the_same_in_a_process_without_our_package(
     np.testing.assert_allclose(np.load(tmp_path / "got.npy"), expected, rtol=1e-4, atol=1e-4)
 
 
-def test_a_stopped_run_goes_on_at_its_step_with_partitioned_variables(world: World) -> None:
+def test_a_stopped_run_goes_on_at_its_step_with_partitioned_variables(world: Children) -> None:
     wide = {"units": 1024}  # dense/kernel is 1 MiB: a part on each ps
     first = world.chief(run_id="stopped", steps=100_000, report_seconds=0.1, flags=wide)
     first.wait_for(Ready)
@@ -130,27 +129,8 @@ def test_a_stopped_run_goes_on_at_its_step_with_partitioned_variables(world: Wor
     assert first_loss(second) < first_loss(first) / 2
 
 
-def test_a_truncated_checkpoint_falls_back_to_the_one_before(world: World) -> None:
-    first = world.chief(run_id="cut", steps=300, save_steps=100, keep=10)
-    first.wait_for(Ready)
-    first.go()
-    assert first.exit_code() == exit_codes.DONE, first.tail()
-    *_, before, newest = world.checkpoints("cut")
-    data = next((world.run_dir("cut") / "checkpoints" / f"ckpt-{newest}").glob("*.data-*"))
-    os.truncate(data, data.stat().st_size // 2)
-
-    second = world.chief(run_id="cut", steps=310)
-    second.wait_for(Ready)
-    second.go()
-    assert second.exit_code() == exit_codes.DONE, second.tail()
-    assert re.search(f"checkpoint of step {newest} can't be read", second.text())
-    assert second.of(Progress)[0].step == before
-    assert second.of(Result)[0].step == 310
-    assert newest not in world.checkpoints("cut")
-
-
 def test_a_changed_model_is_refused_by_the_name_of_its_first_difference(
-    world: World, finished: Child
+    world: Children, finished: Child
 ) -> None:
     chief = world.chief(steps=STEPS + 10, flags={"units": 32})
     chief.wait_for(Ready)
@@ -161,19 +141,7 @@ def test_a_changed_model_is_refused_by_the_name_of_its_first_difference(
     assert "run.id" in failure.message
 
 
-def test_a_nan_loss_stops_with_the_step_and_saves_no_nan(world: World) -> None:
-    chief = world.chief(
-        run_id="nan", steps=100_000, optimizer={"name": "SGD", "learningRate": 1e30}
-    )
-    chief.wait_for(Ready)
-    chief.go()
-    assert chief.exit_code() == exit_codes.CONFIG, chief.tail()
-    (failure,) = chief.of(Failure)
-    assert re.search(r"NaN or infinite about step \d+", failure.message)
-    assert world.checkpoints("nan") == []
-
-
-def test_an_error_in_the_program_shows_its_own_lines_first(world: World) -> None:
+def test_an_error_in_the_program_shows_its_own_lines_first(world: Children) -> None:
     chief = world.chief(
         run_id="raises",
         module="tests.trainer.child.programs.broken:RaisesWhileTraining",
@@ -201,7 +169,7 @@ def test_an_error_in_the_program_shows_its_own_lines_first(world: World) -> None
     ],
 )
 def test_a_workers_error_is_the_programs_and_not_a_lost_peer(
-    world: World, name: str, words: str
+    world: Children, name: str, words: str
 ) -> None:
     chief = world.chief(
         run_id=name.lower(),
@@ -220,7 +188,7 @@ def first_loss(child: Child) -> float:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _logs(world: World) -> Iterator[None]:
+def _logs(world: Children) -> Iterator[None]:
     yield
     for child in world.children:
         child.end()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tf_cluster_trainer import config
 
-from tests.trainer.child.world import training
+from tests.support.children import training
 
 ADDRESSES = {kind: ["127.0.0.1:1"] for kind in ("chief", "worker", "ps")}
 OPTIMIZER = {"name": "SGD", "learningRate": 0.5}

@@ -8,7 +8,7 @@ import pytest
 from tensorboard.backend.event_processing.plugin_event_accumulator import TENSORS, EventAccumulator
 from tf_cluster_trainer.loop.counters import TrainingCounters
 
-from tests.trainer.loop.test_full_disk import Disk, reports_to
+from tests.trainer.loop.reporting import Disk, reports_to
 
 
 def at(step: int, *, lost: int = 0, began: int = 0) -> TrainingCounters:

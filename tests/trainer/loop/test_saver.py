@@ -16,7 +16,7 @@ from tf_cluster_trainer.loop.counters import TrainingCounters
 from tf_cluster_trainer.loop.saver import Saver
 from tf_cluster_trainer.protocol import Message, Saved
 
-from tests.trainer.child.world import PROGRAMS
+from tests.support.children import PROGRAMS
 
 
 class Heard:

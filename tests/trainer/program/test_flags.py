@@ -16,7 +16,7 @@ from tf_cluster_trainer.program.base import Program
 from tf_cluster_trainer.program.context import Flags
 from tf_cluster_trainer.protocol import Failure, Ready
 
-from tests.trainer.child.world import World
+from tests.support.children import Children
 
 SCHEMAS = Path(program_flags.__file__).parents[1] / "schemas"
 
@@ -160,7 +160,7 @@ def test_flags_that_were_left_out_are_recorded() -> None:
     assert program_flags.as_json(flags) == {**asdict(Declared("a.txt")), "widths": (1,)}
 
 
-def test_a_wrong_flag_ends_the_chief_before_any_other_task_is_needed(lonely: World) -> None:
+def test_a_wrong_flag_ends_the_chief_before_any_other_task_is_needed(lonely: Children) -> None:
     child = lonely.chief(flags={"unit": 32, "units": "64"})
     assert child.exit_code() == exit_codes.CONFIG, child.tail()
     assert not child.of(Ready)
@@ -170,7 +170,7 @@ def test_a_wrong_flag_ends_the_chief_before_any_other_task_is_needed(lonely: Wor
     )
 
 
-def test_the_run_keeps_settings_and_flags_of_its_last_start(world: World) -> None:
+def test_the_run_keeps_settings_and_flags_of_its_last_start(world: Children) -> None:
     for steps in (5, 9):
         chief = world.chief(run_id="kept", steps=steps)
         chief.wait_for(Ready)

@@ -17,9 +17,9 @@ from tf_cluster_trainer.program.context import DataShard
 from tf_cluster_trainer.protocol import Ready
 
 from tests.slices import sliced
+from tests.support.children import Children
+from tests.support.trainings import HERE, context, saved
 from tests.trainer.child.programs.own_part import EXAMPLES
-from tests.trainer.child.world import World
-from tests.trainer.strategies.in_graph.test_sync import HERE, context, saved
 from tests.trainer.strategies.ways import COMBINATIONS
 
 DRAWS = "tests.trainer.child.programs.own_part:Draws"
@@ -96,7 +96,7 @@ def test_no_two_workers_of_a_run_draw_alike_and_none_does_after_a_new_start(
     told |= {"module": DRAWS, "path": HERE, "batch": BATCH}
     told["optimizer"] = {"name": "SGD", "learningRate": float(BATCH * workers)}
     with_ps, with_chief = int(strategy != "all-reduce"), replication == "in-graph"
-    with World(tmp_path, workers=workers, ps=with_ps, has_chief=with_chief) as world:
+    with Children(tmp_path, workers=workers, ps=with_ps, has_chief=with_chief) as world:
         world.serve(*(("ps", "worker") if with_chief else ("ps",)))
         totals = [np.zeros([workers, EXAMPLES])]
         for start in (1, 2):

@@ -12,7 +12,7 @@ import pytest
 from tf_cluster_trainer.protocol import Serving
 from tf_cluster_trainer.servers import bare_tensorflow
 
-from tests.trainer.child.world import World
+from tests.support.children import Children
 
 LOAD = """
 import os, sys
@@ -80,7 +80,7 @@ def test_it_serves_whatever_the_layout(tmp_path: Path, moved: bool) -> None:
     if moved:
         (tmp_path / "sitecustomize.py").write_text(MOVED)
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    with World(tmp_path, 1, 1, environment) as world:
+    with Children(tmp_path, 1, 1, environment) as world:
         server = world.serve("ps")["ps-0"]
         assert server.of(Serving)
         told = Path(f"/proc/{server.process.pid}/environ").read_text()

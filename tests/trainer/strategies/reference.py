@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,13 @@ from tf_cluster_trainer.program.base import Program
 from tf_cluster_trainer.program.context import Context
 from tf_cluster_trainer.program.trial import build_model
 
+from tests.support.children import Children
+from tests.support.trainings import context, saved
 from tests.trainer.child.programs.fixed import Fixed, examples
 
+# What the children train where a result is compared; `train` makes the same of the same settings.
+FIXED = "tests.trainer.child.programs.fixed:Fixed"
+BATCH, STEPS = 8, 40
 # A schedule in the trainer's words, and tf_keras' own of the same rates.
 RATE, END, WARMUP, DECAY = 0.05, 0.1, 6, 30
 SCHEDULE = {"name": "cosine", "warmupSteps": WARMUP, "decaySteps": DECAY, "endFactor": END}
@@ -89,6 +95,18 @@ def train(
         gradients = tape.gradient(loss, model.trainable_variables)
         applied.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
     return {v.name.partition(":")[0]: v.numpy() for v in model.variables}
+
+
+def assert_as_in_one_process(
+    world: Children, run_id: str, steps: int, tmp_path: Path, **settings: Any
+) -> None:
+    """That so many steps gave what the same training gives without any strategy."""
+    told = {"workers": world.workers, "batch": BATCH, "steps": steps, "rate": RATE, **settings}
+    expected = train(context(tmp_path), **told)
+    found = saved(world, run_id, steps)
+    assert found.keys() == expected.keys()
+    for name, value in expected.items():
+        np.testing.assert_allclose(found[name], value, rtol=2e-4, atol=2e-5, err_msg=name)
 
 
 def train_stale(

@@ -14,21 +14,14 @@ from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.child import device_flags
 from tf_cluster_trainer.config import COMBINATIONS as ROWS
 from tf_cluster_trainer.config import Combination
-from tf_cluster_trainer.protocol import Failure, Ready, Result
+from tf_cluster_trainer.protocol import Failure, Result
 
 from tests.slices import sliced
-from tests.trainer.child.world import DIGITS, Child, World
+from tests.support.children import DIGITS, Children
+from tests.support.trainings import context, saved
 from tests.trainer.strategies import reference
-from tests.trainer.strategies.in_graph.test_sync import (
-    BATCH,
-    FIXED,
-    HERE,
-    RATE,
-    STEPS,
-    context,
-    saved,
-)
-from tests.trainer.strategies.ways import COMBINATIONS, two_workers
+from tests.trainer.strategies.reference import BATCH, FIXED, RATE, STEPS
+from tests.trainer.strategies.ways import COMBINATIONS, trained, two_workers
 
 PRECISE = "tests.trainer.child.programs.precise:Precise"
 # What XLA says in a process that compiled something.
@@ -38,36 +31,18 @@ SYNCHRONOUS = [name for name, words in COMBINATIONS.items() if words[2] == "sync
 
 
 @pytest.fixture(params=sliced(list(COMBINATIONS), 1))
-def combination(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[World, Any]]:
+def combination(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Children, Any]]:
     """A world of two workers for one training, and its settings."""
     with two_workers(request.param, tmp_path, TF_CPP_MIN_LOG_LEVEL="0") as made:
         yield made
 
 
-def trained(world: World, **settings: Any) -> Child:
-    """The client when all is over."""
-    told = {"path": HERE, "per_call": 10, "batch": 32, **settings}
-    if world.has_chief:
-        for kind, number in (("worker", 2), ("ps", 2)):
-            for index in range(number):
-                world.start(kind, index, **told)
-        client = world.chief(**told)
-        client.wait_for(Ready)
-        client.go()
-    else:
-        for index in range(world.ps):
-            world.start("ps", index, **told)
-        client = world.train(**told)[0]
-    client.exit_code()
-    return client
-
-
-def workers_said(world: World) -> str:
+def workers_said(world: Children) -> str:
     return "".join(child.text() for child in world.children if "worker" in child.log.name)
 
 
 def test_bfloat16_and_xla_train_with_micro_batches_and_what_is_kept_is_float32(
-    combination: tuple[World, Any],
+    combination: tuple[Children, Any],
 ) -> None:
     world, settings = combination
     client = trained(
@@ -92,7 +67,9 @@ def test_bfloat16_and_xla_train_with_micro_batches_and_what_is_kept_is_float32(
 # Where updates are asynchronous, which one comes first is not fixed.
 @pytest.mark.full
 @pytest.mark.parametrize("combination", SYNCHRONOUS, indirect=True)
-def test_xla_computes_what_the_model_says(combination: tuple[World, Any], tmp_path: Path) -> None:
+def test_xla_computes_what_the_model_says(
+    combination: tuple[Children, Any], tmp_path: Path
+) -> None:
     world, settings = combination
     optimizer = {"name": "Adam", "learningRate": RATE}
     client = trained(
@@ -114,7 +91,7 @@ def test_xla_computes_what_the_model_says(combination: tuple[World, Any], tmp_pa
 
 
 @pytest.mark.full
-def test_a_nan_loss_still_stops_with_the_step(combination: tuple[World, Any]) -> None:
+def test_a_nan_loss_still_stops_with_the_step(combination: tuple[Children, Any]) -> None:
     world, settings = combination
     optimizer = {"name": "SGD", "learningRate": 1e30}
     client = trained(world, module=DIGITS, steps=100_000, xla=True, optimizer=optimizer, **settings)

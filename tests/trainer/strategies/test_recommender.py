@@ -14,12 +14,11 @@ from tf_cluster_trainer.program.context import Context
 from tf_cluster_trainer.protocol import Result
 
 from tests.slices import sliced
+from tests.support.children import Children
+from tests.support.trainings import saved
 from tests.trainer.child.programs.recommender import Recommender, RecommenderFlags, examples
-from tests.trainer.child.world import World
 from tests.trainer.strategies import reference
-from tests.trainer.strategies.in_graph.test_sync import saved
-from tests.trainer.strategies.test_precision_and_xla import trained
-from tests.trainer.strategies.ways import COMBINATIONS, two_workers
+from tests.trainer.strategies.ways import COMBINATIONS, trained, two_workers
 
 MODULE = "tests.trainer.child.programs.recommender:Recommender"
 STEPS, BATCH, RATE = 1500, 128, 0.01
@@ -28,7 +27,7 @@ STALE = {"async": (1, 3), "sync": (0,)}
 
 
 @pytest.fixture(params=sliced(list(COMBINATIONS), 2))
-def way(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[World, Any]]:
+def way(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Children, Any]]:
     with two_workers(request.param, tmp_path) as made:
         yield made
 
@@ -47,7 +46,7 @@ def simulated(staleness: int, batch: int, tmp_path: Path) -> tuple[dict[str, flo
 
 
 def test_no_weight_and_no_loss_is_twice_what_the_same_staleness_gives(
-    way: tuple[World, Any], tmp_path: Path
+    way: tuple[Children, Any], tmp_path: Path
 ) -> None:
     """Moving averages of batch normalization among them."""
     world, settings = way

@@ -21,11 +21,11 @@ from tf_cluster_trainer.protocol import Failure, Result, Serving
 from tf_cluster_trainer.strategies.in_graph.cluster import for_workers
 
 from tests.slices import sliced
+from tests.support.children import Child, Children, let_go
+from tests.support.trainings import HERE, context
 from tests.trainer.child.programs import text
 from tests.trainer.child.programs.filled_tables import FILLED_BY
 from tests.trainer.child.programs.text import Lookup, Text, TextFlags
-from tests.trainer.child.world import Child, World, let_go
-from tests.trainer.strategies.in_graph.test_sync import HERE, context
 from tests.trainer.strategies.ways import COMBINATIONS, two_workers
 
 PROGRAMS = "tests.trainer.child.programs"
@@ -42,7 +42,7 @@ TRAINED = [
 WORDS_OF_A_LARGE_TABLE = 200_000
 
 
-def started(world: World, **settings: Any) -> tuple[Child, list[Child]]:
+def started(world: Children, **settings: Any) -> tuple[Child, list[Child]]:
     """The client and the workers of a training that may begin."""
     if not world.has_chief:
         world.serve("ps")
@@ -83,7 +83,7 @@ def test_a_worker_that_comes_back_fills_a_table_of_its_own(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("update", sliced(["async", "sync"], 1))
 def test_a_table_that_is_kept_from_before_the_cluster_was_connected_is_exit_2(
-    world: World, update: str
+    world: Children, update: str
 ) -> None:
     """Its workers would be lost, come back and be lost for ever."""
     told = {"module": f"{PROGRAMS}.filled_tables:KeepsItsTable", "path": HERE, "update": update}
@@ -95,7 +95,7 @@ def test_a_table_that_is_kept_from_before_the_cluster_was_connected_is_exit_2(
 
 
 def test_of_a_table_that_is_made_inside_a_function_it_is_said_where_to_make_it(
-    world: World,
+    world: Children,
 ) -> None:
     module = f"{PROGRAMS}.filled_tables:MakesItsTableInAFunction"
     chief = world.chief(run_id="inside", module=module, path=HERE)

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from tf_cluster_trainer import config
+from tf_cluster_trainer.protocol import Ready
 
-from tests.trainer.child.world import World
+from tests.support.children import Child, Children
+from tests.support.trainings import HERE
 
 COMBINATIONS = {
     "-".join(words): words
@@ -21,10 +23,28 @@ COMBINATIONS = {
 @contextmanager
 def two_workers(
     combination: str, directory: Path, **environment: str
-) -> Iterator[tuple[World, dict[str, Any]]]:
+) -> Iterator[tuple[Children, dict[str, Any]]]:
     """A world of two workers, and of two ps where the combination has any; its settings."""
     strategy, replication, update = COMBINATIONS[combination]
     settings = {"strategy": strategy, "replication": replication, "update": update}
     ps, told = 0 if strategy == "all-reduce" else 2, {**os.environ, **environment}
-    with World(directory, 2, ps, told, has_chief=replication == "in-graph") as world:
+    with Children(directory, 2, ps, told, has_chief=replication == "in-graph") as world:
         yield world, settings
+
+
+def trained(world: Children, **settings: Any) -> Child:
+    """The client when all is over."""
+    told = {"path": HERE, "per_call": 10, "batch": 32, **settings}
+    if world.has_chief:
+        for kind, number in (("worker", 2), ("ps", 2)):
+            for index in range(number):
+                world.start(kind, index, **told)
+        client = world.chief(**told)
+        client.wait_for(Ready)
+        client.go()
+    else:
+        for index in range(world.ps):
+            world.start("ps", index, **told)
+        client = world.train(**told)[0]
+    client.exit_code()
+    return client

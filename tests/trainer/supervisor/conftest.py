@@ -6,18 +6,18 @@ from typing import Any
 
 import pytest
 
-from .world import World
+from .supervisors import Supervisors
 
-MakeWorld = Callable[..., World]
+MakeWorld = Callable[..., Supervisors]
 
 
 @pytest.fixture
 def make_world(tmp_path: Path) -> Iterator[MakeWorld]:
     """Worlds that share one run directory and end with the test."""
-    worlds: list[World] = []
+    worlds: list[Supervisors] = []
 
-    def make(**settings: Any) -> World:
-        worlds.append(World(tmp_path, **settings))
+    def make(**settings: Any) -> Supervisors:
+        worlds.append(Supervisors(tmp_path, **settings))
         return worlds[-1]
 
     yield make

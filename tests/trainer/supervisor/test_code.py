@@ -10,17 +10,18 @@ from typing import Any
 import pytest
 
 from tests.ports import free_port
+from tests.support.waiting import eventually
 from tests.trainer.sources.serving import content, make_certificate, serving
 
 from .conftest import MakeWorld
+from .supervisors import Supervisors
 from .test_scripts import told
-from .world import World, eventually
 
 SCRIPT = Path(__file__).with_name("stand_in_script.py").read_text()
 ALL_REDUCE = ("all-reduce", "between-graph", "sync")
 
 
-def script_world(make_world: MakeWorld, source: dict[str, Any], **more: Any) -> World:
+def script_world(make_world: MakeWorld, source: dict[str, Any], **more: Any) -> Supervisors:
     world = make_world(words=ALL_REDUCE)
     args = [str(world.children)]
     world.program = {"script": "train.py", "args": args, "source": source, **more}
@@ -94,7 +95,7 @@ def test_a_sigterm_while_code_is_fetched_is_42(make_world: MakeWorld) -> None:
     with serving(lambda _: let_go.wait(60) and None) as (address, asked):
         source = {"url": f"{address}/train.py", "sha256": "0" * 64}
         client = script_world(make_world, source).start("worker")
-        eventually(lambda: asked, "the code is asked for")
+        eventually("the code is asked for", lambda: asked)
         client.stop()
         assert client.ends() == 42
         let_go.set()

@@ -11,8 +11,11 @@ import pytest
 from tf_cluster_trainer.run_directory import evaluator_claim, layout
 from tf_cluster_trainer.run_directory.owner import Owner, create_owner
 
+from tests.support.processes import alive
+from tests.support.waiting import eventually
+
 from .conftest import MakeWorld
-from .world import Task, World, alive, eventually
+from .supervisors import Supervisors, Task
 
 BEST = {"TF_CLUSTER_EXPORT_BEST": "max:accuracy"}
 
@@ -20,23 +23,23 @@ BEST = {"TF_CLUSTER_EXPORT_BEST": "max:accuracy"}
 def finished_at(evaluator: Task, number: int = 1) -> str:
     """The last step that its n-th Finish named."""
     note = evaluator.directory / f"evaluator-0.{number}.finish"
-    eventually(note.exists, f"the evaluator is told to finish; log:\n{evaluator.said()}")
+    eventually(f"the evaluator is told to finish; log:\n{evaluator.said()}", note.exists)
     return note.read_text()
 
 
-def write_progress(world: World, **fields: Any) -> None:
+def write_progress(world: Supervisors, **fields: Any) -> None:
     world.run_dir.mkdir(parents=True, exist_ok=True)
     document = {"attempt": world.attempt, "final": True, "jobUids": {}, "message": "", **fields}
     (world.run_dir / "progress.json").write_text(json.dumps(document))
 
 
-def write_checkpoint(world: World, step: int) -> None:
+def write_checkpoint(world: Supervisors, step: int) -> None:
     directory = world.run_dir / "checkpoints" / f"ckpt-{step}"
     directory.mkdir(parents=True)
     (directory / "meta.json").write_text(json.dumps({"version": 1, "step": step}))
 
 
-def write_record(world: World, step: int) -> None:
+def write_record(world: Supervisors, step: int) -> None:
     evaluation = {"step": step, "time": 1.0, "metrics": {"accuracy": 0.5}}
     record = {"version": 1, "evaluations": [evaluation], "best": None}
     (world.run_dir / "evaluations.json").write_text(json.dumps(record))
@@ -193,7 +196,7 @@ def test_a_program_error_is_exit_2_and_the_training_goes_on(make_world: MakeWorl
     assert "failed, exit code 2" in evaluator.said()
     assert "evaluate is broken" in evaluator.said()
     step = chief.progress()["step"]
-    eventually(lambda: chief.progress()["step"] > step, "the training goes on")
+    eventually("the training goes on", lambda: chief.progress()["step"] > step)
 
 
 def test_a_child_that_is_lost_is_started_again_and_told_again(make_world: MakeWorld) -> None:
@@ -218,7 +221,7 @@ def test_one_that_fails_again_and_again_gives_up(make_world: MakeWorld) -> None:
         evaluator.child(number)
         evaluator.do("exit 1 the disk is full")
         gone = evaluator.directory / "evaluator-0.do"
-        eventually(lambda gone=gone: not gone.exists(), "the child reads its order")
+        eventually("the child reads its order", lambda gone=gone: not gone.exists())
     assert evaluator.ends() == 1
     assert "given up after 1 restarts in a row; the last time: the disk is full" in evaluator.said()
 

@@ -16,9 +16,9 @@ from tf_cluster_trainer.supervisor.rules.events import PeerSeen
 from tf_cluster_trainer.supervisor.rules.gate import Peer, health_of
 
 from tests.ports import free_port
+from tests.support.waiting import eventually
 
 from .conftest import MakeWorld
-from .world import eventually
 
 
 class Listener(HTTPServer):
@@ -56,7 +56,7 @@ def test_a_peer_is_asked_when_it_has_announced_itself_and_not_before(listener: L
     assert not announced.wait(0.5), "half a second for a question that must not come"
     assert listener.asked == 0
     announced.set()
-    eventually(lambda: watch.seen()["ps-0"].serving, "the announced peer is asked")
+    eventually("the announced peer is asked", lambda: watch.seen()["ps-0"].serving)
     watch.stop()
 
 
@@ -108,7 +108,7 @@ def test_a_peer_that_does_not_announce_itself_is_asked_at_last(
     peer = Peer("ps-0", f"127.0.0.1:{listener.server_port}")
     watch = Watch([peer], Inbox(), child=1, announced=lambda task: False)
     watch.hurry()
-    eventually(lambda: watch.seen()["ps-0"].serving, "the silent peer is asked")
+    eventually("the silent peer is asked", lambda: watch.seen()["ps-0"].serving)
     watch.stop()
 
 
@@ -123,7 +123,7 @@ def test_a_ps_that_cannot_find_the_chief_takes_the_epoch_from_the_chiefs_questio
     make_world: MakeWorld,
 ) -> None:
     ps = make_world().start("ps")
-    eventually(lambda: ps.health().get("serving"), "the ps serves")
+    eventually("the ps serves", lambda: ps.health().get("serving"))
     ask(ps.address, "/healthz?attempt=another&epoch=x/1")
     ask(ps.address, "/healthz?attempt=a1&epoch=pod/7")
-    eventually(lambda: ps.health().get("epoch") == "pod/7", "the ps serves the chief's epoch")
+    eventually("the ps serves the chief's epoch", lambda: ps.health().get("epoch") == "pod/7")

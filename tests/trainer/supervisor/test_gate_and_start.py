@@ -8,8 +8,9 @@ import socket
 
 import pytest
 
+from tests.support.waiting import eventually
+
 from .conftest import MakeWorld
-from .world import eventually
 
 
 def test_the_gate_names_the_missing_task_its_host_and_the_reason(make_world: MakeWorld) -> None:
@@ -21,13 +22,13 @@ def test_the_gate_names_the_missing_task_its_host_and_the_reason(make_world: Mak
         message = str(chief.progress().get("message"))
         return message if "does not resolve" in message and "1 of 2" in message else None
 
-    message = eventually(message_of_the_gate, "the gate's message")
+    message = eventually("the gate's message", message_of_the_gate)
     assert re.fullmatch(
         r"waiting for 1 of 2 tasks, \d+ s of 60 s: worker-0 \(worker-0.nowhere.invalid\): "
         r"its name does not resolve \(no pod yet\?\)\. Look at: kubectl get pods",
         message,
     )
-    eventually(lambda: "worker-0.nowhere.invalid" in chief.said(), "the log says it too")
+    eventually("the log says it too", lambda: "worker-0.nowhere.invalid" in chief.said())
 
 
 def test_the_gate_does_not_take_another_attempts_server_for_its_own(make_world: MakeWorld) -> None:
@@ -35,7 +36,7 @@ def test_the_gate_does_not_take_another_attempts_server_for_its_own(make_world: 
     other.addresses["ps"] = mine.addresses["ps"]
     chief, _, _ = mine.start("chief"), mine.start("worker"), other.start("ps")
     eventually(
-        lambda: "serves another attempt (a2)" in chief.progress().get("message", ""), "message"
+        "message", lambda: "serves another attempt (a2)" in chief.progress().get("message", "")
     )
     assert chief.progress()["status"] == "waiting"
 
@@ -157,7 +158,7 @@ def test_a_worker_of_another_job_does_not_act_on_that_final_state(make_world: Ma
     world.jobs["worker"] = "another"
     world.steps = 40  # there are steps left to make
     worker = world.start("worker")
-    eventually(lambda: worker.health().get("serving"), "it serves")
+    eventually("it serves", lambda: worker.health().get("serving"))
 
 
 def test_configuration_that_is_not_there_is_exit_2_and_named(make_world: MakeWorld) -> None:

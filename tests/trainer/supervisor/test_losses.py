@@ -10,8 +10,10 @@ from collections.abc import Mapping
 
 import pytest
 
+from tests.support.waiting import eventually
+
 from .conftest import MakeWorld
-from .world import Task, World, eventually
+from .supervisors import Supervisors, Task
 
 
 def kill_child(task: Task, number: int = 1) -> None:
@@ -43,7 +45,7 @@ def test_a_lost_ps_restarts_once_and_so_does_the_chief(make_world: MakeWorld) ->
     chief, _, ps = make_world().start_all()
     first = chief.until(status="running")["epoch"]
     kill_child(ps)
-    eventually(lambda: ps.health().get("restarts") == 1 and ps.health()["serving"], "ps serves")
+    eventually("ps serves", lambda: ps.health().get("restarts") == 1 and ps.health()["serving"])
     # Its variables are lost: it must not pass for the server of the epoch that had them.
     assert ps.health()["epoch"] is None
     chief.do("exit 44 /job:ps/task:0 is gone")
@@ -59,7 +61,7 @@ def test_a_replaced_ps_pod_waits_for_the_chief_to_start_again(make_world: MakeWo
     chief.until(status="running")
     ps.kill()
     ps = world.start("ps")
-    eventually(lambda: ps.health().get("serving"), "the new ps serves")
+    eventually("the new ps serves", lambda: ps.health().get("serving"))
     assert ps.health()["epoch"] is None
     chief.do("exit 44 /job:ps/task:0 is gone")
     epoch = chief.until(status="running", restarts=1)["epoch"]
@@ -76,7 +78,7 @@ def test_a_ps_pod_replaced_without_the_child_noticing_starts_the_child_again(
     first = chief.until(status="running")["epoch"]
     ps.kill()
     # Silence is no proof: the ps may be back with all its variables.
-    eventually(lambda: ps.health() == {}, "the ps is gone")
+    eventually("the ps is gone", lambda: ps.health() == {})
     time.sleep(1.0)
     assert chief.progress()["restarts"] == 0
     ps = world.start("ps")
@@ -172,7 +174,7 @@ def test_children_lost_at_once_are_all_started_again_and_the_run_goes_on(
     }
 
 
-def training(world: World) -> tuple[dict[str, Task], str]:
+def training(world: Supervisors) -> tuple[dict[str, Task], str]:
     """One task of each kind, and the epoch in which they train."""
     # The ps of a chief that lives is replaced without its child's noticing it.
     tasks = {kind: world.start(kind, GUARD_SECONDS="0.2") for kind in ("chief", "worker", "ps")}
@@ -183,15 +185,15 @@ def assert_goes_on(tasks: Mapping[str, Task], first: str) -> None:
     """In a new epoch with the same ps and worker for all, to the end."""
     chief, worker, ps = tasks["chief"], tasks["worker"], tasks["ps"]
     epoch = eventually(
+        "the chief trains in a new epoch",
         lambda: (
             (now := chief.progress()).get("status") == "running"
             and now["epoch"] != first
             and now["epoch"]
         ),
-        "the chief trains in a new epoch",
     )
     assert ps.health()["epoch"] == epoch
-    eventually(lambda: worker.health().get("serving"), "the worker serves")
+    eventually("the worker serves", lambda: worker.health().get("serving"))
     chief.do("finish")
     assert (chief.ends(), worker.ends()) == (0, 0)
 
@@ -204,7 +206,7 @@ def test_a_chief_lost_while_the_ps_still_starts_does_not_keep_the_gate_shut(
     hold = world.children / "ps-0.hold"
     hold.touch()
     chief, _, ps = world.start_all()
-    eventually(lambda: ps.health().get("epoch") is not None, "the ps adopts the epoch")
+    eventually("the ps adopts the epoch", lambda: ps.health().get("epoch") is not None)
     kill_child(chief)
     chief.child(2)
     hold.unlink()
@@ -215,7 +217,7 @@ def test_a_chief_lost_while_the_ps_still_starts_does_not_keep_the_gate_shut(
 def test_a_ps_lost_before_the_start_does_not_keep_the_gate_shut(make_world: MakeWorld) -> None:
     world = make_world()
     chief, ps = world.start("chief"), world.start("ps")
-    eventually(lambda: ps.health().get("epoch") is not None, "the ps adopts the epoch")
+    eventually("the ps adopts the epoch", lambda: ps.health().get("epoch") is not None)
     kill_child(ps)
     ps.child(2)
     world.start("worker")
@@ -226,7 +228,7 @@ def test_a_lost_worker_child_is_started_again_and_nobody_else_is(make_world: Mak
     chief, worker, ps = make_world().start_all()
     chief.until(status="running")
     kill_child(worker)
-    eventually(lambda: worker.health().get("restarts") == 1 and worker.health()["serving"], "back")
+    eventually("back", lambda: worker.health().get("restarts") == 1 and worker.health()["serving"])
     chief.do("finish")
     assert (chief.ends(), worker.ends()) == (0, 0)
     assert (chief.starts(), worker.starts(), ps.starts()) == (1, 2, 1)
@@ -257,7 +259,7 @@ def test_the_same_checkpoint_again_gives_no_restart_back(make_world: MakeWorld) 
         chief.until(status="running", restarts=restarts)
         chief.do("save 100")
         counted = f"tf_cluster_checkpoint_seconds_count {restarts + 1}.0"
-        eventually(lambda counted=counted: counted in chief.metrics(), "the save is heard of")
+        eventually("the save is heard of", lambda counted=counted: counted in chief.metrics())
         chief.do("exit 44 ps-0 is gone")
     assert chief.ends() == 43
     assert "given up after 1 restarts without a new checkpoint" in chief.said()
@@ -317,7 +319,7 @@ def test_a_ps_replaced_while_the_chief_evaluates_is_not_missed(make_world: MakeW
     chief.until(checkpointStep=world.steps)
     ps.kill()
     ps = world.start("ps")
-    eventually(lambda: ps.health().get("serving"), "the new ps serves")
+    eventually("the new ps serves", lambda: ps.health().get("serving"))
     time.sleep(1.0)  # ten questions
     busy.unlink()
     assert (chief.ends(), worker.ends(), chief.starts()) == (0, 0, 1)
@@ -328,8 +330,8 @@ def test_a_chief_whose_workers_are_all_gone_gives_up_as_at_the_gate(make_world: 
     world = make_world(deadline=2.0)
     worker, ps = world.start("worker"), world.start("ps")
     # The deadline is the gate's, too: who starts slowly is not what this is about.
-    eventually(lambda: worker.health().get("serving"), "the worker serves")
-    eventually(lambda: ps.health().get("serving"), "the ps serves")
+    eventually("the worker serves", lambda: worker.health().get("serving"))
+    eventually("the ps serves", lambda: ps.health().get("serving"))
     chief = world.start("chief", GUARD_SECONDS="0.1")
     chief.until(status="running")
     worker.kill()
@@ -346,7 +348,7 @@ def test_a_final_state_that_the_disk_refused_is_written_later(make_world: MakeWo
     chief, worker, _ = world.start_all()
     chief.until(status="running")
     path = world.run_dir / "progress.json"
-    eventually(path.exists, "progress.json is there")
+    eventually("progress.json is there", path.exists)
     path.unlink()
     path.mkdir()  # a rename onto it fails
     chief.do("finish")

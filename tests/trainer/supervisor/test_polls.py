@@ -15,8 +15,10 @@ from tf_cluster_trainer.supervisor.inbox import Inbox
 from tf_cluster_trainer.supervisor.peers.chief_poll import ChiefPoll
 from tf_cluster_trainer.supervisor.timing import Timing
 
+from tests.support.waiting import eventually
+
 from .conftest import MakeWorld
-from .world import World, eventually
+from .supervisors import Supervisors
 
 TIMING = Timing(worker_poll=0.02, quick_poll=0.02, calm_poll=600.0)
 MANY = 200
@@ -44,7 +46,7 @@ class _Answer(BaseHTTPRequestHandler):
 
 @contextmanager
 def asking(
-    world: World, kind: str, status: str, attempt: str = "a1"
+    world: Supervisors, kind: str, status: str, attempt: str = "a1"
 ) -> Iterator[tuple[Chief, ChiefPoll]]:
     """A task that asks a chief who says that."""
     environment = {
@@ -63,7 +65,7 @@ def asking(
     poll = ChiefPoll(load(environment), Inbox(), TIMING)
     try:
         poll.begin()
-        eventually(lambda: chief.asked, "the first question")
+        eventually("the first question", lambda: chief.asked)
         yield chief, poll
     finally:
         poll.stop()
@@ -83,7 +85,7 @@ def test_a_server_leaves_a_chief_that_trains_in_peace_until_there_is_news(
         time.sleep(0.5)  # for questions that must not come
         assert chief.asked == 1
         poll.now()
-        eventually(lambda: chief.asked == 2, "a question after the news")
+        eventually("a question after the news", lambda: chief.asked == 2)
 
 
 @pytest.mark.parametrize(("status", "attempt"), [("waiting", "a1"), ("running", "a0")])
@@ -91,7 +93,7 @@ def test_a_server_asks_again_at_once_while_its_attempt_does_not_train(
     make_world: MakeWorld, status: str, attempt: str
 ) -> None:
     with asking(make_world(workers=2), "worker", status, attempt) as (chief, _):
-        eventually(often(chief), "more questions")
+        eventually("more questions", often(chief))
 
 
 @pytest.mark.parametrize(
@@ -107,7 +109,7 @@ def test_who_begins_anew_or_ends_with_the_chief_untold_asks_often(
     make_world: MakeWorld, kind: str, words: tuple[str, str, str]
 ) -> None:
     with asking(make_world(workers=2, words=words), kind, "running") as (chief, _):
-        eventually(often(chief), "more questions")
+        eventually("more questions", often(chief))
 
 
 def test_the_more_tasks_there_are_the_less_often_each_asks(make_world: MakeWorld) -> None:

@@ -50,7 +50,7 @@ from tf_cluster_trainer.supervisor.timing import Timing
 
 from tests.trainer.simulation.attempt import Attempt
 
-from .world import SCHEMAS
+from .supervisors import SCHEMAS
 
 CHIEF = Task("chief", 0, "job", "pod")
 WORKER_0 = Task("worker", 0, "job", "pod")

@@ -11,21 +11,24 @@ from typing import Any
 
 import pytest
 
+from tests.support.processes import alive
+from tests.support.waiting import eventually
+
 from .conftest import MakeWorld
-from .world import Task, World, alive, eventually
+from .supervisors import Supervisors, Task
 
 STAND_IN = Path(__file__).with_name("stand_in_script.py")
 BETWEEN_GRAPH = ("parameter-server", "between-graph", "async")
 ALL_REDUCE = ("all-reduce", "between-graph", "sync")
 
-MakeScriptWorld = Callable[..., World]
+MakeScriptWorld = Callable[..., Supervisors]
 
 
 @pytest.fixture
 def make_scripts(make_world: MakeWorld, tmp_path: Path) -> MakeScriptWorld:
     """Worlds whose program is the stand-in script."""
 
-    def make(*args: str, ps: str = "server", attempt: str = "a1", **settings: Any) -> World:
+    def make(*args: str, ps: str = "server", attempt: str = "a1", **settings: Any) -> Supervisors:
         place = str(tmp_path / f"children-{attempt}")
         program = {"script": str(STAND_IN), "args": [place, *args], "ps": ps}
         return make_world(program=program, attempt=attempt, **settings)
@@ -34,7 +37,7 @@ def make_scripts(make_world: MakeWorld, tmp_path: Path) -> MakeScriptWorld:
 
 
 def obeyed(task: Task) -> None:
-    eventually(lambda: not (task.directory / f"{task.name}.do").exists(), "it reads its order")
+    eventually("it reads its order", lambda: not (task.directory / f"{task.name}.do").exists())
 
 
 def told(task: Task) -> dict[str, Any]:
@@ -123,7 +126,7 @@ def test_no_script_starts_before_every_task_is_there(make_scripts: MakeScriptWor
     chief, worker = world.start("chief"), world.start("worker")
     chief.until(status="waiting")
     worker.until(status="waiting")
-    eventually(lambda: "ps-0" in chief.progress().get("message", ""), "the chief waits for the ps")
+    eventually("the chief waits for the ps", lambda: "ps-0" in chief.progress().get("message", ""))
     assert (chief.starts(), worker.starts()) == (0, 0)
     world.start("ps")
     chief.child(1)

@@ -7,14 +7,16 @@ import signal
 
 import pytest
 
+from tests.support.processes import alive
+from tests.support.waiting import eventually
+
 from .conftest import MakeWorld
-from .world import alive, eventually
 
 
 def test_sigterm_while_training_saves_and_exits_42(make_world: MakeWorld) -> None:
     world = make_world()
     chief, worker, ps = world.start_all()
-    eventually(lambda: chief.progress().get("step"), "a first step")
+    eventually("a first step", lambda: chief.progress().get("step"))
     for task in (chief, worker, ps):
         task.stop()
     assert [task.ends() for task in (chief, worker, ps)] == [42, 42, 42]
@@ -47,7 +49,7 @@ def test_training_that_finishes_when_stopped_is_done(make_world: MakeWorld) -> N
     chief, worker, _ = make_world().start_all()
     chief.until(status="running")
     chief.do("deaf")
-    eventually(lambda: not (chief.directory / "chief-0.do").exists(), "the child reads its order")
+    eventually("the child reads its order", lambda: not (chief.directory / "chief-0.do").exists())
     chief.stop()
     chief.do("finish")
     assert chief.ends() == 0
@@ -61,7 +63,7 @@ def test_a_killed_supervisor_leaves_no_child(make_world: MakeWorld) -> None:
     children = [task.child(1) for task in (chief, worker, ps)]
     for task in (chief, worker, ps):
         task.kill()
-    eventually(lambda: not any(map(alive, children)), "the children end")
+    eventually("the children end", lambda: not any(map(alive, children)))
 
 
 def test_a_child_that_ignores_sigterm_is_killed_when_the_attempt_is_over(
@@ -70,7 +72,7 @@ def test_a_child_that_ignores_sigterm_is_killed_when_the_attempt_is_over(
     chief, worker, _ = make_world().start_all()
     chief.until(status="running")
     worker.do("deaf")
-    eventually(lambda: not (worker.directory / "worker-0.do").exists(), "the child is deaf")
+    eventually("the child is deaf", lambda: not (worker.directory / "worker-0.do").exists())
     chief.do("finish")
     assert worker.ends() == 0
     assert not alive(worker.child(1))
@@ -83,7 +85,7 @@ def test_a_save_that_does_not_end_is_killed_in_the_end(make_world: MakeWorld) ->
     world.start("ps")
     chief.until(status="running")
     chief.do("deaf")
-    eventually(lambda: not (chief.directory / "chief-0.do").exists(), "the child is deaf")
+    eventually("the child is deaf", lambda: not (chief.directory / "chief-0.do").exists())
     chief.stop()
     assert chief.ends() == 42
     assert "was asked to end and did not" in chief.said()

@@ -8,17 +8,19 @@ import signal
 import time
 from typing import Any
 
+from tests.support.waiting import eventually
+
 from .conftest import MakeWorld
-from .world import World, eventually
+from .supervisors import Supervisors
 
 
-def two_attempts(make_world: MakeWorld) -> tuple[World, World]:
+def two_attempts(make_world: MakeWorld) -> tuple[Supervisors, Supervisors]:
     """One and the next, on the same run."""
     jobs = {"chief": "cj2", "worker": "wj2", "ps": ""}
     return make_world(attempt="a1"), make_world(attempt="a2", jobs=jobs)
 
 
-def rolled_back(make_world: MakeWorld, old: World) -> World:
+def rolled_back(make_world: MakeWorld, old: Supervisors) -> Supervisors:
     """The configuration of `old` once more, hence its addresses, in new Jobs."""
     jobs = {"chief": "cj3", "worker": "wj3", "ps": "", "evaluator": "ej3"}
     again = make_world(attempt=old.attempt, files=f"{old.attempt}-again", jobs=jobs)
@@ -58,7 +60,7 @@ def test_an_owner_whose_save_keeps_the_disk_from_its_renewals_hands_the_run_over
         late = "which does not renew, but answers (a slow disk?)" in seen.get("message", "")
         return seen if late or seen.get("status") == "running" else None
 
-    seen = eventually(waits_or_trains, "more than three periods without a renewal")
+    seen = eventually("more than three periods without a renewal", waits_or_trains)
     assert seen["status"] == "waiting", old_chief.said()
     busy.unlink()
     assert (old_chief.ends(), old_worker.ends()) == (0, 0)
@@ -122,7 +124,7 @@ def test_the_final_state_of_the_first_jobs_does_not_end_those_that_come_back(
     first_chief.until(status="running")
     os.kill(first_chief.child(1), signal.SIGSTOP)  # so that the second has to wait for the run
     second_chief, _, _ = second.start_all()
-    eventually((second.run_dir / "successor.json").exists, "the second waits for the run")
+    eventually("the second waits for the run", (second.run_dir / "successor.json").exists)
     second_chief.kill()
     os.kill(first_chief.child(1), signal.SIGCONT)
     assert (first_chief.ends(), first_worker.ends()) == (0, 0)
@@ -134,7 +136,7 @@ def test_the_final_state_of_the_first_jobs_does_not_end_those_that_come_back(
     worker, evaluator, _ = (third.start(kind) for kind in ("worker", "evaluator", "ps"))
     for task in (worker, evaluator):
         task.child(1)
-    eventually(lambda: worker.health().get("serving"), "the worker serves")
+    eventually("the worker serves", lambda: worker.health().get("serving"))
     time.sleep(0.5)  # five looks at progress.json
     chief = third.start("chief")
     chief.until(status="running")

@@ -8,8 +8,10 @@ import signal
 
 import pytest
 
+from tests.support.waiting import eventually
+
 from .conftest import MakeWorld
-from .world import Task, World, eventually
+from .supervisors import Supervisors, Task
 
 ASYNC = ("parameter-server", "between-graph", "async")
 SYNC = ("parameter-server", "between-graph", "sync")
@@ -17,7 +19,7 @@ ALL_REDUCE = ("all-reduce", "between-graph", "sync")
 every_way = pytest.mark.parametrize("words", [ASYNC, SYNC, ALL_REDUCE], ids="/".join)
 
 
-def start(world: World) -> tuple[Task, list[Task], list[Task]]:
+def start(world: Supervisors) -> tuple[Task, list[Task], list[Task]]:
     """Worker 0, the other workers, every ps."""
     others = [world.start("worker", index) for index in range(1, world.workers)]
     ps = [world.start("ps", index) for index in range(len(world.addresses.get("ps", ())))]
@@ -31,7 +33,7 @@ def kill_child(task: Task, number: int = 1) -> None:
 def goes(task: Task, number: int = 1) -> None:
     """Wait until its n-th Go."""
     note = task.directory / f"{task.name}.{number}.gone"
-    eventually(note.exists, f"{task.name} is let go {number}; log:\n{task.said()}")
+    eventually(f"{task.name} is let go {number}; log:\n{task.said()}", note.exists)
 
 
 @every_way
@@ -76,9 +78,9 @@ def test_the_gate_waits_for_every_other_worker(
     hold.touch()
     chief, others, ps = start(world)
     eventually(
-        lambda: all(task.health().get("serving") for task in (others[0], *ps)), "the rest serves"
+        "the rest serves", lambda: all(task.health().get("serving") for task in (others[0], *ps))
     )
-    eventually(lambda: "waiting for 1 of " in chief.progress().get("message", ""), "it waits")
+    eventually("it waits", lambda: "waiting for 1 of " in chief.progress().get("message", ""))
     assert "worker-2" in chief.progress()["message"]
     assert not list(world.children.glob("*.gone"))
     hold.unlink()
@@ -92,7 +94,7 @@ def test_a_worker_that_worker_0_keeps_waiting_says_so(
 ) -> None:
     world = make_world(words=words, workers=2)
     other = world.start("worker", 1)
-    eventually(lambda: "ready; waiting for worker-0 to begin" in other.said(), "it says so")
+    eventually("it says so", lambda: "ready; waiting for worker-0 to begin" in other.said())
     world.start("worker")
     for index in range(len(world.addresses.get("ps", ()))):
         world.start("ps", index)
@@ -108,7 +110,7 @@ def test_a_step_is_a_batch_of_every_worker_when_sync(
     make_world: MakeWorld, words: tuple[str, str, str], each: int
 ) -> None:
     chief, _, _ = start(make_world(words=words, workers=3))
-    document = eventually(lambda: _with_pace(chief), "a pace")
+    document = eventually("a pace", lambda: _with_pace(chief))
     assert document["examplesPerSecond"] == document["stepsPerSecond"] * 64 * each
 
 
@@ -144,10 +146,10 @@ def test_between_graph_a_lost_ps_serves_the_running_chief_again_and_restarts_nob
     epoch = chief.until(status="running")["epoch"]
     goes(one)
     kill_child(ps)
-    eventually(lambda: ps.health().get("restarts") == 1 and ps.health()["epoch"] == epoch, "back")
+    eventually("back", lambda: ps.health().get("restarts") == 1 and ps.health()["epoch"] == epoch)
     ps.kill()
     ps = world.start("ps")
-    eventually(lambda: ps.health().get("serving") and ps.health()["epoch"] == epoch, "back")
+    eventually("back", lambda: ps.health().get("serving") and ps.health()["epoch"] == epoch)
     chief.do("finish")
     assert (chief.ends(), one.ends()) == (0, 0)
     assert (chief.starts(), one.starts()) == (1, 1)
@@ -170,7 +172,7 @@ def test_all_reduce_a_lost_worker_restarts_every_child(make_world: MakeWorld) ->
     goes(one)
     goes(two)
     kill_child(one)
-    eventually(lambda: one.health().get("restarts") == 1 and one.health()["serving"], "one is back")
+    eventually("one is back", lambda: one.health().get("restarts") == 1 and one.health()["serving"])
     # The collective of the others is broken: a fresh child is no part of it.
     assert one.health()["epoch"] is None
     assert not (one.directory / "worker-1.2.gone").exists()
@@ -230,7 +232,7 @@ def test_all_tasks_lost_at_once_find_each_other_again_and_the_run_goes_on(
 def test_all_reduce_a_child_that_has_not_begun_takes_the_next_epoch(make_world: MakeWorld) -> None:
     world = make_world(words=ALL_REDUCE, workers=3)
     chief, one = world.start("worker"), world.start("worker", 1)
-    eventually(lambda: one.health().get("serving") and one.health()["epoch"], "it is ready")
+    eventually("it is ready", lambda: one.health().get("serving") and one.health()["epoch"])
     kill_child(chief)
     chief.child(2)
     world.start("worker", 2)
@@ -248,7 +250,7 @@ def test_a_worker_that_is_through_waits_for_the_final_state(
     one.do("finish")
     one.until(message="done here; waiting for worker-0 to finish")
     step = chief.progress()["step"]
-    eventually(lambda: chief.progress()["step"] > step + 5, "worker 0 goes on")
+    eventually("worker 0 goes on", lambda: chief.progress()["step"] > step + 5)
     assert (one.starts(), one.process.poll()) == (1, None)
     chief.do("finish")
     assert (chief.ends(), one.ends()) == (0, 0)
@@ -293,7 +295,7 @@ def test_sigterm_everywhere_saves_and_exits_42(
     world = make_world(words=words, workers=2)
     chief, others, ps = start(world)
     goes(others[0])
-    eventually(lambda: chief.progress().get("step"), "a first step")
+    eventually("a first step", lambda: chief.progress().get("step"))
     tasks = [chief, *others, *ps]
     for task in tasks:
         task.stop()
@@ -308,7 +310,7 @@ def test_sigterm_of_a_worker_that_does_nothing_is_exit_42(
 ) -> None:
     world = make_world(words=ALL_REDUCE, workers=2)
     one = world.start("worker", 1)
-    eventually(lambda: one.health().get("serving"), "it is ready")
+    eventually("it is ready", lambda: one.health().get("serving"))
     if state == "when it is through":
         world.start("worker")
         goes(one)

@@ -7,9 +7,12 @@ import signal
 import pytest
 from tf_cluster_trainer.supervisor.rules.silence import Silence
 
+from tests.support.processes import alive
+from tests.support.waiting import eventually
+
 from .conftest import MakeWorld
+from .supervisors import STAND_IN, Supervisors
 from .test_without_a_chief import ALL_REDUCE, ASYNC, every_way, goes, start
-from .world import STAND_IN, World, alive, eventually
 
 IN_GRAPH = ("parameter-server", "in-graph", "async")
 
@@ -44,7 +47,7 @@ def test_the_time_in_which_a_task_was_stopped_is_no_silence() -> None:
     assert 2 <= silence.seconds(3602.0) < 5
 
 
-def shows_for(task_seconds: float, world: World, index: int = 0) -> None:
+def shows_for(task_seconds: float, world: Supervisors, index: int = 0) -> None:
     """Wait until the client's document, which runs, is so many seconds old."""
     client = next(task for task in world.tasks if task.name == f"worker-{index}")
 
@@ -52,7 +55,7 @@ def shows_for(task_seconds: float, world: World, index: int = 0) -> None:
         shown = client.progress()
         return bool(shown) and shown["now"] - shown["start"] >= task_seconds
 
-    eventually(lasts, "the client lives on")
+    eventually("the client lives on", lasts)
 
 
 @every_way
@@ -112,7 +115,7 @@ def test_a_worker_that_was_stopped_for_longer_than_the_deadline_goes_on(
     goes(other)
     began = client.progress()["now"]
     other.process.send_signal(signal.SIGSTOP)
-    eventually(lambda: client.progress()["now"] - began > 6, "longer than the deadline")
+    eventually("longer than the deadline", lambda: client.progress()["now"] - began > 6)
     other.process.send_signal(signal.SIGCONT)
     client.do("finish")
     assert (client.ends(), other.ends()) == (0, 0), other.said()
@@ -137,7 +140,7 @@ def test_a_new_pod_of_worker_0_within_the_deadline_costs_the_others_nothing(
     client, (other,), _ = start(world)
     goes(other)
     client.kill()
-    eventually(lambda: "no word from worker-0" in other.said(), "it says whom it misses")
+    eventually("it says whom it misses", lambda: "no word from worker-0" in other.said())
     again = world.start("worker")
     again.until(status="running")
     again.do("finish")

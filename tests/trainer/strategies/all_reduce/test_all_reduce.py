@@ -15,19 +15,14 @@ from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.protocol import Failure, Placement, Progress, Result, Saved
 
 from tests.slices import in_turn, sliced
+from tests.support.children import DEADLINE, DIGITS, Child, Children, let_go, own
+from tests.support.trainings import HERE, saved
 from tests.trainer.child.programs.awaiting import BUILDS, give_the_sign, take_it_back
-from tests.trainer.child.world import DEADLINE, DIGITS, Child, World, let_go, own
 from tests.trainer.strategies import reference
 from tests.trainer.strategies.all_reduce.slow_link import SlowLink
-from tests.trainer.strategies.in_graph import test_sync
-from tests.trainer.strategies.in_graph.test_sync import (
-    BATCH,
-    FIXED,
-    HERE,
-    RATE,
-    STEPS,
-    assert_as_in_one_process,
-)
+from tests.trainer.strategies.in_graph import training as in_graph
+from tests.trainer.strategies.reference import BATCH, FIXED, RATE, STEPS, assert_as_in_one_process
+from tests.trainer.strategies.turns import AS_IN_ONE_PROCESS, MOVES, turn
 
 PROGRAMS = "tests.trainer.child.programs."
 TWO_DEVICES = f"{PROGRAMS}two_devices:OnTwoDevices"
@@ -40,13 +35,13 @@ ALL_REDUCE = {"strategy": "all-reduce", "replication": "between-graph", "update"
 
 
 @pytest.fixture(scope="module")
-def workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Children]:
     """Two workers and nobody else."""
-    with World(tmp_path_factory.mktemp("world"), workers=2, ps=0, has_chief=False) as world:
+    with Children(tmp_path_factory.mktemp("world"), workers=2, ps=0, has_chief=False) as world:
         yield world
 
 
-def started(world: World, run_id: str, **settings: Any) -> list[Child]:
+def started(world: Children, run_id: str, **settings: Any) -> list[Child]:
     told = {"module": FIXED, "path": HERE, "batch": BATCH, "per_call": 7, **ALL_REDUCE}
     return world.train(run_id=run_id, **{**told, **settings})
 
@@ -64,7 +59,7 @@ def all_done(children: list[Child]) -> Result:
 
 @pytest.mark.parametrize(("optimizer", "program"), sliced(UPDATES, 1))
 def test_a_step_is_one_update_with_the_workers_mean_gradient(
-    workers: World, tmp_path: Path, optimizer: str, program: str
+    workers: Children, tmp_path: Path, optimizer: str, program: str
 ) -> None:
     run_id = f"{optimizer}-{program.rpartition(':')[2]}"
     applied = {"name": optimizer, "learningRate": RATE}
@@ -73,10 +68,10 @@ def test_a_step_is_one_update_with_the_workers_mean_gradient(
     assert_as_in_one_process(workers, run_id, STEPS, tmp_path, optimizer=optimizer)
 
 
-@in_turn(3, of=5)
+@turn(AS_IN_ONE_PROCESS, of="all-reduce")
 @pytest.mark.parametrize("program", DEVICES)
 def test_a_step_of_micro_batches_is_one_update_with_the_mean_of_them_all(
-    workers: World, tmp_path: Path, program: str
+    workers: Children, tmp_path: Path, program: str
 ) -> None:
     run_id = f"micro-{program.rpartition(':')[2]}"
     named = {"name": "Adam", "learningRate": RATE}
@@ -87,10 +82,10 @@ def test_a_step_of_micro_batches_is_one_update_with_the_mean_of_them_all(
     assert_as_in_one_process(workers, run_id, STEPS, tmp_path, optimizer="Adam")
 
 
-@in_turn(3, of=5)
+@turn(AS_IN_ONE_PROCESS, of="all-reduce")
 @pytest.mark.parametrize("program", DEVICES)
 def test_the_learning_rate_goes_on_at_the_runs_step_after_a_new_start(
-    workers: World, tmp_path: Path, program: str
+    workers: Children, tmp_path: Path, program: str
 ) -> None:
     """Both starts make whole epochs' steps, so the second takes the next rows."""
     run_id = f"schedule-{program.rpartition(':')[2]}"
@@ -103,7 +98,7 @@ def test_the_learning_rate_goes_on_at_the_runs_step_after_a_new_start(
     )
 
 
-def test_the_digits_are_learnt(workers: World) -> None:
+def test_the_digits_are_learnt(workers: Children) -> None:
     children = started(workers, "digits", module=DIGITS, steps=300, batch=32)
     assert all_done(children).metrics["accuracy"] >= 0.95
     (placement,) = children[0].of(Placement)
@@ -114,7 +109,7 @@ def test_the_digits_are_learnt(workers: World) -> None:
 
 
 def test_one_worker_asked_to_end_ends_all_after_the_same_step_and_they_go_on(
-    workers: World,
+    workers: Children,
 ) -> None:
     children = started(workers, "stopped", steps=1_000_000, report_seconds=0.1)
     children[0].wait_for(Progress, lambda progress: progress.step > 0)
@@ -134,7 +129,7 @@ def test_one_worker_asked_to_end_ends_all_after_the_same_step_and_they_go_on(
     assert last.examples == (step + 20) * BATCH * 2
 
 
-def test_a_killed_worker_ends_the_others_and_a_new_start_goes_on(workers: World) -> None:
+def test_a_killed_worker_ends_the_others_and_a_new_start_goes_on(workers: Children) -> None:
     children = started(workers, "lost", steps=1_000_000, report_seconds=0.1, save_steps=50)
     children[0].wait_for(Progress, lambda progress: progress.step > 100)
     children[1].signal(signal.SIGKILL)
@@ -147,7 +142,7 @@ def test_a_killed_worker_ends_the_others_and_a_new_start_goes_on(workers: World)
 
 
 def test_a_worker_that_is_lost_while_the_model_is_built_is_no_error_of_the_program(
-    workers: World,
+    workers: Children,
 ) -> None:
     """Each variable is made by all; what TensorFlow raises, it raises in the program's hook."""
     take_it_back(workers.directory)
@@ -162,8 +157,9 @@ def test_a_worker_that_is_lost_while_the_model_is_built_is_no_error_of_the_progr
     assert failure.message.startswith("worker-1 is lost, and with that the program failed in ")
 
 
+# Alone: every second commit.
 @in_turn(0, of=2)
-def test_worker_0_that_is_silent_for_longer_than_a_heartbeat_is_lost(workers: World) -> None:
+def test_worker_0_that_is_silent_for_longer_than_a_heartbeat_is_lost(workers: Children) -> None:
     """As one whose node is cut off: nobody takes it for an error of the program."""
     children = started(workers, "silent", steps=1_000_000, report_seconds=0.1, save_steps=50)
     children[0].wait_for(Saved)
@@ -174,25 +170,25 @@ def test_worker_0_that_is_silent_for_longer_than_a_heartbeat_is_lost(workers: Wo
     assert children[0].exit_code() == exit_codes.PEER_LOST, children[0].tail()
 
 
-@in_turn(1, of=2)
+@turn(MOVES, of="all-reduce")
 def test_a_run_goes_on_from_parameter_servers_and_back(
-    workers: World, world: World, tmp_path: Path
+    workers: Children, world: Children, tmp_path: Path
 ) -> None:
     """Slots too. The numbers of steps are whole epochs, so that each start takes the next rows."""
     told = {"optimizer": {"name": "Adam", "learningRate": RATE}}
     workers.run_dir("moved").parent.mkdir(parents=True, exist_ok=True)
     world.run_dir("moved").mkdir(parents=True)
     workers.run_dir("moved").symlink_to(world.run_dir("moved"))
-    chief = test_sync.trained(world, "moved", steps=24, **told)
+    chief = in_graph.trained(world, "moved", steps=24, **told)
     assert chief.exit_code() == exit_codes.DONE, chief.tail()
     assert all_done(started(workers, "moved", steps=36, **told)).step == 36
-    chief = test_sync.trained(world, "moved", steps=STEPS, **told)
+    chief = in_graph.trained(world, "moved", steps=STEPS, **told)
     assert chief.exit_code() == exit_codes.DONE, chief.tail()
     assert_as_in_one_process(world, "moved", STEPS, tmp_path, optimizer="Adam")
 
 
 def test_a_loss_that_one_worker_finds_infinite_ends_all_with_the_same_words(
-    workers: World,
+    workers: Children,
 ) -> None:
     children = started(workers, "infinite", module=f"{PROGRAMS}own_part:OneLossIsInfinite")
     assert ended(children) == [exit_codes.CONFIG] * 2, children[0].tail()
@@ -212,7 +208,7 @@ def test_no_worker_leaves_before_the_others_have_all_that_it_sent(tmp_path: Path
         "steps": 2,
         "optimizer": {"name": "SGD", "learningRate": 0.001},
     }
-    with World(tmp_path, workers=2, ps=0, has_chief=False) as world:
+    with Children(tmp_path, workers=2, ps=0, has_chief=False) as world:
         own(world.run_dir())
         other = world.start("worker", 1, **told)
         addresses = world.addresses["worker"]
@@ -223,13 +219,13 @@ def test_no_worker_leaves_before_the_others_have_all_that_it_sent(tmp_path: Path
             assert all_done(children).step == 2
 
 
-def test_a_worker_that_is_lost_after_its_last_step_costs_the_run_nothing(workers: World) -> None:
+def test_a_worker_that_is_lost_after_its_last_step_costs_the_run_nothing(workers: Children) -> None:
     children = started(workers, "late", module=f"{PROGRAMS}own_part:DiesAfterItsLastStep", steps=20)
     assert ended(children) == [exit_codes.DONE, -signal.SIGKILL], children[0].tail()
     assert children[0].of(Result)[-1].step == 20
 
 
-def test_a_checkpoint_that_is_not_finite_ends_the_run_at_once(workers: World) -> None:
+def test_a_checkpoint_that_is_not_finite_ends_the_run_at_once(workers: Children) -> None:
     """The others, in their next call, see worker 0 lost."""
     named = {"name": "Adagrad", "learningRate": RATE}
     told = {"steps": 1_000_000, "save_steps": 50, "optimizer": named}
@@ -239,7 +235,9 @@ def test_a_checkpoint_that_is_not_finite_ends_the_run_at_once(workers: World) ->
     assert "no checkpoint is made of it" in children[0].of(Failure)[-1].message
 
 
-def test_a_checkpoint_that_is_being_written_outlives_the_loss_of_a_worker(workers: World) -> None:
+def test_a_checkpoint_that_is_being_written_outlives_the_loss_of_a_worker(
+    workers: Children,
+) -> None:
     told = {"steps": 1_000_000, "save_steps": 50, "report_seconds": 0.1}
     children = started(workers, "slow", module=f"{PROGRAMS}own_part:WritesWhenTold", **told)
     children[0].wait_for(Progress, lambda progress: progress.step > 50)
@@ -250,21 +248,21 @@ def test_a_checkpoint_that_is_being_written_outlives_the_loss_of_a_worker(worker
     assert workers.checkpoints("slow") == [children[0].of(Saved)[-1].step]
 
 
-def test_moving_averages_are_those_of_all_workers(workers: World) -> None:
+def test_moving_averages_are_those_of_all_workers(workers: Children) -> None:
     for steps in (7, 20):
         all_done(started(workers, "moving", module=f"{PROGRAMS}own_part:Normalized", steps=steps))
-    means = test_sync.saved(workers, "moving", 20)["normalization/moving_mean"]
+    means = saved(workers, "moving", 20)["normalization/moving_mean"]
     np.testing.assert_allclose(means, [1 - 0.9**20] * 4, rtol=1e-5)
 
 
-def test_the_input_context_and_the_shard_say_which_worker_this_is(workers: World) -> None:
+def test_the_input_context_and_the_shard_say_which_worker_this_is(workers: Children) -> None:
     children = started(workers, "own-part", module=f"{PROGRAMS}own_part:SaysWhichPart", steps=7)
     all_done(children)
     for index, child in enumerate(children):
         assert f"part {index} of 2, pipeline {index} of 2, 2 replicas" in child.text()
 
 
-def test_a_broken_program_is_not_tried_again(workers: World) -> None:
+def test_a_broken_program_is_not_tried_again(workers: Children) -> None:
     child = workers.start(
         "worker", 1, module=f"{PROGRAMS}broken:ScalarLoss", path=HERE, **ALL_REDUCE
     )
@@ -273,7 +271,7 @@ def test_a_broken_program_is_not_tried_again(workers: World) -> None:
 
 
 def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
-    with World(tmp_path, workers=1, ps=0, has_chief=False) as world, socket.socket() as other:
+    with Children(tmp_path, workers=1, ps=0, has_chief=False) as world, socket.socket() as other:
         host, _, port = world.addresses["worker"][0].rpartition(":")
         other.bind((host, int(port)))
         other.listen()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import signal
 import time
@@ -19,24 +18,28 @@ from tf_cluster_trainer.protocol import Failure, Placement, Progress, Ready, Res
 from tf_cluster_trainer.strategies.between_graph import variables as ps_variables
 from tf_cluster_trainer.strategies.between_graph.generation import GenerationClock
 
-from tests.slices import in_turn, sliced
-from tests.trainer.child.world import DIGITS, Child, World, own
+from tests.slices import sliced
+from tests.support.children import DIGITS, Child, Children
+from tests.support.trainings import HERE, learning_rates, saved
 from tests.trainer.strategies import reference
-from tests.trainer.strategies.in_graph.test_sync import assert_as_in_one_process, saved
-from tests.trainer.strategies.step.test_schedule import (
+from tests.trainer.strategies.between_graph.workers import FOREVER, begin, start
+from tests.trainer.strategies.falling import (
     FALLING,
     SLOWING,
     SLOWING_STEPS,
     assert_fell_by_the_rates,
-    points,
+)
+from tests.trainer.strategies.reference import BATCH, FIXED, RATE, STEPS, assert_as_in_one_process
+from tests.trainer.strategies.turns import (
+    AS_IN_ONE_PROCESS,
+    BEYOND_THE_TOTAL,
+    MOVES,
+    OWN_PART,
+    turn,
 )
 
-HERE = str(Path(__file__).parents[4])
-FIXED = "tests.trainer.child.programs.fixed:Fixed"
 OWN_WEIGHT = "tests.trainer.child.programs.own_part:LowersItsOwnWeight"
 BROKEN = "tests.trainer.child.programs.broken:"
-BATCH, STEPS, RATE = 8, 40, 0.05
-FOREVER = 10_000_000
 MANY = 2000  # nobody waits for an async worker that comes late: there are steps left for it
 KILLED_PS = [
     pytest.param(update, killed, id=f"{update}-{killed}")
@@ -51,12 +54,12 @@ time.time_ns = lambda: by_the_wall() - 2 * (time.monotonic_ns() - began)
 """
 
 
-def make(directory: Path, workers: int) -> World:
-    return World(directory, workers=workers, ps=2, has_chief=False)
+def make(directory: Path, workers: int) -> Children:
+    return Children(directory, workers=workers, ps=2, has_chief=False)
 
 
 @pytest.fixture(scope="module")
-def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Children]:
     """Two ps for pairs of workers, one after the other."""
     with make(tmp_path_factory.mktemp("pair"), 2) as world:
         world.serve("ps")
@@ -64,7 +67,7 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 
 @pytest.fixture(scope="module")
-def single(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def single(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Children]:
     """Two ps for one worker at a time."""
     with make(tmp_path_factory.mktemp("single"), 1) as world:
         world.serve("ps")
@@ -81,30 +84,7 @@ def _no_worker_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
                     child.end()
 
 
-def start(world: World, index: int, run_id: str, **settings: Any) -> Child:
-    """A worker's child that is told to train."""
-    own(world.run_dir(run_id))
-    told = {
-        "module": FIXED,
-        "path": HERE,
-        "replication": "between-graph",
-        "batch": BATCH,
-        "per_call": 7,
-        "report_seconds": 0.1,
-        "optimizer": {"name": "Momentum", "learningRate": 1e-4},
-    }
-    return world.start("worker", index, run_id=run_id, **{**told, **settings})
-
-
-def begin(world: World, index: int, run_id: str, **settings: Any) -> Child:
-    """A worker's child that makes steps, or waits for the others."""
-    worker = start(world, index, run_id, **settings)
-    worker.wait_for(Ready)
-    worker.go()
-    return worker
-
-
-def begin_all(world: World, run_id: str, **settings: Any) -> list[Child]:
+def begin_all(world: Children, run_id: str, **settings: Any) -> list[Child]:
     """The children of all workers. None waits for another to be started, so no one is far ahead."""
     workers = [start(world, index, run_id, **settings) for index in range(world.workers)]
     for worker in workers:
@@ -127,7 +107,7 @@ def has_made_more(first: Child, index: str, steps: int) -> None:
     first.wait_for(Progress, lambda one: one.workers[index] > at + steps)
 
 
-def serve_anew(world: World) -> None:
+def serve_anew(world: Children) -> None:
     """New ps, as the supervisors see to with every start of worker 0.
 
     Old ones remember workers that are gone: a round that waits for them is begun again, which costs
@@ -139,7 +119,7 @@ def serve_anew(world: World) -> None:
     world.serve("ps")
 
 
-def move(world: World, to: World, run_id: str) -> None:
+def move(world: Children, to: Children, run_id: str) -> None:
     """Let the other world go on with a run's checkpoints."""
     there = to.run_dir(run_id) / "checkpoints"
     shutil.rmtree(there, ignore_errors=True)
@@ -156,7 +136,7 @@ def all_done(workers: list[Child]) -> Result:
 
 @pytest.mark.parametrize("optimizer", sliced(["SGD", "Momentum", "Adam", "Adagrad"], 1))
 def test_a_sync_step_is_one_update_with_the_workers_mean_gradient(
-    pair: World, tmp_path: Path, optimizer: str
+    pair: Children, tmp_path: Path, optimizer: str
 ) -> None:
     named = {"name": optimizer, "learningRate": RATE}
     workers = begin_all(pair, optimizer, update="sync", steps=STEPS, optimizer=named)
@@ -167,9 +147,9 @@ def test_a_sync_step_is_one_update_with_the_workers_mean_gradient(
     assert_as_in_one_process(pair, optimizer, STEPS, tmp_path, optimizer=optimizer)
 
 
-@in_turn(0, of=5)
+@turn(AS_IN_ONE_PROCESS, of="between-graph sync")
 def test_a_sync_step_of_micro_batches_is_one_update_with_the_mean_of_them_all(
-    pair: World, tmp_path: Path
+    pair: Children, tmp_path: Path
 ) -> None:
     told = {"optimizer": {"name": "Adam", "learningRate": RATE}, "batch": 4, "micro": 2}
     workers = begin_all(pair, "micro", update="sync", steps=STEPS, **told)
@@ -178,9 +158,9 @@ def test_a_sync_step_of_micro_batches_is_one_update_with_the_mean_of_them_all(
     assert_as_in_one_process(pair, "micro", STEPS, tmp_path, optimizer="Adam")
 
 
-@in_turn(1, of=5)
+@turn(AS_IN_ONE_PROCESS, of="between-graph async")
 def test_an_async_step_of_micro_batches_is_what_one_process_computes(
-    single: World, tmp_path: Path
+    single: Children, tmp_path: Path
 ) -> None:
     told = {"optimizer": {"name": "Adam", "learningRate": RATE}, "batch": 4, "micro": 2}
     workers = begin_all(single, "micro", steps=STEPS, **told)
@@ -189,9 +169,9 @@ def test_an_async_step_of_micro_batches_is_what_one_process_computes(
     assert_as_in_one_process(single, "micro", STEPS, tmp_path, optimizer="Adam")
 
 
-@in_turn(0, of=5)
+@turn(AS_IN_ONE_PROCESS, of="between-graph sync")
 def test_the_learning_rate_of_sync_steps_goes_on_at_the_runs_step_after_a_new_start(
-    pair: World, tmp_path: Path
+    pair: Children, tmp_path: Path
 ) -> None:
     """Both starts make whole epochs' steps, so the second takes the next rows."""
     named = {"name": "Adam", "learningRate": RATE, "schedule": reference.SCHEDULE}
@@ -204,8 +184,8 @@ def test_the_learning_rate_of_sync_steps_goes_on_at_the_runs_step_after_a_new_st
     )
 
 
-@in_turn(1, of=5)
-def test_the_learning_rate_of_async_steps_follows_the_step_of_all_workers(pair: World) -> None:
+@turn(AS_IN_ONE_PROCESS, of="between-graph async")
+def test_the_learning_rate_of_async_steps_follows_the_step_of_all_workers(pair: Children) -> None:
     """Also after a new start. By its own steps each worker would be at twice the rate or more."""
     for steps in (200, SLOWING_STEPS):
         workers = begin_all(pair, "slowing", steps=steps, module=FALLING, optimizer=SLOWING)
@@ -215,7 +195,7 @@ def test_the_learning_rate_of_async_steps_follows_the_step_of_all_workers(pair: 
 
 @pytest.mark.parametrize("optimizer", sliced(["SGD", "Momentum", "Adam", "Adagrad"], 1))
 def test_async_with_one_worker_is_what_one_process_computes(
-    single: World, tmp_path: Path, optimizer: str
+    single: Children, tmp_path: Path, optimizer: str
 ) -> None:
     named = {"name": optimizer, "learningRate": RATE}
     workers = begin_all(single, optimizer, steps=STEPS, optimizer=named)
@@ -225,7 +205,7 @@ def test_async_with_one_worker_is_what_one_process_computes(
 
 @pytest.mark.parametrize(("update", "steps"), [("async", MANY), ("sync", 300)])
 def test_the_digits_are_learnt_with_every_variable_on_a_ps(
-    pair: World, update: str, steps: int
+    pair: Children, update: str, steps: int
 ) -> None:
     adam = {"name": "Adam", "learningRate": 0.001}
     told = {"module": DIGITS, "batch": 32, "optimizer": adam, "per_call": 10}
@@ -247,9 +227,9 @@ def test_the_digits_are_learnt_with_every_variable_on_a_ps(
     assert last.examples == made * 32
 
 
-@in_turn(0, of=2)
+@turn(BEYOND_THE_TOTAL, of="between-graph")
 def test_async_ends_beyond_the_total_by_no_more_than_a_call_of_each_worker_but_one(
-    pair: World,
+    pair: Children,
 ) -> None:
     """Worker 0 stands still in a call; the other makes all the steps; worker 0 ends its call."""
     per_call = 90
@@ -261,11 +241,11 @@ def test_async_ends_beyond_the_total_by_no_more_than_a_call_of_each_worker_but_o
     result = all_done([first])
     assert MANY <= result.step <= MANY + per_call
     assert max(pair.checkpoints("beyond")) == first.of(Progress)[-1].step == result.step
-    assert points(pair, "beyond")[-1][0] == result.step
+    assert learning_rates(pair, "beyond")[-1][0] == result.step
 
 
-@in_turn(1, of=2)
-def test_each_async_worker_takes_the_part_of_the_data_that_is_its_own(pair: World) -> None:
+@turn(OWN_PART, of="between-graph")
+def test_each_async_worker_takes_the_part_of_the_data_that_is_its_own(pair: Children) -> None:
     """When worker 0 saves, the other may be in its last call: its counters lag by that much."""
     told = {"module": OWN_WEIGHT, "optimizer": {"name": "SGD", "learningRate": 1.0}}
     workers = begin_all(pair, "parts", steps=MANY, **told)
@@ -277,13 +257,13 @@ def test_each_async_worker_takes_the_part_of_the_data_that_is_its_own(pair: Worl
     assert made["1"] <= lowered[1] <= made["1"] + 7
 
 
-@in_turn(0, of=2)
+@turn(MOVES, of="in-graph")
 def test_a_run_goes_from_in_graph_to_between_graph_and_back_with_its_slots(
-    single: World, tmp_path: Path
+    single: Children, tmp_path: Path
 ) -> None:
     """Each start takes over the model, the count of steps, and Adam's moments."""
     adam = {"name": "Adam", "learningRate": RATE}
-    with World(tmp_path, workers=1, ps=2) as in_graph:
+    with Children(tmp_path, workers=1, ps=2) as in_graph:
         in_graph.serve()
         for steps in (10, 30):
             told = {"module": FIXED, "path": HERE, "batch": BATCH, "optimizer": adam}
@@ -305,7 +285,7 @@ def test_a_run_goes_from_in_graph_to_between_graph_and_back_with_its_slots(
     assert saved(in_graph, "across", 30, "optimizer/")["iterations"] == 30
 
 
-def test_a_killed_worker_restarts_nobody_and_its_successor_joins(pair: World) -> None:
+def test_a_killed_worker_restarts_nobody_and_its_successor_joins(pair: Children) -> None:
     first, second = begin_all(pair, "worker", steps=FOREVER)
     progress(first)
     second.signal(signal.SIGKILL)
@@ -323,12 +303,12 @@ def test_no_round_is_applied_twice_or_in_part_when_workers_are_killed(tmp_path: 
     """
     (tmp_path / "sitecustomize.py").write_text(FALLING_CLOCK)
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    with World(tmp_path, workers=2, ps=2, has_chief=False, environment=environment) as world:
+    with Children(tmp_path, workers=2, ps=2, has_chief=False, environment=environment) as world:
         world.serve("ps")
         assert_whole_rounds(world)
 
 
-def assert_whole_rounds(pair: World) -> None:
+def assert_whole_rounds(pair: Children) -> None:
     rate, steps = 0.5, 600
     told = {"module": FIXED.replace("Fixed", "Falling"), "update": "sync", "steps": steps}
     told["optimizer"] = {"name": "SGD", "learningRate": rate}
@@ -343,7 +323,7 @@ def assert_whole_rounds(pair: World) -> None:
         np.testing.assert_array_equal(value, np.full(50, -rate * steps), err_msg=name)
 
 
-def test_sync_steps_wait_for_a_lost_worker_and_say_so(pair: World, tmp_path: Path) -> None:
+def test_sync_steps_wait_for_a_lost_worker_and_say_so(pair: Children, tmp_path: Path) -> None:
     """Its gradients of half a round are not used twice: the result is the reference's."""
     named = {"name": "SGD", "learningRate": RATE}
     told = {"update": "sync", "steps": STEPS, "optimizer": named, "save_steps": 7}
@@ -356,7 +336,7 @@ def test_sync_steps_wait_for_a_lost_worker_and_say_so(pair: World, tmp_path: Pat
 
 @pytest.mark.parametrize(("update", "killed"), sliced(KILLED_PS, 1))
 def test_a_killed_ps_restarts_no_worker_and_the_newest_checkpoint_goes_on(
-    pair: World, update: str, killed: int
+    pair: Children, update: str, killed: int
 ) -> None:
     run_id = f"ps-{update}-{killed}"
     workers = begin_all(pair, run_id, update=update, steps=FOREVER, save_steps=50)
@@ -383,7 +363,7 @@ def test_a_killed_ps_restarts_no_worker_and_the_newest_checkpoint_goes_on(
 
 @pytest.mark.parametrize("update", ["async", "sync"])
 def test_a_killed_worker_0_goes_on_from_its_checkpoint_and_the_others_with_it(
-    pair: World, update: str
+    pair: Children, update: str
 ) -> None:
     run_id = f"client-{update}"
     first, second = begin_all(pair, run_id, update=update, steps=FOREVER, save_steps=50)
@@ -400,7 +380,7 @@ def test_a_killed_worker_0_goes_on_from_its_checkpoint_and_the_others_with_it(
 
 
 @pytest.mark.parametrize("update", ["async", "sync"])
-def test_a_sigterm_is_42_and_worker_0_has_saved(pair: World, update: str) -> None:
+def test_a_sigterm_is_42_and_worker_0_has_saved(pair: Children, update: str) -> None:
     run_id = f"stop-{update}"
     first, second = begin_all(pair, run_id, update=update, steps=FOREVER)
     progress(first)
@@ -412,7 +392,7 @@ def test_a_sigterm_is_42_and_worker_0_has_saved(pair: World, update: str) -> Non
     assert first.of(Progress)[-1].step == step > 0
 
 
-def test_a_stop_waits_some_seconds_for_a_ps_that_is_busy(pair: World) -> None:
+def test_a_stop_waits_some_seconds_for_a_ps_that_is_busy(pair: Children) -> None:
     run_id = "stop-busy"
     workers = begin_all(pair, run_id, update="sync", steps=FOREVER)
     progress(workers[0])
@@ -426,7 +406,7 @@ def test_a_stop_waits_some_seconds_for_a_ps_that_is_busy(pair: World) -> None:
     assert len(pair.checkpoints(run_id)) == 1
 
 
-def test_a_lost_ps_does_not_keep_a_stop_waiting(pair: World) -> None:
+def test_a_lost_ps_does_not_keep_a_stop_waiting(pair: Children) -> None:
     workers = begin_all(pair, "stop-ps", steps=FOREVER)
     progress(workers[0])
     ps = next(c for c in reversed(pair.children) if c.log.name.endswith("-ps-1.log"))
@@ -438,16 +418,6 @@ def test_a_lost_ps_does_not_keep_a_stop_waiting(pair: World) -> None:
     pair.start("ps", 1).wait_for(Serving)
 
 
-@pytest.mark.parametrize("update", ["async", "sync"])
-def test_a_nan_loss_stops_with_the_step(pair: World, update: str) -> None:
-    named = {"name": "SGD", "learningRate": 1e30}
-    workers = begin_all(pair, f"nan-{update}", update=update, steps=FOREVER, optimizer=named)
-    for worker in workers:
-        assert worker.exit_code() == exit_codes.CONFIG, worker.tail()
-        assert re.search(r"NaN or infinite about step \d+", worker.of(Failure)[-1].message)
-    assert pair.checkpoints(f"nan-{update}") == []
-
-
 @pytest.mark.parametrize(
     ("name", "words"),
     [
@@ -455,7 +425,7 @@ def test_a_nan_loss_stops_with_the_step(pair: World, update: str) -> None:
         ("NamesAMissingFile", "missing.tfrecord; No such file"),
     ],
 )
-def test_an_error_of_the_program_is_the_programs(single: World, name: str, words: str) -> None:
+def test_an_error_of_the_program_is_the_programs(single: Children, name: str, words: str) -> None:
     worker = begin(single, 0, name, module=BROKEN + name, steps=FOREVER)
     assert worker.exit_code() == exit_codes.CONFIG, worker.tail()
     assert words in worker.of(Failure)[-1].message

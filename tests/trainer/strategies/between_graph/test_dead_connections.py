@@ -19,8 +19,8 @@ from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.protocol import Progress, Saved
 from tf_cluster_trainer.strategies.between_graph.probe import PERIOD_SECONDS, ConnectionProbe
 
-from tests.trainer.child.world import World
-from tests.trainer.strategies.between_graph.test_between_graph import FOREVER, begin
+from tests.support.children import Children
+from tests.trainer.strategies.between_graph.workers import FOREVER, begin
 
 NEEDS = ("ip", "iptables", "ss")
 AS_HERE = {"replication": "between-graph", "save_seconds": 1.0}
@@ -61,7 +61,7 @@ def test_a_ps_replaced_without_a_word_ends_the_workers_child_and_a_new_one_goes_
     namespace: str, tmp_path: Path
 ) -> None:
     within = ("ip", "netns", "exec", namespace)
-    with World(tmp_path, workers=1, ps=1, has_chief=False, within=within) as world:
+    with Children(tmp_path, workers=1, ps=1, has_chief=False, within=within) as world:
         ps = world.serve("ps")["ps-0"]
         worker = begin(world, 0, "1", steps=FOREVER, **AS_HERE)
         worker.wait_for(Saved)

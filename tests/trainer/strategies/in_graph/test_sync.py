@@ -4,68 +4,22 @@ from __future__ import annotations
 
 import signal
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
-import tensorflow as tf
 from tf_cluster_trainer import exit_codes
-from tf_cluster_trainer.program.context import Context, Flags
-from tf_cluster_trainer.protocol import Failure, Placement, Progress, Ready, Result
+from tf_cluster_trainer.protocol import Failure, Placement, Progress, Result
 
-from tests.slices import in_turn, sliced
-from tests.trainer.child.world import Child, World
+from tests.slices import sliced
+from tests.support.children import Children
 from tests.trainer.strategies import reference
-
-HERE = str(Path(__file__).parents[4])
-FIXED = "tests.trainer.child.programs.fixed:Fixed"
-BATCH, STEPS, RATE = 8, 40, 0.05
-
-
-def trained(world: World, run_id: str, **settings: Any) -> Child:
-    told = {"module": FIXED, "path": HERE, "update": "sync", "batch": BATCH, "per_call": 7}
-    chief = world.chief(run_id=run_id, **{**told, **settings})
-    chief.wait_for(Ready)
-    chief.go()
-    return chief
-
-
-def saved(world: World, run_id: str, step: int, kind: str = "model/") -> dict[str, Any]:
-    """The model's tensors in a checkpoint, by variable, or those of another kind."""
-    reader = tf.train.load_checkpoint(
-        str(world.run_dir(run_id) / "checkpoints" / f"ckpt-{step}" / "variables")
-    )
-    return {
-        name.removeprefix(kind): reader.get_tensor(name)
-        for name in reader.get_variable_to_shape_map()
-        if name.startswith(kind)
-    }
-
-
-def assert_as_in_one_process(
-    world: World, run_id: str, steps: int, tmp_path: Path, **settings: Any
-) -> None:
-    """That so many steps gave what the same training gives without any strategy."""
-    told = {"workers": world.workers, "batch": BATCH, "steps": steps, "rate": RATE, **settings}
-    expected = reference.train(context(tmp_path), **told)
-    found = saved(world, run_id, steps)
-    assert found.keys() == expected.keys()
-    for name, value in expected.items():
-        np.testing.assert_allclose(found[name], value, rtol=2e-4, atol=2e-5, err_msg=name)
-
-
-def context(tmp_path: Path) -> Context:
-    """As much of a context as the program and the model's seed need."""
-    from types import SimpleNamespace
-
-    settings: Any = SimpleNamespace(seed=1, micro_batches=1, precision="float32")
-    task: Any = None
-    return Context(task, settings, Flags({}), tmp_path, tmp_path, tmp_path)
+from tests.trainer.strategies.in_graph.training import trained
+from tests.trainer.strategies.reference import BATCH, RATE, STEPS, assert_as_in_one_process
+from tests.trainer.strategies.turns import AS_IN_ONE_PROCESS, turn
 
 
 @pytest.mark.parametrize("optimizer", sliced(["SGD", "Momentum", "Adam", "Adagrad"], 1))
 def test_a_step_is_one_update_with_the_workers_mean_gradient(
-    world: World, tmp_path: Path, optimizer: str
+    world: Children, tmp_path: Path, optimizer: str
 ) -> None:
     run_id = f"sync-{optimizer}"
     chief = trained(world, run_id, steps=STEPS, optimizer={"name": optimizer, "learningRate": RATE})
@@ -75,9 +29,9 @@ def test_a_step_is_one_update_with_the_workers_mean_gradient(
     assert_as_in_one_process(world, run_id, STEPS, tmp_path, optimizer=optimizer)
 
 
-@in_turn(2, of=5)
+@turn(AS_IN_ONE_PROCESS, of="in-graph sync")
 def test_a_step_of_micro_batches_is_one_update_with_the_mean_of_them_all(
-    world: World, tmp_path: Path
+    world: Children, tmp_path: Path
 ) -> None:
     told = {"name": "Adam", "learningRate": RATE}
     chief = trained(world, "sync-micro", steps=STEPS, optimizer=told, batch=4, micro=2)
@@ -86,9 +40,9 @@ def test_a_step_of_micro_batches_is_one_update_with_the_mean_of_them_all(
     assert_as_in_one_process(world, "sync-micro", STEPS, tmp_path, optimizer="Adam")
 
 
-@in_turn(2, of=5)
+@turn(AS_IN_ONE_PROCESS, of="in-graph sync")
 def test_the_learning_rate_goes_on_at_the_runs_step_after_a_new_start(
-    world: World, tmp_path: Path
+    world: Children, tmp_path: Path
 ) -> None:
     """Both starts make whole epochs' steps, so the second takes the next rows."""
     for steps in (24, STEPS):
@@ -100,7 +54,7 @@ def test_the_learning_rate_goes_on_at_the_runs_step_after_a_new_start(
     )
 
 
-def test_the_digits_are_learnt_with_every_variable_on_a_ps(world: World) -> None:
+def test_the_digits_are_learnt_with_every_variable_on_a_ps(world: Children) -> None:
     chief = trained(
         world,
         "digits-sync",
@@ -121,7 +75,7 @@ def test_the_digits_are_learnt_with_every_variable_on_a_ps(world: World) -> None
     assert (last.step, last.examples, last.workers) == (300, 300 * 32 * 2, {"0": 300, "1": 300})
 
 
-def test_a_stop_is_between_two_whole_steps_and_the_next_start_goes_on(world: World) -> None:
+def test_a_stop_is_between_two_whole_steps_and_the_next_start_goes_on(world: Children) -> None:
     chief = trained(world, "stopped", steps=1_000_000, report_seconds=0.1, per_call=50)
     chief.wait_for(Progress, lambda progress: progress.step > 0)
     chief.signal(signal.SIGTERM)
@@ -136,13 +90,14 @@ def test_a_stop_is_between_two_whole_steps_and_the_next_start_goes_on(world: Wor
 
 
 def test_a_killed_worker_ends_the_chiefs_child_so_that_it_starts_again(tmp_path: Path) -> None:
-    with World(tmp_path, workers=2, ps=1) as world:
+    with Children(tmp_path, workers=2, ps=1) as world:
         tasks = world.serve()
         chief = trained(world, "lost", steps=1_000_000, report_seconds=0.1, save_steps=50)
         chief.wait_for(Progress, lambda progress: progress.step > 100)
         tasks["worker-1"].signal(signal.SIGKILL)
         assert chief.exit_code(deadline=30) == exit_codes.PEER_LOST, chief.tail()
         assert "worker-1 is lost" in chief.of(Failure)[-1].message
+        world.forks = False  # as in test_faults.py
         world.start("worker", 1)
         step = world.checkpoints("lost")[0]
         again = trained(world, "lost", steps=step + 20)

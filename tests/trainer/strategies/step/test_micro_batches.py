@@ -13,18 +13,11 @@ from tf_cluster_trainer.program.trial import build_model
 from tf_cluster_trainer.protocol import Progress, Ready, Result
 from tf_cluster_trainer.strategies.step.gradients import Gradients
 
-from tests.slices import in_turn
+from tests.support.children import Children
+from tests.support.trainings import HERE, context
 from tests.trainer.child.programs.fixed import Fixed, examples
-from tests.trainer.child.world import World
-from tests.trainer.strategies.in_graph import test_sync
-from tests.trainer.strategies.in_graph.test_sync import (
-    BATCH,
-    FIXED,
-    HERE,
-    RATE,
-    STEPS,
-    assert_as_in_one_process,
-)
+from tests.trainer.strategies.reference import BATCH, FIXED, RATE, STEPS, assert_as_in_one_process
+from tests.trainer.strategies.turns import AS_IN_ONE_PROCESS, turn
 
 SPECS = (tf.TensorSpec([None, 4], tf.float32), tf.TensorSpec([None, 3], tf.int64))
 
@@ -57,7 +50,7 @@ def reads(model: Any, graph: Any) -> dict[str, int]:
 def test_the_gradients_are_those_of_one_batch_of_all_the_examples(tmp_path: Path) -> None:
     """Dense and sparse ones, and a regularization loss."""
     program = Fixed()
-    model = build_model(program, test_sync.context(tmp_path), SPECS)
+    model = build_model(program, context(tmp_path), SPECS)
     batch = batch_of(12)
     whole, measures = Gradients(program, model, (), 1).unchecked(*batch)
     parts = tf.function(Gradients(program, model, (), 3).unchecked)
@@ -74,7 +67,7 @@ def test_a_variable_is_read_once_and_looked_up_rows_are_no_read_of_the_whole(
     tmp_path: Path,
 ) -> None:
     program = Fixed()
-    model = build_model(program, test_sync.context(tmp_path), SPECS)
+    model = build_model(program, context(tmp_path), SPECS)
     step = tf.function(Gradients(program, model, (), 4).unchecked)
     graph = step.get_concrete_function(*in_micro_batches(batch_of(8), 4)).graph
     assert reads(model, graph) == dict.fromkeys(
@@ -116,7 +109,7 @@ def test_a_variable_that_is_read_whole_looked_up_and_used_in_a_loop_has_one_grad
     program = Tied()
     words = tf.constant([[1, 2], [3, 3], [0, 11], [5, 1]], tf.int64)
     labels = tf.one_hot([1, 2, 3, 4], 12)
-    model = build_model(program, test_sync.context(tmp_path), tf.TensorSpec([None, 2], tf.int64))
+    model = build_model(program, context(tmp_path), tf.TensorSpec([None, 2], tf.int64))
     whole, _ = Gradients(program, model, (), 1).unchecked(words, labels)
     step = tf.function(Gradients(program, model, (), 2).unchecked)
     split = tf.reshape(words, [2, 2, 2]), tf.reshape(labels, [2, 2, 12])
@@ -130,16 +123,16 @@ def test_a_variable_that_is_read_whole_looked_up_and_used_in_a_loop_has_one_grad
 
 def test_mixed_precision_reads_once_too(tmp_path: Path) -> None:
     program = Fixed()
-    model = build_model(program, test_sync.context(tmp_path), SPECS, "mixed_bfloat16")
+    model = build_model(program, context(tmp_path), SPECS, "mixed_bfloat16")
     assert model.get_layer("hidden").compute_dtype == "bfloat16"
     step = tf.function(Gradients(program, model, (), 2).unchecked)
     graph = step.get_concrete_function(*in_micro_batches(batch_of(8), 2)).graph
     assert reads(model, graph)["hidden/kernel"] == 1
 
 
-@in_turn(4, of=5)
+@turn(AS_IN_ONE_PROCESS, of="in-graph async")
 def test_in_graph_async_with_one_worker_is_what_one_process_computes(
-    one_worker: World, tmp_path: Path
+    one_worker: Children, tmp_path: Path
 ) -> None:
     told = {"module": FIXED, "path": HERE, "per_call": 7, "batch": 4, "micro": 2}
     named = {"name": "Adam", "learningRate": RATE}
@@ -151,7 +144,7 @@ def test_in_graph_async_with_one_worker_is_what_one_process_computes(
     assert_as_in_one_process(one_worker, "micro", STEPS, tmp_path, optimizer="Adam")
 
 
-def test_the_digits_are_learnt_with_partitioned_variables(one_worker: World) -> None:
+def test_the_digits_are_learnt_with_partitioned_variables(one_worker: Children) -> None:
     """dense/kernel is 1 MiB: a part on each ps."""
     told = {"steps": 300, "batch": 16, "micro": 4, "flags": {"units": 1024}}
     chief = one_worker.chief(run_id="micro-digits", **told)

@@ -18,18 +18,16 @@ from tf_cluster_trainer.config import Optimizer, Schedule
 from tf_cluster_trainer.protocol import Ready
 from tf_cluster_trainer.strategies.step import schedule
 
-from tests.slices import in_turn
-from tests.trainer.child.world import World, training
-from tests.trainer.strategies.in_graph.test_sync import HERE, saved
+from tests.support.children import Children, training
+from tests.support.trainings import HERE
+from tests.trainer.strategies.falling import (
+    FALLING,
+    SLOWING,
+    SLOWING_STEPS,
+    assert_fell_by_the_rates,
+)
+from tests.trainer.strategies.turns import AS_IN_ONE_PROCESS, turn
 
-# The rate falls to a hundredth, each step of a program whose gradient is always 1.
-FALLING = "tests.trainer.child.programs.fixed:Falling"
-SLOWING_STEPS = 400
-SLOWING = {
-    "name": "SGD",
-    "learningRate": 1.0,
-    "schedule": {"name": "exponential", "endFactor": 0.01, "decaySteps": SLOWING_STEPS},
-}
 SCHEDULES = tf_keras.optimizers.schedules
 RATE, STEPS = 0.5, 200
 
@@ -139,34 +137,9 @@ def test_the_run_goes_on_at_its_step_whatever_the_optimizer_had_counted(
     assert (ITERATIONS in restore.chosen(restored, "Adam", stored)) is (before == "Adam")
 
 
-def assert_fell_by_the_rates(world: World, run_id: str) -> None:
-    """Every weight fell by the sum of the rates of the run's steps, and the last one is reported.
-
-    Workers that read the count at the same time make steps of one rate: 3 % of the sum.
-    """
-    step = max(world.checkpoints(run_id))
-    assert SLOWING_STEPS <= step <= SLOWING_STEPS + 7  # a call of one worker beyond the total
-    optimizer = Optimizer("SGD", 1.0, None, Schedule("exponential", SLOWING_STEPS, 0.01, 0))
-    expected = -sum(schedule.rate(optimizer, at, np) for at in range(step))
-    for name, value in saved(world, run_id, step).items():
-        np.testing.assert_allclose(value, np.full(50, expected), rtol=0.03, err_msg=name)
-    assert points(world, run_id)[-1] == (step, pytest.approx(0.01))
-
-
-def points(world: World, run_id: str) -> list[tuple[int, float]]:
-    """Step and learning rate of all points in TensorBoard's files, by step."""
-    return sorted(
-        (event.step, float(tf.make_ndarray(value.tensor)))
-        for file in (world.run_dir(run_id) / "events").iterdir()
-        for event in tf.compat.v1.train.summary_iterator(str(file))
-        for value in event.summary.value
-        if value.tag == "learning_rate"
-    )
-
-
-@in_turn(4, of=5)
+@turn(AS_IN_ONE_PROCESS, of="in-graph async")
 def test_the_rate_follows_the_step_of_all_workers_and_goes_on_after_a_new_start(
-    world: World,
+    world: Children,
 ) -> None:
     """By its own steps each worker would be at twice the rate or more."""
     told = {"module": FALLING, "path": HERE, "per_call": 7, "optimizer": SLOWING}

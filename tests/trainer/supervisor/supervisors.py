@@ -8,20 +8,18 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import urllib.request
 import uuid
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import jsonschema
 from tf_cluster_trainer.supervisor.peers.ask import NoAnswerError, ask
 
 from tests.ports import free_port
+from tests.support.waiting import eventually
 
-Seen = TypeVar("Seen")
 STAND_IN = Path(__file__).with_name("stand_in.py")
 SCHEMAS = Path(__file__).parents[3] / "trainer/src/tf_cluster_trainer/schemas"
 # While the file BUSY_DISK is there, no fsync of a supervisor returns, as if a save kept the disk.
@@ -51,19 +49,6 @@ if "BUSY_DISK" in os.environ:
 sys.exit(supervise(os.environ, sys.argv[1:], fast, Limits(tries=2, pause=0.1)))
 """
 DEADLINE_SECONDS = 60.0
-
-
-def eventually(
-    look: Callable[[], Seen | None], what: str, seconds: float = DEADLINE_SECONDS
-) -> Seen:
-    """What `look` finds, as soon as it is not false; else fails with what was last seen."""
-    until = time.monotonic() + seconds
-    while True:
-        seen = look()
-        if seen:
-            return seen
-        assert time.monotonic() < until, f"{what}: last seen {seen!r}"
-        time.sleep(0.03)
 
 
 @functools.cache
@@ -114,14 +99,14 @@ class Task:
             return last if there else None
 
         try:
-            return eventually(look, f"{self.name} {wanted}")
+            return eventually(f"{self.name} {wanted}", look)
         except AssertionError as error:
             raise AssertionError(f"{error}; {last}; log:\n{self.said()}") from None
 
     def child(self, number: int) -> int:
         """The pid of its n-th child, once that has started."""
         note = self.directory / f"{self.name}.{number}.started"
-        eventually(note.exists, f"{self.name} starts child {number}")
+        eventually(f"{self.name} starts child {number}", note.exists)
         return int(note.read_text().split()[0])
 
     def starts(self) -> int:
@@ -152,7 +137,7 @@ class Task:
 
 
 @dataclass
-class World:
+class Supervisors:
     """One attempt (or several) of one run."""
 
     directory: Path
@@ -270,11 +255,3 @@ class World:
     def close(self) -> None:
         for task in self.tasks:
             task.kill()
-
-
-def alive(pid: int) -> bool:
-    """Whether the process is there and not a zombie."""
-    try:
-        return ") Z" not in Path(f"/proc/{pid}/stat").read_text()
-    except FileNotFoundError:
-        return False

@@ -1,4 +1,4 @@
-"""A small world for children: real processes on loopback, spoken to as a supervisor would."""
+"""Children of tests: real processes on loopback, spoken to as a supervisor would."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 from tf_cluster_trainer import protocol
 from tf_cluster_trainer.protocol import Channel, Finish, Go, Message
 
 from tests.ports import free_port
+from tests.support.forked import Forked, ForkServer, fork_server_of
 from tests.tied import tied_to_us
 
-PROGRAMS = Path(__file__).with_name("programs")
+PROGRAMS = Path(__file__).parents[1] / "trainer/child/programs"
 DIGITS = "tf_cluster_trainer.examples.digits:Digits"
 DEADLINE = 150.0
 
@@ -38,22 +39,19 @@ class Child:
         log: Path,
         where: Path | None = None,
         within: Sequence[str] = (),
+        server: ForkServer | None = None,
     ) -> None:
         to_child, our_writer = os.pipe()
         our_reader, from_child = os.pipe()
         self.log = log
+        self.process: subprocess.Popen[bytes] | Forked
         with log.open("ab") as output:
-            self.process = subprocess.Popen(
-                tied_to_us(*within, sys.executable, "-m", "tf_cluster_trainer.child"),
-                env={**environment, protocol.CONTROL_VARIABLE: f"{to_child},{from_child}"},
-                pass_fds=(to_child, from_child),
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                cwd=where,
-                # As its supervisor does; Linux shares the processor between sessions.
-                start_new_session=True,
-            )
+            control = (to_child, from_child)
+            if server and not within and server.can_fork(environment):
+                where = Path.cwd() if where is None else where
+                self.process = server.fork(environment, where, output.fileno(), control)
+            else:
+                self.process = _process(environment, output, control, where, within)
         os.close(to_child)
         os.close(from_child)
         self.started = time.monotonic()
@@ -152,8 +150,29 @@ class Child:
                 self._news.notify_all()
 
 
+def _process(
+    environment: Mapping[str, str],
+    output: IO[bytes],
+    control: tuple[int, int],
+    where: Path | None,
+    within: Sequence[str],
+) -> subprocess.Popen[bytes]:
+    """A child as its supervisor starts it."""
+    return subprocess.Popen(
+        tied_to_us(*within, sys.executable, "-m", "tf_cluster_trainer.child"),
+        env={**environment, protocol.CONTROL_VARIABLE: ",".join(map(str, control))},
+        pass_fds=control,
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=output,
+        cwd=where,
+        # Linux shares the processor between sessions.
+        start_new_session=True,
+    )
+
+
 @dataclass
-class World:
+class Children:
     """One attempt's tasks: ps and workers once for several chiefs, as a worker pod has it.
 
     Without a chief the workers train by themselves: `train` starts them, each time anew.
@@ -166,6 +185,7 @@ class World:
     where: Path | None = None  # the children's working directory, when not ours
     has_chief: bool = True
     within: Sequence[str] = ()  # what a child's command line begins with
+    forks: bool = True  # else every child starts by itself, not only those that have to
 
     def __post_init__(self) -> None:
         self._count = itertools.count()
@@ -181,7 +201,7 @@ class World:
             if number
         }
 
-    def __enter__(self) -> World:
+    def __enter__(self) -> Children:
         return self
 
     def __exit__(
@@ -243,9 +263,17 @@ class World:
             self.directory / f"{number}-{kind}-{index}.log",
             self.where,
             self.within,
+            self._fork_server(kind, run),
         )
         self.children.append(child)
         return child
+
+    def _fork_server(self, kind: str, run: Mapping[str, Any]) -> ForkServer | None:
+        """Who forks a child of this kind for this training; None: it has to start by itself."""
+        if not self.forks or run["train"]["xla"]:  # XLA's flags are read in the import
+            return None
+        serves = kind == "ps" or (kind == "worker" and self.has_chief)
+        return fork_server_of("bare" if serves else "whole")
 
     def chief(self, **settings: Any) -> Child:
         """A chief's child whose attempt owns the run."""
