@@ -6,7 +6,7 @@ import os
 import sys
 from pathlib import Path
 
-from tf_cluster_trainer.supervisor.process import die_with_parent as tied
+from tf_cluster_trainer.supervisor.process import die_with_parent
 
 
 def tied_to_us(*command: str | os.PathLike[str]) -> tuple[str, ...]:
@@ -14,5 +14,5 @@ def tied_to_us(*command: str | os.PathLike[str]) -> tuple[str, ...]:
 
     To be started by the main thread: the tie is to the thread. Its pid is the command's own.
     """
-    starter = (sys.executable, "-I", "-S", str(Path(tied.__file__)), str(os.getpid()))
+    starter = (sys.executable, "-I", "-S", str(Path(die_with_parent.__file__)), str(os.getpid()))
     return (*starter, *map(str, command))

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from tf_cluster_trainer.supervisor.process.die_with_parent import tie
+from tf_cluster_trainer.supervisor.process.die_with_parent import signal_on_parent_death
 
 from tests.cluster.machine_tools import tool_path
 from tests.slices import chosen
@@ -66,7 +66,7 @@ def main() -> int:
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     names = [name for name in NAMES if name in (options.names or NAMES)]
     if options.outcome:
-        tie(signal.SIGTERM, os.getppid())
+        signal_on_parent_death(signal.SIGTERM, os.getppid())
         outcome = _outcome(names[0], options.full, environment)
         options.outcome.write_text(json.dumps(asdict(outcome)))
         return 0 if outcome.ok else 1

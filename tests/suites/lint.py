@@ -31,6 +31,7 @@ def suite(helm: str, seconds: float) -> Suite:
             (helm, "lint", "--strict", "--quiet", ".", *(_umbrella(named))),
             (sys.executable, "-m", "tools.chart.value_lint"),
             (sys.executable, "-m", "tools.combination_lint"),
+            (sys.executable, "-m", "tools.prose_lint"),
         ),
         seconds,
     )

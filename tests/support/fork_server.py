@@ -28,7 +28,7 @@ import threadpoolctl  # type: ignore[import-untyped]
 from tf_cluster_trainer import config, protocol
 from tf_cluster_trainer.child import tasks
 from tf_cluster_trainer.servers import bare_tensorflow
-from tf_cluster_trainer.supervisor.process.die_with_parent import tie
+from tf_cluster_trainer.supervisor.process.die_with_parent import signal_on_parent_death
 
 MODULE = "tf_cluster_trainer.child"
 LONGEST = 2**17  # bytes of a request
@@ -105,7 +105,7 @@ def _become_a_child(
     """Be what `python -m tf_cluster_trainer.child` is, once it has imported what we have."""
     try:
         os.setsid()
-        if not tie(signal.SIGKILL, parent):
+        if not signal_on_parent_death(signal.SIGKILL, parent):
             os._exit(1)
         for ours, its in ((output, 1), (output, 2)):
             os.dup2(ours, its)

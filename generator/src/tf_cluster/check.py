@@ -78,9 +78,9 @@ def check(
     wrong = {finding.pointer for finding in wrong_flags}
     values = expand(sound, {flag: flags[flag] for flag in flags if (flag,) not in wrong})
     found += [*wrong_flags, *run_checks(Params(document, sound, values, for_cluster))]
-    told = by_place(replace(one, pointer=meant.as_written(one.pointer)) for one in found)
-    of_file = tuple(finding for finding in told if not _is_on_a_flag(finding))
-    of_flags = tuple(finding for finding in told if _is_on_a_flag(finding))
+    findings = by_place(replace(one, pointer=meant.as_written(one.pointer)) for one in found)
+    of_file = tuple(finding for finding in findings if not _is_on_a_flag(finding))
+    of_flags = tuple(finding for finding in findings if _is_on_a_flag(finding))
     return Checked(document, of_file, values, of_flags)
 
 

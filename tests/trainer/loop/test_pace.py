@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tf_cluster_trainer.loop.pace import TARGET_SECONDS, Pace, rung
+from tf_cluster_trainer.loop.pace import TARGET_SECONDS, Pace, round_down
 from tf_cluster_trainer.loop.plan import Plan, pace_of
 
 
@@ -122,4 +122,4 @@ def test_short_calls_are_queued_in_larger_numbers() -> None:
     ("steps", "expected"), [(1, 1), (2, 2), (4, 2), (9, 5), (10, 10), (49, 20), (999, 500)]
 )
 def test_sizes_are_few(steps: int, expected: int) -> None:
-    assert rung(steps) == expected
+    assert round_down(steps) == expected

@@ -28,9 +28,9 @@ import os, sys, time
 from tf_cluster_trainer.sources.limits import Limits
 from tf_cluster_trainer.supervisor.peers import ask as peers
 from tf_cluster_trainer.supervisor.main import supervise
-from tf_cluster_trainer.supervisor.process.die_with_parent import tie
+from tf_cluster_trainer.supervisor.process.die_with_parent import signal_on_parent_death
 from tf_cluster_trainer.supervisor.timing import Timing
-if not tie(9, int(os.environ["OF_TESTS"])):
+if not signal_on_parent_death(9, int(os.environ["OF_TESTS"])):
     sys.exit("the test run is gone")
 poll = float(os.environ.get("POLL_SECONDS", "0.1"))
 fast = Timing(grace=1, worker_poll=poll, quick_poll=poll, calm_poll=poll, backoff=0.1, tick=0.1,

@@ -39,7 +39,7 @@ class Table:
             patience=PATIENCE,
             answers=lambda owner: owner.job_uid in self.answering,
             clock=lambda: self.now,
-            say=self.said.append,
+            log=self.said.append,
         )
 
     def on_disk(self) -> Owner:

@@ -170,7 +170,7 @@ def test_a_wait_is_logged_at_first_on_change_and_every_half_minute() -> None:
     for second in range(70):
         now[0] = float(second)
         state = "one" if second < 10 else "two"
-        log.say(state, f"{state} at {second}")
+        log.write(state, f"{state} at {second}")
     assert said == ["one at 1", "two at 10", "two at 40"]
 
 
@@ -261,7 +261,7 @@ def test_progress_that_can_not_be_written_is_said_once_and_ends_nothing(tmp_path
     said: list[str] = []
     # A file where the directory should be: reading the owner fails as a broken disk would.
     (tmp_path / "run").write_text("")
-    file = ProgressFile(tmp_path / "run", "job", "pod", say=said.append)
+    file = ProgressFile(tmp_path / "run", "job", "pod", log=said.append)
     for second in range(5):
         file.offer(replace(DOCUMENT, step=second), float(second))
     assert len(said) == 1
@@ -272,7 +272,7 @@ def test_progress_is_written_when_there_is_some_and_now_and_then_as_a_sign_of_li
     tmp_path: Path,
 ) -> None:
     create_owner(tmp_path, Owner("job", "pod", "a1", 0))
-    file = ProgressFile(tmp_path, "job", "pod", say=str)
+    file = ProgressFile(tmp_path, "job", "pod", log=str)
     offers = [
         (0.0, {"step": 1}, True),
         (0.5, {"step": 2}, False),  # sooner than a second later
@@ -290,7 +290,7 @@ def test_progress_is_written_when_there_is_some_and_now_and_then_as_a_sign_of_li
 
 
 def test_progress_that_could_not_be_written_is_tried_again_a_second_later(tmp_path: Path) -> None:
-    file = ProgressFile(tmp_path, "job", "pod", say=str)
+    file = ProgressFile(tmp_path, "job", "pod", log=str)
     file.offer(DOCUMENT, 0.0)  # nobody owns the run
     assert read_progress(tmp_path) is None
     create_owner(tmp_path, Owner("job", "pod", "a1", 0))
@@ -305,7 +305,7 @@ def test_progress_that_the_disk_kept_back_is_not_put_over_the_next_owners(
 ) -> None:
     """A final state is written again after the run was released."""
     create_owner(tmp_path, Owner("job", "pod", "a1", 0, released=True))
-    file = ProgressFile(tmp_path, "job", "pod", say=str)
+    file = ProgressFile(tmp_path, "job", "pod", log=str)
     flush = os.fsync
 
     def slowly(descriptor: int) -> None:

@@ -1,7 +1,7 @@
 """The trainer: supervisor, strategies and loop of every task.
 
 A program imports its base class from here: `from tf_cluster_trainer import Context, Program`.
-Neither name imports TensorFlow, nor does this package: the supervisor shares it.
+Neither the names nor this package import TensorFlow, because the supervisor uses it too.
 """
 
 from tf_cluster_trainer.program.base import Program

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 class ProgramError(Exception):
-    """The user's program or this run's data is at fault; a retry can't help."""
+    """The user's program or the run's data is wrong; a retry can't help."""
 
 
 class HookError(ProgramError):
@@ -27,13 +27,13 @@ class NotOwnerError(Exception):
 
 
 class ReplacedError(Exception):
-    """Another pod has this task's work now; nothing was written."""
+    """Another pod does this task's work now; nothing was written."""
 
 
 class PeerLostError(Exception):
     """A task that this one needs is gone; a new start may find it again.
 
-    `lost` names the tasks, where that is known.
+    `lost` names the tasks, if they are known.
     """
 
     def __init__(self, message: str, lost: Sequence[str] | None = None) -> None:
@@ -42,4 +42,4 @@ class PeerLostError(Exception):
 
 
 class NotNowError(PeerLostError):
-    """The run's state can't be copied now; it can again when more steps were made."""
+    """The run's state can't be copied now; it can after more steps."""

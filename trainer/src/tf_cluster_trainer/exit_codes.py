@@ -1,4 +1,4 @@
-"""How a process of ours says how it ended (docs/formats.md)."""
+"""The exit codes of the trainer's processes (docs/formats.md)."""
 
 DONE = 0
 FAILED = 1
@@ -13,8 +13,8 @@ NOT_OWNER = 45
 
 
 def of_script(code: int) -> int:
-    """The exit code of a task whose script ended with `code`: the same, where it keeps its meaning.
+    """The exit code of a task whose script ended with `code`: the same, except 42 and 43.
 
-    42 and 43 tell the platform what only a supervisor knows.
+    Those two tell the platform what only a supervisor knows; they become 1.
     """
     return FAILED if code in (STOPPED, PEERS_LOST) else code

@@ -1,4 +1,4 @@
-"""Words for people: one plain sentence a line, on standard error."""
+"""The child's log: one plain sentence a line, on standard error."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ import sys
 
 
 def log(sentence: str) -> None:
-    """Print one sentence at once."""
+    """Print one sentence and flush it."""
     print(sentence, file=sys.stderr, flush=True)

@@ -1,9 +1,9 @@
-"""What the supervisor and its one child say to each other.
+"""The messages between a supervisor and its one child.
 
-Two pipes, one JSON object a line. The child finds their file descriptors in
-TF_CLUSTER_CONTROL as "<read>,<write>". A child reads exactly one message, Go, before it touches
-other tasks or the run directory; it writes any number. An evaluator's child needs no Go; it reads
-Finish. SIGTERM asks a child to save and exit 42.
+They use two pipes, with one JSON object a line. The child finds their file descriptors in
+TF_CLUSTER_CONTROL as "<read>,<write>". A child reads exactly one message, Go, before it connects to
+other tasks or uses the run directory; it sends any number. An evaluator's child needs no Go; it
+reads Finish. SIGTERM asks a child to save and exit 42.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ CONTROL_VARIABLE = "TF_CLUSTER_CONTROL"
 
 @dataclass(frozen=True)
 class Go:
-    """Supervisor to child: peers are there, this attempt owns the run: begin."""
+    """Supervisor to child: the peers serve and this attempt owns the run: begin."""
 
 
 @dataclass(frozen=True)
 class Finish:
     """Supervisor to the evaluator's child: training is done, the checkpoint of `step` is the last.
 
-    None: whichever is there is.
+    None: the newest checkpoint is the last.
     """
 
     step: int | None = None
@@ -40,12 +40,12 @@ class Serving:
 
 @dataclass(frozen=True)
 class Ready:
-    """TensorFlow and the program are imported and tried; a child that trains waits for Go."""
+    """Child: TensorFlow and the program are imported and tried; a training child awaits Go."""
 
 
 @dataclass(frozen=True)
 class Phase:
-    """What a child does now, with a sentence for people.
+    """Child: what it does now, with a sentence for people.
 
     Chief's child: `running` or `saving`; evaluator's: `running` or `waiting`.
     """
@@ -58,8 +58,8 @@ class Phase:
 class Progress:
     """Chief's child: where training stands.
 
-    Rates are per second since the report before, None when unknown; `examples` and `workers`, the
-    steps made by each worker index, are since the run began.
+    Rates are per second since the previous report, None if unknown. `examples`, and `workers`, the
+    steps of each worker index, count since the run began.
     """
 
     step: int
@@ -78,7 +78,7 @@ class Placement:
 
 @dataclass(frozen=True)
 class Saved:
-    """Chief's child: a checkpoint of this step is whole on disk; it took so many seconds."""
+    """Chief's child: a checkpoint of this step is whole on disk; the save took `seconds`."""
 
     step: int
     seconds: float
@@ -107,9 +107,9 @@ class Result:
 
 @dataclass(frozen=True)
 class Evaluated:
-    """Evaluator's child: what the program measured of the checkpoint of a step.
+    """Evaluator's child: the measures of the checkpoint of a step.
 
-    `export` is the directory of the best model so far, None when there is none.
+    `export` is the directory of the best model so far, None if there is none.
     """
 
     step: int
@@ -119,9 +119,9 @@ class Evaluated:
 
 @dataclass(frozen=True)
 class Failure:
-    """Any child: why it ends, for people. Its exit code says the kind. At most a Saved follows.
+    """Any child: why it ends, in words; its exit code says the kind. At most a Saved follows.
 
-    `lost` are the tasks whose loss it is, as far as it can tell.
+    `lost` are the tasks whose loss ended it, as far as it can tell.
     """
 
     message: str
@@ -166,19 +166,19 @@ class Channel:
         return cls(os.fdopen(read), os.fdopen(write, "w"))
 
     def outlive_exec(self) -> None:
-        """Let the program that takes this process' place have the channel (`of_child`)."""
+        """Keep the channel open for the program that replaces this process (`of_child`)."""
         for end in (self._reader, self._writer):
             os.set_inheritable(end.fileno(), True)
 
     def send(self, message: Message) -> None:
-        """Write one message; BrokenPipeError when the other end is gone."""
+        """Write one message. Raises BrokenPipeError if the other end is closed."""
         line = json.dumps({"kind": type(message).__name__, **asdict(message)})
         with self._sending:
             self._writer.write(line + "\n")
             self._writer.flush()
 
     def receive(self) -> Iterator[Message]:
-        """The messages of the other end, as they come."""
+        """Yield the messages of the other end as they come."""
         for line in self._reader:
             document = json.loads(line)
             yield _KINDS[document.pop("kind")](**document)

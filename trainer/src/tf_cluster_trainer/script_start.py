@@ -1,8 +1,8 @@
-"""How a user's script is started: its command line, its environment, its directory.
+"""How to start a user's script: its command line, environment and directory.
 
-A script is run as it is, so it gets what scripts of its kind have always got: TF_CONFIG, which
-TensorFlow's own cluster resolvers read, and the host lists, job name and index that programs of
-the 1.x style take as flags. Imports no TensorFlow.
+A script runs unchanged, so it gets what such scripts expect: TF_CONFIG, which TensorFlow's cluster
+resolvers read, and the host lists, job name and index that 1.x programs take as flags. Imports no
+TensorFlow.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _REFERENCE = re.compile(r"\$(?:\$|\(([^)]*)\))")
 
 @dataclass(frozen=True)
 class ScriptStart:
-    """A script, ready to be started: `directory` is where it runs."""
+    """A script's command and environment; it runs in `directory`."""
 
     command: tuple[str, ...]
     environment: Mapping[str, str]
@@ -31,9 +31,9 @@ class ScriptStart:
 
 
 def script_start(config: Config, environment: Mapping[str, str]) -> ScriptStart:
-    """How this task starts its script; `environment` is what it has beside ours.
+    """How this task starts its script; `environment` is what the script gets beside our variables.
 
-    Raises ConfigError for a script that is not there and for a reference to an unknown name.
+    Raises ConfigError for a missing script and for a reference to an unknown name.
     """
     script = config.settings.script
     if script is None:
@@ -43,7 +43,7 @@ def script_start(config: Config, environment: Mapping[str, str]) -> ScriptStart:
     path, directory = _place(script, config.settings.program_path)
     own = {**environment, **values, "TF_CONFIG": tf_config(config)}
     own.setdefault("PYTHONUNBUFFERED", "1")  # what it prints is in the log when it prints it
-    own.setdefault("GRPC_FAIL_FAST", "use_caller")  # else a chief waits for a killed task for ever
+    own.setdefault("GRPC_FAIL_FAST", "use_caller")  # else a chief waits for a killed task
     if config.settings.program_path:
         before = own.get("PYTHONPATH")
         own["PYTHONPATH"] = f"{directory}{os.pathsep}{before}" if before else str(directory)
@@ -51,7 +51,7 @@ def script_start(config: Config, environment: Mapping[str, str]) -> ScriptStart:
 
 
 def variables(config: Config) -> dict[str, str]:
-    """The names that a script of the 1.x style is told by, and that its arguments may use."""
+    """The variables for scripts of the 1.x style, which its arguments may use too."""
     hosts = config.cluster.cluster
     return {
         "PS_HOSTS": ",".join(hosts.get("ps", ())),
@@ -70,7 +70,7 @@ def tf_config(config: Config) -> str:
 
 
 def expanded(args: tuple[str, ...], values: Mapping[str, str]) -> tuple[str, ...]:
-    """The arguments with each $(NAME) replaced; ConfigError for a name that is not there."""
+    """Replace each $(NAME) in the arguments. Raises ConfigError for an unknown name."""
 
     def value(match: re.Match[str]) -> str:
         name = match[1]

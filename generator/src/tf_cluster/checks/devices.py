@@ -31,8 +31,8 @@ def check(params: Params) -> Iterator[Finding]:
     """At most one finding for each resource: that it is idle, or else how it is counted."""
     idle = list(_idle(params))
     yield from idle
-    told = {finding.pointer for finding in idle}
-    yield from (finding for finding in _counted(params) if finding.pointer not in told)
+    reported = {finding.pointer for finding in idle}
+    yield from (finding for finding in _counted(params) if finding.pointer not in reported)
 
 
 def _idle(params: Params) -> Iterator[Finding]:

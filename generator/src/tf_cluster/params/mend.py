@@ -72,17 +72,17 @@ class _Mender:
         self.violations: list[Violation] = []
         self.renamed: dict[Pointer, str] = {}
         self.texts: set[Pointer] = set()
-        self.told = list(document.findings)
+        self._found = list(document.findings)
         self._new: dict[Pointer, str] = {}  # paths of the file whose last key is another one now
         self._on_values = {
             finding.pointer: index
-            for index, finding in enumerate(self.told)
+            for index, finding in enumerate(self._found)
             if finding.code in _OF_A_VALUE and finding.pointer in self.spots
         }
 
     def findings(self) -> tuple[Finding, ...]:
         """What the reader found, with the paths of the mended document."""
-        return tuple(replace(f, pointer=self.moved(f.pointer)) for f in self.told)
+        return tuple(replace(f, pointer=self.moved(f.pointer)) for f in self._found)
 
     def moved(self, path: Pointer) -> Pointer:
         """A path of the file, in the mended document."""
@@ -159,11 +159,12 @@ class _Mender:
         """A value that the reader has a finding on, whose fix is adapted to the needed type."""
         needs_text = types == {"string"} or (value is not None and not _fits(value, types))
         if "string" in types and needs_text:
-            self.told[index] = replace(self.told[index], fix=f"write it in quotes: {quoted(plain)}")
+            fix = f"write it in quotes: {quoted(plain)}"
+            self._found[index] = replace(self._found[index], fix=fix)
             self.texts.add(path)
             return plain
         if types and "string" not in types:
-            self.told[index] = replace(self.told[index], fix=scalar(plain).meant)
+            self._found[index] = replace(self._found[index], fix=scalar(plain).meant)
         return value
 
 

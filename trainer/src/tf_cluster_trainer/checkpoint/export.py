@@ -1,4 +1,4 @@
-"""A SavedModel that anything can load and TensorFlow Serving finds."""
+"""Exports a SavedModel that needs no Keras to load and that TensorFlow Serving finds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SIGNATURE = tf.saved_model.DEFAULT_SERVING_SIGNATURE_DEF_KEY
 
 
 class Served(tf.Module):  # type: ignore[misc]
-    """A plain model's forward pass, variables and tables; nothing of Keras or of ours is saved."""
+    """A plain model's forward pass, variables and tables, without Keras or the trainer."""
 
     def __init__(self, model: Any, features: Any, step: int) -> None:
         super().__init__()
@@ -33,7 +33,7 @@ class Served(tf.Module):  # type: ignore[misc]
         self.predict = tf.function(predict).get_concrete_function(
             **{name: tf.TensorSpec(spec.shape, spec.dtype, name) for name, spec in inputs.items()}
         )
-        # Also those that no layer holds as its own: a Lambda's, or of an object of the program's.
+        # Also those that no layer tracks: of a Lambda, or of an object of the program.
         owners = [_owner(captured) for captured in self.predict.captured_inputs]
         self._tables = [
             owner
@@ -43,15 +43,16 @@ class Served(tf.Module):  # type: ignore[misc]
 
 
 def _owner(captured: Any) -> Any:
-    """Whose tensor a function has captured; TensorFlow notes it for variables and tables."""
+    """The owner of a captured tensor; TensorFlow records it for variables and tables."""
     owner = getattr(captured, "_parent_trackable", None)
     return owner() if owner else None
 
 
 def named_inputs(model: Any, features: Any) -> dict[str, tf.TensorSpec]:
-    """The signature's inputs, in the order in which the features are flattened.
+    """The signature's inputs by name, in the order of the flattened features.
 
-    Named by the features' own keys, else as the model's inputs are, else `features`, `features_1`.
+    The names are the features' keys, else the names of the model's inputs, else `features`,
+    `features_1`.
     """
     flat = tf.nest.flatten(features)
     keys = sorted(features) if isinstance(features, Mapping) else []
@@ -64,7 +65,7 @@ def named_inputs(model: Any, features: Any) -> dict[str, tf.TensorSpec]:
 
 
 def _argument(name: object) -> str:
-    """The name as TensorFlow writes it in a signature: `user-id` is `user_id` there."""
+    """The name as a signature can have it: `user-id` becomes `user_id`."""
     argument = re.sub("[^a-zA-Z0-9_]", "_", str(name))
     return argument if argument[:1].isalpha() else f"arg_{argument}"
 
@@ -72,11 +73,11 @@ def _argument(name: object) -> str:
 def export(
     model: Any, features: Any, step: int, directory: Path, *, check_owner: Callable[[], None]
 ) -> Path:
-    """Write the next version, rename it into place when whole; its path.
+    """Write the next version, rename it into place when whole, and return its path.
 
-    `model` is plain (made outside any strategy) and holds the weights of this step. `check_owner`
-    raises when the run is another attempt's; it is asked before the first and the last touch, and
-    nothing is left then. Raises OSError when the disk does not take it.
+    `model` is plain (made outside any strategy) and has the weights of this step. `check_owner`
+    raises if another attempt owns the run; it is called before the first and before the last write,
+    and then no file is left. Raises OSError if the disk refuses a write.
     """
     check_owner()
     directory.mkdir(parents=True, exist_ok=True)
@@ -102,12 +103,12 @@ def _save(served: Served, directory: Path) -> None:
     try:
         tf.saved_model.save(served, str(directory), signatures={SIGNATURE: served.predict})
     except tf.errors.OpError as error:
-        # A full disk is no error of the program's: the next start makes up for the export.
+        # A full disk is not an error of the program: the next start repeats the export.
         raise OSError(f"{directory}: {error.message}") from error
 
 
 def versions(directory: Path) -> list[int]:
-    """The versions that are there whole, in no order."""
+    """The whole versions in the directory, in no order."""
     return [int(path.name) for path in directory.iterdir() if path.name.isdecimal()]
 
 

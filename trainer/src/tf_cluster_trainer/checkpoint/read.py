@@ -1,4 +1,4 @@
-"""Finding the newest checkpoint that can be read whole, and fitting it to the model."""
+"""Finds the newest readable checkpoint and compares it with the model."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ _BLOCK = 1 << 20
 
 
 def newest(checkpoints: Path, log: Callable[[str], None]) -> Checkpoint | None:
-    """The newest checkpoint that is whole; None when there is none at all.
+    """Return the newest readable checkpoint; None if there is no checkpoint at all.
 
-    One that can't be read is said, set aside under another name, and the one before is tried.
-    Raises ProgramError when there are checkpoints but none can be read, OSError when the disk is at
-    fault.
+    An unreadable checkpoint is logged and renamed, and the one before is tried. Raises ProgramError
+    if there are checkpoints and none is readable, OSError if the disk fails.
     """
     found = layout.whole_checkpoints(checkpoints)
     unreadable: list[Path] = []
@@ -46,7 +45,7 @@ def newest(checkpoints: Path, log: Callable[[str], None]) -> Checkpoint | None:
 
 
 def check_model(meta: Meta, model: Mapping[str, TensorSpec]) -> None:
-    """Raises ProgramError that names the first variable in which model and checkpoint differ."""
+    """Raise ProgramError that names the first variable in which model and checkpoint differ."""
     advice = "give the changed program a new run.id to start afresh"
     for key, spec in model.items():
         saved = meta.tensors.get(key)
@@ -70,9 +69,10 @@ def check_model(meta: Meta, model: Mapping[str, TensorSpec]) -> None:
 
 
 def read(path: Path, prefix: str = "") -> Checkpoint:
-    """The checkpoint in this directory, of its tensors those whose keys start with `prefix`.
+    """Read the checkpoint in this directory: its tensors whose keys start with `prefix`.
 
-    Raises whatever TensorFlow's reader does, OSError, ValueError or KeyError when it is not whole.
+    If the checkpoint is not whole: raises OSError, ValueError, KeyError, or what TensorFlow's
+    reader raises.
     """
     meta = record.from_json((path / layout.META).read_text(encoding="utf-8"))
     reader = tf.train.load_checkpoint(str(path / layout.BUNDLE))
@@ -87,9 +87,10 @@ def read(path: Path, prefix: str = "") -> Checkpoint:
 
 
 def _read_again(path: Path) -> Checkpoint:
-    """Like `read`, once more if need be: its errors do not tell a damaged file from a failing disk.
+    """Like `read`, with a second try.
 
-    Python's do, so Python reads it all in between.
+    TensorFlow's errors do not tell a damaged file from a failing disk. Python's do, so Python reads
+    all files between the two tries.
     """
     try:
         return read(path)
@@ -115,5 +116,5 @@ def _text(spec: TensorSpec) -> str:
 
 
 def first_line(error: Exception) -> str:
-    """An error in one line: its first, or what kind it is."""
+    """The first line of an error, or else its type."""
     return (str(error).splitlines() or [type(error).__name__])[0]

@@ -1,4 +1,4 @@
-"""The canonical form of a checkpoint: the same whatever strategy made it.
+"""The canonical form of a checkpoint, the same for every strategy.
 
     checkpoints/ckpt-<step>/
       variables.index, variables.data-00000-of-00001    TensorFlow's bundle format
@@ -29,7 +29,7 @@ class TensorSpec:
 
 @dataclass(frozen=True)
 class Meta:
-    """What a checkpoint is of. `workers` is the steps made by each worker index."""
+    """What meta.json says. `workers`: steps made by each worker index."""
 
     step: int
     examples: int
@@ -40,7 +40,7 @@ class Meta:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A checkpoint in memory: every tensor is a NumPy array, by its name in the bundle."""
+    """A checkpoint in memory: NumPy arrays by their key in the bundle."""
 
     meta: Meta
     tensors: Mapping[str, Any]
@@ -63,7 +63,7 @@ def to_json(meta: Meta) -> str:
 
 
 def from_json(text: str) -> Meta:
-    """Raises ValueError or KeyError when it is no meta.json of ours."""
+    """Parse meta.json. Raises ValueError or KeyError if it is not ours."""
     document = json.loads(text)
     if document["version"] != VERSION:
         raise ValueError(f"version {document['version']}, not {VERSION}")

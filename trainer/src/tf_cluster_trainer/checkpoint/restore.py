@@ -1,4 +1,4 @@
-"""Going on from a checkpoint, or starting afresh."""
+"""Resumes from a checkpoint, or starts afresh."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from tf_cluster_trainer.run_directory import layout
 
 
 def newest(run_dir: Path, model: Mapping[str, TensorSpec]) -> Checkpoint | None:
-    """The run's newest readable checkpoint, which fits this model; None for a new run.
+    """Return the run's newest readable checkpoint, which fits this model; None for a new run.
 
-    Raises ProgramError when none can be read, or when the model was changed.
+    Raises ProgramError if no checkpoint is readable, or if the model has changed.
     """
     found = checkpoint_read.newest(layout.checkpoints(run_dir), log)
     if found:
@@ -28,7 +28,7 @@ def newest(run_dir: Path, model: Mapping[str, TensorSpec]) -> Checkpoint | None:
 
 
 def resume_point_of(restored: Checkpoint | None, optimizer: str) -> ResumePoint:
-    """Where a start from this checkpoint, with this optimizer, begins."""
+    """The resume point of a start from this checkpoint with this optimizer."""
     if restored is None:
         return ResumePoint()
     meta = restored.meta
@@ -43,17 +43,17 @@ def fill(
     model: Iterable[StoredTensor],
     slots: Iterable[StoredTensor],
 ) -> None:
-    """Put the checkpoint into the variables."""
+    """Assign the checkpoint's tensors to the variables."""
     stored = (*model, *slots)
     tensors = chosen(restored, optimizer, stored)
     checkpoint_variables.assign((one for one in stored if one.key in tensors), tensors)
 
 
 def chosen(restored: Checkpoint, optimizer: str, stored: Iterable[StoredTensor]) -> dict[str, Any]:
-    """The checkpoint's tensors that are taken over, by key.
+    """Return the tensors to restore, by key.
 
-    Slots and the optimizer's count are when it is the same and has them; else they start afresh
-    and the log says so.
+    The optimizer's slots and iteration count are among them if the optimizer is the same and has
+    them; otherwise they start afresh, and the log says so.
     """
     same = restored.meta.optimizer == optimizer
     if not same:

@@ -1,4 +1,4 @@
-"""Where a start goes on from."""
+"""The point that a start resumes from."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 class ResumePoint:
     """The checkpoint's step, examples and steps by worker index; all 0 for a new run.
 
-    `updates` is the optimizer's iteration count there, by which it corrects the bias of its slots.
-    It is 0 after the slots were reset, and may exceed the step: async calls in flight at the save
-    had already applied updates.
+    `updates` is the optimizer's iteration count (bias correction). It is 0 after a reset of the
+    slots. It may exceed `step`: async calls in flight at the save had already applied updates.
     """
 
     step: int = 0
@@ -22,11 +21,11 @@ class ResumePoint:
 
     @property
     def optimizer_lag(self) -> int:
-        """How far the run's step is ahead of the optimizer's count; both then rise by one."""
+        """The run's step minus the optimizer's count; each update adds one to both."""
         return self.step - self.updates
 
     def plus(self, made: Mapping[str, int]) -> dict[str, int]:
-        """Each worker's steps with those made since; workers that are no more keep theirs."""
+        """Each worker's steps plus those made since; workers that no longer exist keep theirs."""
         return {
             name: self.worker_steps.get(name, 0) + made.get(name, 0)
             for name in sorted({*self.worker_steps, *made}, key=int)

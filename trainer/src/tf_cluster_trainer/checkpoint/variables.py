@@ -1,7 +1,7 @@
-"""Which variables of a model and its optimizer make up each tensor of a checkpoint.
+"""Maps each tensor of a checkpoint to variables of a model and its optimizer.
 
-Under parameter servers a large variable is several, `<name>/part_0`, `<name>/part_1`, …, each
-some rows of it. The plain copy of the model says what the full ones are.
+With parameter servers a large variable is split by rows into `<name>/part_0`, `<name>/part_1`, ….
+The plain copy of the model has the full ones.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ITERATIONS = "optimizer/iterations"
 class StoredTensor:
     """One tensor of a checkpoint and the variables that hold it, in the order of its rows.
 
-    `slot_of` is the key of the variable that this is an optimizer's slot of; "" where it is none.
+    `slot_of` is the key of the variable whose optimizer slot this is; "" if it is no slot.
     """
 
     key: str
@@ -31,7 +31,7 @@ class StoredTensor:
 
 
 def specs(plain_model: Any) -> dict[str, TensorSpec]:
-    """The tensors that a checkpoint of this model has, by key, in the model's order."""
+    """The specs of a checkpoint's tensors for this model, by key, in the model's order."""
     return {
         key: TensorSpec(tuple(variable.shape.as_list()), variable.dtype.name)
         for key, variable in zip(_keys(plain_model.variables), plain_model.variables, strict=True)
@@ -39,7 +39,7 @@ def specs(plain_model: Any) -> dict[str, TensorSpec]:
 
 
 def of_model(full: Mapping[str, TensorSpec], built: Any) -> tuple[StoredTensor, ...]:
-    """Each full tensor (from `specs`) with the variables that hold it in the built model."""
+    """Pair each full tensor (from `specs`) with the variables that hold it in the built model."""
     rest = list(built.variables)
     found: list[StoredTensor] = []
     for key, spec in full.items():
@@ -56,7 +56,7 @@ def of_model(full: Mapping[str, TensorSpec], built: Any) -> tuple[StoredTensor, 
 def of_optimizer(
     optimizer: Any, model: Iterable[StoredTensor], built: Any
 ) -> tuple[StoredTensor, ...]:
-    """The optimizer's iterations, and its slots of the variables that are trained."""
+    """The optimizer's iteration count, and its slots of the trained variables."""
     iterations = optimizer.iterations
     found = [
         StoredTensor(ITERATIONS, TensorSpec((), iterations.dtype.name), (iterations,)),
@@ -73,7 +73,7 @@ def of_optimizer(
 
 
 def assign(stored: Iterable[StoredTensor], tensors: Mapping[str, Any]) -> None:
-    """Put the tensors into the variables."""
+    """Assign the tensors to the variables."""
     for one in stored:
         value = tensors[one.key]
         start = 0
@@ -86,10 +86,10 @@ def assign(stored: Iterable[StoredTensor], tensors: Mapping[str, Any]) -> None:
 
 
 def read(stored: Iterable[StoredTensor]) -> list[list[Any]]:
-    """Operations that read the parts of each tensor where they are, in the graph that is made.
+    """Add operations to the current graph that read each tensor's parts where they are.
 
-    The slots of a part are read one after the other, in the optimizer's order: others may update
-    them meanwhile, and what LazyAdam promises of m and v then holds for the copy too.
+    The slots of a part are read one after the other, in the optimizer's order. Other workers may
+    update them meanwhile; in this order LazyAdam's promise about m and v also holds for the copy.
     """
     last: dict[tuple[str, int], Any] = {}
     found = []
@@ -101,7 +101,7 @@ def read(stored: Iterable[StoredTensor]) -> list[list[Any]]:
                 tf.device(part.device),
                 tf.control_dependencies([] if before is None else [before]),
             ):
-                # As `read_value`, without its copy to the device of whoever asks.
+                # Like `read_value`, without its copy to the caller's device.
                 value = tf.raw_ops.ReadVariableOp(resource=part.handle, dtype=part.dtype)
             last[one.slot_of, at] = value
             values.append(value)
@@ -110,7 +110,7 @@ def read(stored: Iterable[StoredTensor]) -> list[list[Any]]:
 
 
 class Copy:
-    """Reads all the tensors at once into this process' memory: remote reads run side by side."""
+    """Reads all tensors into this process' memory; remote reads run in parallel."""
 
     def __init__(self, stored: Iterable[StoredTensor], device: str) -> None:
         self._stored = tuple(stored)
@@ -131,7 +131,7 @@ class Copy:
 
 
 def _keys(variables: Iterable[Any]) -> list[str]:
-    """Names that are unique: the second variable of a name gets `#2`."""
+    """Unique names: the second variable of a name gets `#2`."""
     seen: dict[str, int] = {}
     keys = []
     for variable in variables:

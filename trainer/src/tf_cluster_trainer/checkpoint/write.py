@@ -1,4 +1,4 @@
-"""Writing a checkpoint so that a reader sees it whole or not at all."""
+"""Writes a checkpoint so that a reader sees it whole or not at all."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from tf_cluster_trainer.run_directory import layout
 
 
 def write(saved: Checkpoint, checkpoints: Path, *, check_owner: Callable[[], None]) -> Path:
-    """Write, flush to the disk, rename into place; the checkpoint's directory.
+    """Write, flush to disk, rename into place, and return the checkpoint's directory.
 
-    `check_owner` raises when the run is another attempt's; it is asked before the first and the
-    last touch. Raises OSError when the disk does not take it. Uses this process' CPU only and
-    makes no graph, so that any number of saves from one thread costs no memory.
+    `check_owner` raises if another attempt owns the run; it is called before the first and before
+    the last write. Raises OSError if the disk refuses a write. Uses only this process' CPU and
+    makes no graph, so repeated saves from one thread cost no memory.
     """
     check_owner()
     final = checkpoints / layout.checkpoint_name(saved.meta.step)
@@ -34,7 +34,7 @@ def write(saved: Checkpoint, checkpoints: Path, *, check_owner: Callable[[], Non
             flush(path)
         check_owner()
         if _has_meta(final):
-            # Never move a whole one away for another of the same step: it may be the only one.
+            # Never replace a whole checkpoint by another of the same step: it may be the only one.
             shutil.rmtree(temporary, ignore_errors=True)
             return final
         if final.exists():
@@ -48,14 +48,14 @@ def write(saved: Checkpoint, checkpoints: Path, *, check_owner: Callable[[], Non
 
 
 def prune(checkpoints: Path, keep: int) -> None:
-    """Remove all but the newest `keep` checkpoints, and what was left half-written."""
+    """Remove all but the newest `keep` checkpoints, and all partial ones."""
     remove_partial(checkpoints)
     for _, path in layout.whole_checkpoints(checkpoints)[keep:]:
         shutil.rmtree(path, ignore_errors=True)
 
 
 def remove_partial(checkpoints: Path) -> None:
-    """Remove what was left half-written; only the run's owner may."""
+    """Remove partial checkpoints. Only the run's owner may call it."""
     for path in checkpoints.glob(f"*{layout.TEMPORARY}*"):
         shutil.rmtree(path, ignore_errors=True)
 
@@ -86,7 +86,7 @@ def _bundle(saved: Checkpoint, directory: Path) -> None:
 
 
 def flush(path: Path) -> None:
-    """Have the disk keep a file, or a directory's names."""
+    """Flush a file, or a directory's names, to disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

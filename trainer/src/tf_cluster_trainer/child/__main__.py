@@ -1,12 +1,12 @@
-"""The child's process: listen first, then import TensorFlow and do what the task's type says."""
+"""The child's process: it listens first, then imports TensorFlow and does its task's work."""
 
 from __future__ import annotations
 
 import os
 import sys
 
-# `python -m` puts the caller's directory first: a queue.py there would be imported for Python's
-# own, and a program found there would not be found in a pod. PYTHONSAFEPATH is 3.11's.
+# `python -m` puts the caller's directory first on the import path. A queue.py there would hide
+# Python's own, and a program found there would be missing in a pod. PYTHONSAFEPATH came with 3.11.
 if sys.path and sys.path[0] in ("", os.getcwd()):  # noqa: PTH109  (pathlib is not imported yet)
     del sys.path[0]
 

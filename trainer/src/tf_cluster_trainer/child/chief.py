@@ -1,10 +1,16 @@
-"""The chief's child: it sends calls to workers, and its training is on the ps."""
+"""The chief's child, in-graph: it sends calls to the workers; the variables are on the ps."""
 
 from __future__ import annotations
 
 from tf_cluster_trainer.checkpoint import restore
 from tf_cluster_trainer.checkpoint import variables as checkpoint_variables
-from tf_cluster_trainer.child.records import Hears, Start, Training, newest_of_ours, train_as_chief
+from tf_cluster_trainer.child.records import (
+    OnCounters,
+    Start,
+    Training,
+    newest_of_ours,
+    train_as_chief,
+)
 from tf_cluster_trainer.log import log
 from tf_cluster_trainer.loop import in_graph as in_graph_loop
 from tf_cluster_trainer.loop.plan import Plan
@@ -17,7 +23,7 @@ from tf_cluster_trainer.strategies.step.devices import CHIEF
 
 
 def train(start: Start) -> int:
-    """Make the run's remaining steps; the exit code. Raises what ends it early."""
+    """Make the run's remaining steps and return the exit code. Raises what ends it early."""
     config, prepared = start.config, start.prepared
     settings, trial, cluster = config.settings, prepared.trial, config.cluster
     context = StrategyContext(
@@ -42,7 +48,7 @@ def train(start: Start) -> int:
         restore.fill(restored, settings.optimizer.name, model, slots)
     del restored  # it is on the ps now; a copy here would only cost memory
 
-    def run(plan: Plan, report: Hears, save: Hears) -> bool:
+    def run(plan: Plan, report: OnCounters, save: OnCounters) -> bool:
         return in_graph_loop.run(plan, calls, stop=start.stop.requested, report=report, save=save)
 
     training = Training(

@@ -10,7 +10,7 @@ from tf_cluster_trainer.protocol import Channel, Finish, Go
 
 
 class Orders:
-    """What the supervisor has said so far. `last_step` is Finish's, once `finish` is set."""
+    """The supervisor's messages so far. `last_step` is that of Finish, once `finish` is set."""
 
     def __init__(self) -> None:
         self.go = threading.Event()
@@ -19,13 +19,13 @@ class Orders:
 
 
 def listen(channel: Channel) -> Orders:
-    """Hear the supervisor from now on.
+    """Read the supervisor's messages from now on, in a thread.
 
-    When the supervisor's end closes, this process ends at once: nobody would hear of its fate.
+    If the supervisor's end closes, this process ends at once: nobody could learn how it ends.
     """
     orders = Orders()
 
-    def hear() -> None:
+    def read_messages() -> None:
         try:
             for message in channel.receive():
                 if isinstance(message, Go):
@@ -36,5 +36,5 @@ def listen(channel: Channel) -> Orders:
         finally:
             os._exit(exit_codes.FAILED)
 
-    threading.Thread(target=hear, name="control", daemon=True).start()
+    threading.Thread(target=read_messages, name="control", daemon=True).start()
     return orders

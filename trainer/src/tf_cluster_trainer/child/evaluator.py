@@ -1,7 +1,7 @@
-"""The evaluator's child: measures every checkpoint of the run as it comes, the last one always.
+"""The evaluator's child: it measures every checkpoint as it comes, and always the last one.
 
-It reads checkpoints and nothing else of the training. What it writes is its own: evaluations.json,
-eval/ and best/ in the run's directory. Of two evaluators the one that started last writes.
+It reads nothing of the training but checkpoints. It alone writes evaluations.json, eval/ and best/
+in the run's directory. Of two evaluators, the one that started last writes.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ from tf_cluster_trainer.run_directory.evaluations import Best
 from tf_cluster_trainer.run_directory.owner import OwnerUnreadableError, read_owner
 
 PERIOD_SECONDS = 1.0
-# A checkpoint that can't be read is looked at so often: it may just be removed, or the disk slow.
+# How often to try an unreadable checkpoint: it may be about to be removed, or the disk may be slow.
 LOOKS = 3
-# The last checkpoint was written on another machine: network volumes show it after a while.
+# Another machine wrote the last checkpoint: network volumes show it after a while.
 APPEAR_SECONDS = 120.0
 
 MODEL = "model/"
 
 
 def evaluate(config: Config, prepared: Prepared, channel: Channel, orders: Orders) -> int:
-    """Measure checkpoints until the last one was; the exit code. Raises what ends it early."""
+    """Measure all checkpoints and return the exit code. Raises what ends it early."""
     if type(prepared.program).evaluate is Program.evaluate:
         raise ProgramError(
             f"program {config.settings.module} defines no evaluate, so that an evaluator has "
@@ -55,10 +55,10 @@ def evaluate(config: Config, prepared: Prepared, channel: Channel, orders: Order
 
 
 class Evaluator:
-    """One start of an evaluator: a plain model that takes the weights of one checkpoint at a time.
+    """One start of an evaluator: a plain model that gets the weights of one checkpoint at a time.
 
-    It goes on after the last step of the record. Steps are measured in their order; one that is
-    removed before its turn is passed over.
+    It continues after the last step of the record. It measures steps in their order, and skips a
+    checkpoint that is removed before its turn.
     """
 
     def __init__(
@@ -86,9 +86,9 @@ class Evaluator:
         self._stored = checkpoint_variables.of_model(full, self._model)
 
     def run(self, orders: Orders) -> int:
-        """Go on until Finish came and its step was measured; the exit code.
+        """Measure until Finish has come and its step is done; return the exit code.
 
-        Raises ReplacedError when another pod is the attempt's evaluator now.
+        Raises ReplacedError if another pod is the attempt's evaluator now.
         """
         if self._kept.evaluated >= 0:
             log(f"going on after step {self._kept.evaluated}, which was evaluated")
@@ -111,7 +111,7 @@ class Evaluator:
                 self._sleep(PERIOD_SECONDS)
 
     def _through(self, last: int | None, waited: float) -> int | None:
-        """The exit code when all is done, or can't be; None: the last checkpoint is still to come.
+        """Return the exit code if all is done, or can't be; None if the last checkpoint is to come.
 
         `last` is its step, `waited` the seconds without it.
         """
@@ -132,7 +132,7 @@ class Evaluator:
         return None
 
     def _next(self) -> tuple[int, Path] | None:
-        """The oldest checkpoint that is to be measured, while the run is our attempt's."""
+        """The oldest checkpoint to measure, while the run belongs to our attempt."""
         if not self._may_write():
             return None
         for step, path in reversed(layout.whole_checkpoints(layout.checkpoints(self._run_dir))):
@@ -164,9 +164,9 @@ class Evaluator:
         log(f"step {step}: {words}" + (f"; the best so far, in {export_path}" if better else ""))
 
     def _read(self, step: int, path: Path) -> Checkpoint | None:
-        """The checkpoint's model; None when it is gone, or can't be read.
+        """Return the checkpoint's model; None if the checkpoint is gone or unreadable.
 
-        Raises OSError when it is the disk that can't.
+        Raises OSError if the disk fails.
         """
         trouble: Exception | None = None
         for _ in range(LOOKS):
@@ -174,7 +174,7 @@ class Evaluator:
                 return checkpoint_read.read(path, MODEL)
             except Exception as error:  # the bundle's reader raises IndexError, RuntimeError, …
                 trouble = error
-            # Being removed takes a moment, in which parts of it are there.
+            # A removal takes a moment, in which parts of the checkpoint remain.
             self._sleep(PERIOD_SECONDS)
             if not path.is_dir():
                 log(f"the checkpoint of step {step} was removed before it could be evaluated")
@@ -215,7 +215,7 @@ class Evaluator:
             self._events.scalars(step, {f"evaluation/{name}": v for name, v in metrics.items()})
 
     def _may_write(self) -> bool:
-        """Whether the run is our attempt's, or nobody works on it any more."""
+        """Whether our attempt owns the run, or nobody does any more."""
         try:
             owner = read_owner(self._run_dir)
         except OwnerUnreadableError:
@@ -242,7 +242,7 @@ class Evaluator:
 
 @contextmanager
 def _as_os_error() -> Iterator[None]:
-    """A full disk, which TensorFlow words in its own way, is no error of the program's."""
+    """Convert TensorFlow's error of a full disk to OSError: it is not the program's fault."""
     try:
         yield
     except tf.errors.OpError as error:

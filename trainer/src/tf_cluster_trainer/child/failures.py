@@ -1,4 +1,4 @@
-"""Which exit code an error is, and what to tell people about it."""
+"""Maps an error to an exit code and to words for people."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from tf_cluster_trainer.errors import (
 )
 from tf_cluster_trainer.servers.lost import CARRIED, Servers, are_lost, is_peer_lost, unwrapped
 
-# Of disks and networks: over at a retry, perhaps, where a missing file is not.
+# Errors of disks and networks that a retry may cure; it does not cure a missing file.
 _PASSING = {
     *(errno.EIO, errno.ESTALE, errno.ENOSPC, errno.EDQUOT, errno.EAGAIN),
     *(errno.ENETUNREACH, errno.ENETDOWN, errno.EHOSTUNREACH, errno.EHOSTDOWN),
 }
-# The same without a number: Python's, and what TensorFlow's own file systems make of a network's.
+# The same without an errno: Python's, and those that TensorFlow's file systems raise for a network.
 _PASSING_KINDS = (
     *(ConnectionError, TimeoutError, socket.gaierror),
     *(tf.errors.UnavailableError, tf.errors.DeadlineExceededError, tf.errors.AbortedError),
@@ -35,9 +35,9 @@ _PASSING_KINDS = (
 _WHERE_MADE = re.compile(r'Detected at node|  File "|    ')
 _UNAVAILABLE = re.compile(r"<stack traces unavailable>\s*")
 _COUNTED = re.compile(r"^\d+ root error\(s\) found\.\s+\(0\) [A-Z_]+:\s*")
-# After the first error's own words: the node, and the errors that came of it.
+# What follows the first error's own words: the node, and the errors that it caused.
 _AFTERWARDS = re.compile(r"\s*\[\[\{\{node .*|\s+\(1\) [A-Z_]+: .*", re.DOTALL)
-# AutoGraph runs the step's Python from files that it generates, and tells the true lines in words.
+# AutoGraph runs the step's Python from generated files, and names the true lines in the message.
 _CONVERTED = re.compile(r' {4}File "(.+)", line (\d+), in (.+?)(?: {2}\*+)?\n {8}.*\n')
 _OF_AUTOGRAPH = "in user code:\n"
 _MADE_EARLY = "Client for target /job:localhost"
@@ -47,7 +47,7 @@ _TASK = re.compile(r"/job:(\w+)/(?:replica:\d+/)?task:(\d+)")
 
 @dataclass(frozen=True)
 class Explained:
-    """An exit code, one sentence, what a person may want to read besides, and who is lost."""
+    """An exit code, one sentence, further details for people, and the lost tasks."""
 
     code: int
     message: str
@@ -56,7 +56,7 @@ class Explained:
 
 
 def explain(error: BaseException, servers: Servers | None = None) -> Explained:
-    """What ended a child; the servers that it depended on, if any, are asked who is gone."""
+    """Explain what ended a child; ask the servers that it depends on, if any, which is gone."""
     error = unwrapped(error)
     if isinstance(error, NotOwnerError | ReplacedError):
         return Explained(exit_codes.NOT_OWNER, str(error))
@@ -91,11 +91,11 @@ def explain(error: BaseException, servers: Servers | None = None) -> Explained:
 
 
 def _of_the_program(where: str, error: BaseException, servers: Servers | None) -> Explained:
-    """An error that the program's own code came to: its fault, a disk's, or a lost task's.
+    """Explain an error in the program's own code: its fault, a disk's, or that of a lost task.
 
-    A step that is cancelled because a ps went says what its parts make of that: data that was
-    waited for has "End of sequence", as if the program had given too little. In a hook words prove
-    nothing: it may reach others by TensorFlow too, a bucket, say.
+    A step that a lost ps cancels raises what its parts make of that: waiting data raises "End of
+    sequence", as if the program had given too little. In a hook the words prove nothing, because a
+    hook may itself use TensorFlow to reach others, for example a bucket.
     """
     sentence = f"{where}: {_reason(error)}"
     lost: tuple[str, ...] = ()
@@ -109,7 +109,7 @@ def _of_the_program(where: str, error: BaseException, servers: Servers | None) -
 
 
 def _may_pass(error: BaseException | None) -> bool:
-    """Whether a disk or a network is at fault; libraries wrap its error in ones of their own."""
+    """Whether a disk or a network is at fault; libraries wrap its error in their own."""
     while error is not None:
         if isinstance(error, _PASSING_KINDS):
             return True
@@ -121,13 +121,13 @@ def _may_pass(error: BaseException | None) -> bool:
 
 def _who(text: str) -> str:
     found = set(_TARGET.findall(text) or _TASK.findall(text))
-    # Workers pass on what a ps did to them; a lost worker alone never ends us.
+    # Workers pass on errors of a ps; a lost worker alone never ends us.
     ps = {one for one in found if one[0] == "ps"}
     return " or ".join(sorted(f"{kind}-{index}" for kind, index in ps or found)) or "a task"
 
 
 def users_traceback(error: BaseException) -> str:
-    """The traceback, the user's own frames first and once more where they stand."""
+    """The traceback: the user's own frames first, and again in their place."""
     users = _frames_of_user(error)
     lines = ["Traceback of the program (its own frames, most recent call last):\n"]
     lines += traceback.format_list(users)
@@ -155,7 +155,7 @@ def _frames_of_user(error: BaseException) -> list[traceback.FrameSummary]:
 
 
 def _reason(error: BaseException) -> str:
-    """What was wrong in one line: of all that TensorFlow says, the first error's own words."""
+    """The error in one line: of TensorFlow's message, the first error's own words."""
     text = _without_frames(str(error))
     if text.startswith(_OF_AUTOGRAPH):
         text = _CONVERTED.sub("", text).removeprefix(_OF_AUTOGRAPH).strip()
@@ -168,7 +168,7 @@ def _reason(error: BaseException) -> str:
 
 
 def _without_frames(text: str) -> str:
-    """Without the pages on where the graph's nodes were made, which precede the error itself."""
+    """Drop the pages on where the graph's nodes were made, which precede the error itself."""
     text = _UNAVAILABLE.sub("", text)
     if not text.startswith("Graph execution error"):
         return text

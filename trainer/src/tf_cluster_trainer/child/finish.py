@@ -1,4 +1,4 @@
-"""After the last step: evaluate, export, and the program's own last word."""
+"""The end of a run after its last step: evaluate, export, after_train."""
 
 from __future__ import annotations
 
@@ -28,11 +28,10 @@ def result(
     step: int,
     check_owner: Callable[[], None],
 ) -> Result:
-    """Evaluate, export and call after_train with a plain model that holds the trained tensors.
+    """Evaluate, export and call after_train with a plain model that has the trained tensors.
 
-    It computes in float32, whatever the training did.
-
-    Raises HookError when a hook fails and NotOwnerError when the run is another attempt's.
+    The model computes in float32, whatever the training's precision. Raises HookError if a hook
+    fails, and NotOwnerError if another attempt owns the run.
     """
     with tf.device("CPU:0"):
         model = build_model(program, ctx, trial.features, precision.FULL)

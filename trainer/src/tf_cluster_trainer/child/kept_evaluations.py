@@ -1,7 +1,7 @@
 """evaluations.json as one start of an evaluator keeps it.
 
-Another evaluator's write may be under way while it is being replaced, so what is there is taken in
-before each write.
+Another evaluator may still write while it is being replaced, so each write first merges what the
+file has.
 """
 
 from __future__ import annotations
@@ -33,9 +33,8 @@ class KeptEvaluations:
         self.evaluated = self._record.evaluated(wanted)
 
     def take_in(self) -> Record:
-        """Take over what the last write of an evaluator before us, a late one, has put there.
-
-        Returns what is there.
+        """Merge what a late write of an earlier evaluator has put into the file; return the file's
+        record.
         """
         there, wanted = evaluations.read(self._run_dir), self._wanted
         best = there.best_by(wanted)
@@ -46,14 +45,14 @@ class KeptEvaluations:
         return there
 
     def keep(self, step: int, metrics: dict[str, float]) -> None:
-        """Record what was measured of this step's checkpoint."""
+        """Record the measures of this step's checkpoint."""
         self.take_in()
         record = self._record.plus(Evaluation(step, time.time(), metrics), self.best)
         evaluations.write(self._run_dir, record, self._check_owner)
         self._record, self.evaluated = record, step
 
     def keep_all(self) -> None:
-        """Write again what a late write of another evaluator has put itself over."""
+        """Write again what a late write of another evaluator has overwritten."""
         there = self.take_in()
         if len(self._record.evaluations) > len(there.evaluations):
             record = replace(self._record, best=self.best)

@@ -1,4 +1,4 @@
-"""The run's records: checkpoints, reports and the result. Kept by the chief, whatever strategy."""
+"""The run's records: checkpoints, reports and the result. The chief keeps them."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ from tf_cluster_trainer.servers.lost import Servers
 from tf_cluster_trainer.strategies.step import schedule
 from tf_cluster_trainer.strategies.step.gradients import NOT_FINITE
 
-Hears = Callable[[TrainingCounters], None]
+OnCounters = Callable[[TrainingCounters], None]
 
 
 @dataclass(frozen=True)
 class Start:
-    """One start of a process that trains: its configuration, and who is there.
+    """One start of a process that trains: its configuration and its connections.
 
-    `servers` are needed until the last step is saved. `at_end` is what this process still does
-    when it has said why it ends.
+    The process needs `servers` until the last step is saved. It runs `at_end` after it has reported
+    why it ends.
     """
 
     config: Config
@@ -56,37 +56,37 @@ class Start:
 
 @dataclass(frozen=True)
 class Training:
-    """What the chief knows of the training, and its loop.
+    """The training as its chief sees it, and its loop.
 
-    `run(plan, report, save)` makes the steps; True when the total is reached, False when stopped.
-    `quiesced` gives a context in which the counters and `copy`, the tensors of a checkpoint by
-    key, are of the same step. `max_in_flight` and `workers_sharing_steps` are as in Plan.
+    `run(plan, report, save)` makes the steps; it returns True at the total, False when stopped.
+    Inside the context `quiesced()`, the counters and `copy()`, the tensors of a checkpoint by key,
+    are of the same step. `max_in_flight` and `workers_sharing_steps` are as in Plan.
     """
 
     devices: Mapping[str, str]
     counters: Callable[[], TrainingCounters]
     copy: Callable[[], Mapping[str, Any]]
     quiesced: Callable[[], AbstractContextManager[None]]
-    run: Callable[[Plan, Hears, Hears], bool]
+    run: Callable[[Plan, OnCounters, OnCounters], bool]
     max_in_flight: int
     workers_sharing_steps: int = 1
 
 
 def newest_of_ours(config: Config, prepared: Prepared) -> Checkpoint | None:
-    """The checkpoint to go on from. Raises NotOwnerError when the run is another attempt's."""
+    """The checkpoint to resume from. Raises NotOwnerError if another attempt owns the run."""
     owner_check(config)()
     return restore.newest(config.settings.run_dir, prepared.trial.variables)
 
 
 def train_as_chief(start: Start, resume_point: ResumePoint, training: Training) -> int:
-    """Make the run's remaining steps from `resume_point` and keep its records; the exit code."""
+    """Make the run's remaining steps, keep its records, and return the exit code."""
     config, prepared, channel, stop = start.config, start.prepared, start.channel, start.stop
     settings = config.settings
     check_owner = owner_check(config)
     flags = program_flags.as_json(prepared.ctx.flags)
     settings_file.write(settings.run_dir, config.training, flags, check_owner)
     check_owner()
-    # A volume that a killed child's half checkpoint fills takes no other, for ever.
+    # If a killed child's partial checkpoint fills the volume, no other ever fits.
     checkpoint_write.remove_partial(layout.checkpoints(settings.run_dir))
     channel.send(Placement(training.devices))
     sentence = f"training from step {resume_point.step} to {settings.steps}"
@@ -141,7 +141,7 @@ def train_as_chief(start: Start, resume_point: ResumePoint, training: Training) 
 def plan_of(
     settings: Settings, resume_point: ResumePoint, max_in_flight: int, workers_sharing_steps: int
 ) -> Plan:
-    """How far this start goes and in what pieces."""
+    """How far this start trains, and in calls of what size."""
     return Plan(
         step=resume_point.step,
         total=settings.steps,
@@ -155,7 +155,7 @@ def plan_of(
 
 
 def owner_check(config: Config) -> Callable[[], None]:
-    """What raises NotOwnerError when the run is another attempt's."""
+    """Return a function that raises NotOwnerError if another attempt owns the run."""
 
     def check() -> None:
         if not owns(config.settings.run_dir, config.task.job_uid, config.task.pod_uid):
@@ -173,8 +173,8 @@ def is_not_finite(error: tf.errors.InvalidArgumentError) -> bool:
 
 @contextmanager
 def while_finite(counters: Callable[[], TrainingCounters]) -> Iterator[None]:
-    """Steps are made in it: one whose loss is not finite becomes NotFiniteError, which tells the
-    step that is known then.
+    """Inside this context a loss that is not finite raises NotFiniteError, which names the known
+    step.
     """
     try:
         yield

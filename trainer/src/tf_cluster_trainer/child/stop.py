@@ -1,4 +1,4 @@
-"""How the child hears SIGTERM, whatever its main thread is busy with."""
+"""How the child notices SIGTERM, even while its main thread is busy."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from tf_cluster_trainer import exit_codes
 
 
 class Stop:
-    """SIGTERM asks to stop. Until `save_first` is called it ends the process at once.
+    """SIGTERM asks the child to stop. Until `save_first` is called it ends the process at once.
 
-    Python runs signal handlers in the main thread only, which may be inside TensorFlow for long
-    (waiting for a peer). The signal's number also goes to a pipe, and a thread reads that.
+    Python runs signal handlers only in the main thread, which may wait inside TensorFlow for a long
+    time (for a peer). So the signal's number also goes to a pipe that a thread reads.
     """
 
     def __init__(self) -> None:
@@ -23,7 +23,7 @@ class Stop:
 
     @classmethod
     def listening(cls) -> Stop:
-        """Start to listen; call it in the main thread."""
+        """Start to listen. Call it in the main thread."""
         stop = cls()
         reader, writer = os.pipe()
         os.set_blocking(writer, False)
@@ -35,12 +35,12 @@ class Stop:
         return stop
 
     def save_first(self) -> None:
-        """From now on a request only sets `requested`: the caller saves and ends by itself."""
+        """From now on a SIGTERM only sets `requested`: the caller saves and ends by itself."""
         with self._decision:
             self._save_first = True
 
     def at_once(self) -> None:
-        """There is nothing left to save: a request ends the process again, one made before too."""
+        """Nothing is left to save: a SIGTERM, also an earlier one, ends the process at once."""
         with self._decision:
             self._save_first = False
             if self.requested.is_set():

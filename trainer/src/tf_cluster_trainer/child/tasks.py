@@ -1,4 +1,4 @@
-"""What each type of task does, and what its end is called."""
+"""What the child of each type of task does, and how it reports its end."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tf_cluster_trainer.protocol import Channel, Failure, Ready
 
 
 def run(environment: MutableMapping[str, str], stop: Stop) -> int:
-    """Do this task's part and return the exit code; a Failure was sent if it is not a good one."""
+    """Do this task's work and return the exit code; if it is a failure, a Failure was sent."""
     channel = Channel.of_child(environment)
     orders = listen(channel)
     try:
@@ -40,7 +40,7 @@ def run(environment: MutableMapping[str, str], stop: Stop) -> int:
     with ExitStack() as at_end:
         try:
             if config.trains:
-                registry.announce(config)
+                registry.configure(config)
             prepared = prepare.prepare(config)
             join = registry.prepare(config, prepared) if config.trains else None
             channel.send(Ready())
@@ -61,12 +61,12 @@ def run(environment: MutableMapping[str, str], stop: Stop) -> int:
 
 def _prepare(environment: MutableMapping[str, str]) -> None:
     environment.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-    # tf.keras is then tf_keras, as programs need it, and Keras 3 with all that it imports (a
-    # second of every start) stays out.
+    # tf.keras is then tf_keras, as programs need it. Keras 3 and its imports, a second of every
+    # start, stay out.
     environment.setdefault("TF_USE_LEGACY_KERAS", "1")
     if environment.setdefault("GRPC_FAIL_FAST", "use_caller") == "false":
         raise ConfigError(
-            "GRPC_FAIL_FAST is false: the chief would wait for ever for a task that was killed; "
+            "GRPC_FAIL_FAST is false: the chief would wait without end for a task that was killed; "
             "unset it or use use_caller"
         )
 

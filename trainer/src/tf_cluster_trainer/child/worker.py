@@ -1,4 +1,4 @@
-"""The child of a worker that trains by itself; that of worker 0 keeps the run's records too."""
+"""The child of a worker that trains by itself; worker 0's child also keeps the run's records."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.checkpoint.record import Checkpoint
 from tf_cluster_trainer.checkpoint.resume_point import ResumePoint
 from tf_cluster_trainer.child.records import (
-    Hears,
+    OnCounters,
     Start,
     Training,
     is_not_finite,
@@ -33,7 +33,7 @@ from tf_cluster_trainer.strategies.context import Join, StrategyContext
 
 
 def train(start: Start, join: Join) -> int:
-    """Make steps until the run's total is reached; the exit code. Raises what ends it early."""
+    """Make steps up to the run's total and return the exit code. Raises what ends it early."""
     config, prepared, stop = start.config, start.prepared, start.stop
     if config.is_chief:
         owner_check(config)()
@@ -58,7 +58,7 @@ def train(start: Start, join: Join) -> int:
     if not config.is_chief:
         return _follow(config, worker, stop)
 
-    def run(plan: Plan, report: Hears, save: Hears) -> bool:
+    def run(plan: Plan, report: OnCounters, save: OnCounters) -> bool:
         with _until_all_are_through(worker):
             return worker_loop.run_chief(
                 plan, worker, stop=stop.requested, report=report, save=save
@@ -88,7 +88,7 @@ def _follow(config: Config, worker: TrainingWorker, stop: Stop) -> int:
         log("stopped; the run's state is with worker-0")
         return exit_codes.STOPPED
     if worker.ended_by():
-        # As if asked: the supervisor, which was not, waits for worker 0's next start.
+        # Exit as if asked: the supervisor, which was not asked, waits for worker 0's next start.
         log(_ended_by(worker))
         return exit_codes.STOPPED
     return exit_codes.DONE
@@ -96,9 +96,10 @@ def _follow(config: Config, worker: TrainingWorker, stop: Stop) -> int:
 
 @contextlib.contextmanager
 def _until_all_are_through(worker: TrainingWorker) -> Iterator[None]:
-    """Steps are made in it. All end them alike, at a step or at a loss that is not finite.
+    """Inside this context the worker makes its steps; all workers end them together.
 
-    Whatever else ends them, the others see this worker lost: to wait for them would be in vain.
+    They end at a step, or at a loss that is not finite. After any other error the others see this
+    worker as lost, so it does not wait for them.
     """
     try:
         yield

@@ -1,6 +1,6 @@
-"""What a task is told: cluster.json, training.json and its own place, as frozen data.
+"""A task's configuration: cluster.json, training.json and its own place, as frozen data.
 
-Imports neither TensorFlow nor anything that does: the supervisor uses it too.
+Imports no TensorFlow: the supervisor uses it too.
 """
 
 from .combination import COMBINATIONS, Combination, TaskType

@@ -1,8 +1,8 @@
 """The five combinations of strategy, replication and update: one row each.
 
-Whoever has to know how a training of one combination works asks its row, and compares no names.
-The chart (templates/_combinations.tpl) and the generator (roles.py) have the columns that they
-need; tests/trainer/config/test_combination.py holds the three together.
+Code that depends on the combination asks its row, and compares no names. The chart
+(templates/_combinations.tpl) and the generator (expand/roles.py) have the columns that they need;
+tests/chart/test_combinations.py holds the three tables together.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ TaskType = Literal["chief", "worker", "ps", "evaluator"]
 
 @dataclass(frozen=True)
 class Combination:
-    """One way to train, and what follows from it."""
+    """One combination of strategy, replication and update, and what follows from it."""
 
     strategy: str
     replication: str
@@ -23,16 +23,16 @@ class Combination:
     module: str
     """The module of tf_cluster_trainer.strategies that trains."""
     has_chief: bool
-    """A task of its own drives the run; else every worker trains, and worker 0 is the chief."""
+    """A task `chief` drives the run; otherwise every worker trains, and worker 0 is the chief."""
     has_ps: bool
     lockstep: bool
     """All workers make each step together."""
     needed: tuple[TaskType, ...]
-    """The types of other tasks of which one that is lost ends the chief's step."""
+    """The types of tasks whose loss ends the chief's step."""
     epoch_bound: TaskType
-    """The type of task whose child serves one child of the chief, and starts again for the next."""
+    """The type of task whose child serves one child of the chief and restarts for the next."""
     ps_rejoins: bool
-    """Workers fill a ps that starts again while they train; it is taken into the epoch."""
+    """The workers fill a ps that restarts while they train; it adopts their epoch."""
 
     @property
     def name(self) -> str:
@@ -46,10 +46,10 @@ class Combination:
 
     @property
     def epoch_bound_script(self) -> TaskType | None:
-        """As `epoch_bound`, where the tasks run a script of the user's.
+        """`epoch_bound` for a run with a user's script; None: no task is bound.
 
-        Without a chief nobody is bound to an epoch of the ps: a script finds its variables there
-        by their names, and may have no other copy of them.
+        Without a task `chief` the ps are not bound: a script finds its variables there by name, and
+        may have no other copy of them.
         """
         return self.epoch_bound if self.has_chief or not self.has_ps else None
 
@@ -119,7 +119,7 @@ COMBINATIONS = (
 
 
 def combination(strategy: str, replication: str, update: str) -> Combination | None:
-    """The row of these three, None where they do not go together."""
+    """The row of these three; None if they do not go together."""
     for row in COMBINATIONS:
         if (row.strategy, row.replication, row.update) == (strategy, replication, update):
             return row

@@ -1,6 +1,6 @@
 """Reads cluster.json, training.json and this task's place in them.
 
-docs/formats.md describes the formats; the schemas are their law.
+docs/formats.md describes the formats; the schemas define them.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ DEFAULT_CONFIG_DIR = "/etc/tf-cluster"
 
 
 def load(environment: Mapping[str, str]) -> Config:
-    """Read the two files that the environment names and this task's place in them.
+    """Read the two files that the environment names, and this task's place in them.
 
-    Raises ConfigError for a missing or malformed file, or a task that the cluster does not have.
+    Raises ConfigError for a missing or malformed file, or for a task that is not in the cluster.
     """
     directory = Path(environment.get("TF_CLUSTER_CONFIG", DEFAULT_CONFIG_DIR))
     cluster = _cluster(_document(directory / "cluster.json", "cluster"))
@@ -77,7 +77,7 @@ def _document(path: Path, schema_name: str) -> Any:
     if errors:
         lines = (
             f"{path}: /{'/'.join(str(p) for p in e.absolute_path)}: "
-            # What a choice of forms asks for can't be said by the validator in a person's words.
+            # The validator has no readable message for a choice of forms, so the schema has one.
             f"{e.schema['x-form'] if e.validator == 'oneOf' else e.message}"
             for e in errors
         )
@@ -184,7 +184,7 @@ def _program_path(program: Mapping[str, Any], fetched: str) -> str:
 
 
 def _schedule(document: Any, total: int) -> Schedule | None:
-    """Left out: the decay takes the rest of the run, and ends at 0."""
+    """Defaults: the decay takes the rest of the run and ends at 0."""
     if document is None:
         return None
     warmup = document.get("warmupSteps", 0)
@@ -220,7 +220,7 @@ def _task(environment: Mapping[str, str], cluster: Cluster) -> Task:
 
 
 def _with_evaluator(cluster: Cluster, address: str) -> Cluster:
-    """The evaluator is in no cluster.json, so that it can come and go beside a training."""
+    """Add the evaluator: it is in no cluster.json, so it can come and go beside a training."""
     if not re.fullmatch(r"[A-Za-z0-9.-]+:[0-9]{1,5}", address):
         raise ConfigError(
             f"TF_CLUSTER_STATUS is {address!r}: the evaluator's status server needs a host:port"

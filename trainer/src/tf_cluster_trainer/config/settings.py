@@ -36,7 +36,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Cluster:
-    """Who takes part in one attempt: host:port of TensorFlow servers and of status servers."""
+    """The tasks of one attempt: host:port of their TensorFlow servers and status servers."""
 
     attempt: str
     cluster: Mapping[str, tuple[str, ...]]
@@ -54,10 +54,10 @@ class Cluster:
 
 @dataclass(frozen=True)
 class Schedule:
-    """How the learning rate goes: up from 0 in the warm-up, then down to a part of the full one.
+    """The learning rate's schedule: up from 0 in the warm-up, then down to a part of the full rate.
 
-    The decay takes `decay_steps` (at least 1) after the `warmup_steps`, and ends at `end_factor`
-    times the full rate, which then stays. By `constant` nothing decays.
+    The decay takes `decay_steps` (at least 1) after the `warmup_steps` and ends at `end_factor`
+    times the full rate, which then stays. With `constant` there is no decay.
     """
 
     name: str
@@ -87,10 +87,10 @@ class CheckpointCadence:
 
 @dataclass(frozen=True)
 class Script:
-    """A script of the user's own, run as it is in every task that is to run it.
+    """A user's script, which runs unchanged in its tasks.
 
-    `path` is absolute, or relative to program.path. `args` may hold $(NAME)s. `on_ps`: the ps run
-    it too; else each of them is a TensorFlow server of ours.
+    `path` is absolute, or relative to program.path. `args` may contain $(NAME). `on_ps`: the ps run
+    it too; otherwise each ps is a TensorFlow server of ours.
     """
 
     path: str
@@ -100,14 +100,14 @@ class Script:
 
 @dataclass(frozen=True)
 class Files:
-    """Code that stands in the configuration itself: texts by relative path."""
+    """Code inside the configuration: texts by relative path."""
 
     contents: Mapping[str, str]
 
 
 @dataclass(frozen=True)
 class Download:
-    """Code at an HTTP(S) address: a .tar.gz, a .zip or a single .py of this hash."""
+    """Code at an HTTP(S) address: a .tar.gz, a .zip or a single .py, with its hash."""
 
     url: str
     sha256: str
@@ -115,7 +115,7 @@ class Download:
 
 @dataclass(frozen=True)
 class GitCommit:
-    """Code in a Git repository that is reached by HTTP(S)."""
+    """Code in a Git repository over HTTP(S)."""
 
     repository: str
     commit: str
@@ -126,10 +126,10 @@ Source = Files | Download | GitCommit
 
 @dataclass(frozen=True)
 class Settings:
-    """The system's own settings; the user's flags are apart.
+    """The system's own settings, without the user's flags.
 
-    What is trained is `script`, or where that is None the class that `module` names. With a
-    `source` program_path is absolute once that was fetched, and relative to it before.
+    The program is `script`, or the class that `module` names if `script` is None. With a `source`,
+    program_path is relative to the source until the code is fetched, then absolute.
     """
 
     run_name: str
@@ -157,24 +157,24 @@ class Settings:
 
     @property
     def examples_a_step(self) -> int:
-        """Of one training task."""
+        """Examples of one step of one training task."""
         return self.batch_size * self.micro_batches
 
     @property
     def epoch_bound(self) -> TaskType | None:
-        """The type of task whose child serves one child of the chief; None: nobody's does."""
+        """The type of task whose child serves one child of the chief; None: no task's does."""
         row = self.combination
         return row.epoch_bound_script if self.script else row.epoch_bound
 
     @property
     def run_dir(self) -> Path:
-        """Where this run's checkpoints, events, exports and progress are."""
+        """The directory of this run's checkpoints, events, exports and progress."""
         return self.log_dir / self.run_name / self.run_id
 
 
 @dataclass(frozen=True)
 class ExportBest:
-    """Which checkpoint is the best: the one with the greatest or the least value of a metric."""
+    """Which checkpoint is best: the one with the greatest or the least value of a metric."""
 
     metric: str
     mode: Mode
@@ -182,10 +182,10 @@ class ExportBest:
 
 @dataclass(frozen=True)
 class Config:
-    """All that a task is told.
+    """A task's whole configuration.
 
-    `training` is training.json as it stands, for the run's records. `export_best` is an
-    evaluator's, None: it exports no model.
+    `training` is the unchanged training.json, for the run's records. `export_best` is for an
+    evaluator; None: it exports no model.
     """
 
     task: Task
@@ -197,22 +197,24 @@ class Config:
 
     @property
     def chief_type(self) -> TaskType:
-        """The type of the task that drives the run: the chief, else worker 0."""
+        """The type of the task that drives the run: chief or worker; its index is 0."""
         return self.settings.combination.chief_type
 
     @property
     def is_chief(self) -> bool:
-        """Whether this task drives the run: saves, reports, exports, says how it ended."""
+        """Whether this task drives the run: it saves, reports, exports and reports the end."""
         return self.task.index == 0 and self.task.type == self.chief_type
 
     @property
     def trains(self) -> bool:
-        """Whether this task's child makes steps itself: every worker where there is no chief."""
+        """Whether this task's child makes steps itself: every worker of a run without a task
+        `chief`.
+        """
         return self.task.type == "worker" and self.chief_type == "worker"
 
     @property
     def evaluates(self) -> bool:
-        """Whether this task measures the checkpoints of a training that it has no part in."""
+        """Whether this task is an evaluator."""
         return self.task.type == "evaluator"
 
     @property
@@ -223,7 +225,7 @@ class Config:
 
     @property
     def runs_user_code(self) -> bool:
-        """Whether this task needs the program at all: a server of ours does not."""
+        """Whether this task needs the user's program: a server of ours does not."""
         if self.settings.script:
             return self.runs_script
         return self.is_chief or self.trains or self.evaluates

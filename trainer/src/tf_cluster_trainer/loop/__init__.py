@@ -1,1 +1,1 @@
-"""The outer loop: steps, reports and checkpoints in turn, whatever strategy makes the steps."""
+"""The outer loop: steps, reports and checkpoints in turn, for every strategy."""

@@ -1,4 +1,4 @@
-"""When something is due: after so many seconds, or so many steps."""
+"""When something is due: after a number of seconds or of steps."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 
 class Cadence:
-    """Due every `seconds`, and every `steps` when they are given, since the last `reset`."""
+    """Due every `seconds`, and every `steps` unless None, since the last `reset`."""
 
     def __init__(
         self, *, seconds: float, steps: int | None, step: int, clock: Callable[[], float]
@@ -17,7 +17,7 @@ class Cadence:
         self.reset(step)
 
     def due(self, step: int) -> bool:
-        """Whether it is time, at this step."""
+        """Whether it is due at this step."""
         if self._steps is not None and step - self._step >= self._steps:
             return True
         return self._clock() - self._time >= self._seconds
@@ -29,7 +29,7 @@ class Cadence:
 
 
 class Reporting(Cadence):
-    """The first report follows the first step; then one is due every `seconds`."""
+    """The first report is due after the first step; then one every `seconds`."""
 
     def __init__(self, *, seconds: float, step: int, clock: Callable[[], float]) -> None:
         self._began = step

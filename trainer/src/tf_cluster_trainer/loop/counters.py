@@ -1,4 +1,4 @@
-"""What the workers have done so far, as the chief reads it."""
+"""The counters of the workers' steps, as the chief reads them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class TrainingCounters:
-    """Steps (applied updates) and examples of the run, steps made by each worker since it began.
+    """Steps (applied updates) and examples of the run, and each worker's steps since it began.
 
-    The sums of loss and metrics are over the `steps_since_start`, those of them too that were lost
-    with a ps. `origin_step` is the step that the state as it is now began at.
+    The sums of loss and metrics cover the `steps_since_start`, including those that were lost with
+    a ps. `origin_step` is the step at which the present state began.
     """
 
     step: int

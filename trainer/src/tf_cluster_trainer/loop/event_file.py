@@ -1,7 +1,7 @@
-"""TensorBoard's event files: one writer each, the chief or the evaluator.
+"""Writes TensorBoard's event files; each has one writer, the chief or the evaluator.
 
-TensorFlow's own records and protocol buffers, without tf.summary: that makes graph operations,
-which under parameter servers land on other machines, and it can't mark where a run resumed.
+We write TensorFlow's records and protocol buffers without tf.summary. That makes graph operations,
+which land on other machines with parameter servers, and it can't mark where a run resumed.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _PREFIX = "events.out.tfevents."
 
 
 class EventFile:
-    """One file of one start of a run, in `directory`.
+    """The event file of one start of a run, in `directory`.
 
-    Points of an earlier start at or after `step` are dropped by TensorBoard: they are made again.
-    Everything here raises OSError or tf.errors.OpError when the disk does not take it.
+    TensorBoard drops points of an earlier start at or after `step`, because they are made again.
+    Every method raises OSError or tf.errors.OpError if the disk refuses a write.
     """
 
     def __init__(
@@ -32,7 +32,8 @@ class EventFile:
     ) -> None:
         self._clock = clock
         directory.mkdir(parents=True, exist_ok=True)
-        # TensorBoard goes on to the next file by name: it has to be the last, whatever the clock.
+        # TensorBoard reads files in the order of their names: this one must be last, whatever the
+        # clock says.
         seconds = max(int(clock()), _newest(directory) + 1)
         path = directory / f"{_PREFIX}{seconds}.{socket.gethostname()}.{os.getpid()}"
         try:
@@ -49,7 +50,7 @@ class EventFile:
             raise
 
     def scalars(self, step: int, values: Mapping[str, float]) -> None:
-        """One point for each name, on disk when it returns."""
+        """Write one point for each name; on return they are on disk."""
         summary = tf.compat.v1.Summary(
             value=[
                 tf.compat.v1.Summary.Value(
@@ -61,7 +62,7 @@ class EventFile:
         self._write(tf.compat.v1.Event(step=step, summary=summary))
 
     def close(self) -> None:
-        """Nothing more comes."""
+        """Close the file."""
         self._records.close()
 
     def _write(self, event: tf.compat.v1.Event) -> None:
@@ -71,6 +72,6 @@ class EventFile:
 
 
 def _newest(directory: Path) -> int:
-    """The seconds that the last event file is named by; 0 when there is none."""
+    """The seconds in the name of the last event file; 0 if there is none."""
     named = (path.name.removeprefix(_PREFIX).split(".")[0] for path in directory.iterdir())
     return max((int(seconds) for seconds in named if seconds.isdecimal()), default=0)

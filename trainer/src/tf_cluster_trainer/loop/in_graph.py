@@ -1,4 +1,4 @@
-"""The chief's loop: keeps every worker busy, reports and saves while they work, stops in between.
+"""The chief's loop: it keeps every worker busy, and reports and saves while they work.
 
 It knows nothing of TensorFlow: a strategy gives it calls to queue and counters to read.
 """
@@ -16,8 +16,8 @@ from tf_cluster_trainer.loop.plan import Plan, pace_of
 from tf_cluster_trainer.loop.protocols import Calls
 
 POLL_SECONDS = 0.01
-# With calls of a fixed size: how many to have queued or under way for each that runs, so that no
-# worker waits for the next look.
+# With calls of a fixed size: calls queued or under way for each running one, so that no worker
+# waits for the next check.
 FIRST_WINDOW = 2
 LAST_WINDOW = 256
 
@@ -33,9 +33,9 @@ def run(
 ) -> bool:
     """Make steps until the total is reached (True) or `stop` is set (False).
 
-    Nothing here waits for the workers: with all of them gone it goes on looking, so that a stop is
-    seen and a returned worker finds its calls. `report` and `save` are called between two looks,
-    when they are due; the first report follows the first step.
+    The loop never waits for the workers. With all of them gone it keeps checking, so that it sees a
+    stop and a returned worker finds its calls. It calls `report` and `save` when they are due; the
+    first report follows the first step.
     """
     scheduled = plan.step
     sizes: deque[int] = deque()  # of the calls that are queued or under way, in order

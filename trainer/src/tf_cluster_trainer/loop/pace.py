@@ -1,7 +1,7 @@
-"""How many steps a call makes: the setting, or as many as fill a call for a while.
+"""How many steps a call makes: the setting, or as many as take half a second.
 
-A call costs a few milliseconds beside its steps, so long calls are fast; short ones report, save
-and stop soon. Half a second costs under 1 % and nobody notices it.
+A call costs a few milliseconds beside its steps, so long calls are fast; short calls report, save
+and stop soon. With half a second the overhead is under 1 %, and nobody notices the delay.
 """
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ import math
 from collections.abc import Callable
 
 TARGET_SECONDS = 0.5
-# A rate is taken over this long, then anew: the pace of a run changes.
+# The rate is measured over this long, then again: the pace of a run changes.
 MEASURED_SECONDS = 0.25
 GROWTH = 10
-# Calls to have waiting for each call in flight, in seconds of work: the loop looks every hundredth.
+# Queued calls for each call in flight, in seconds of work: the loop checks every 10 ms.
 AHEAD_SECONDS = 0.05
 AHEAD_CALLS = 2
 
 
 class Pace:
-    """The steps of the next call; learns from `made`, which is told of calls that ended.
+    """Chooses the steps of the next call; learns from `made`.
 
-    `max_in_flight` calls are under way at once. `fixed` is the user's choice; None: adapt, so that
-    a call takes `target` seconds and is no longer than `most` steps.
+    `max_in_flight` calls run at once. `fixed` is the user's choice; None: adapt, so that a call
+    takes `target` seconds and at most `most` steps.
     """
 
     def __init__(
@@ -47,22 +47,22 @@ class Pace:
     def next(self, remaining: int) -> int:
         """Steps of the next call, at least 1; `remaining` are those not yet in any call.
 
-        Towards the end calls get shorter, so that all end together.
+        Towards the end calls get shorter, so that all workers end together.
         """
         if self._fixed is not None:
             return max(1, min(self._fixed, remaining))
         share = remaining // (AHEAD_CALLS * self._max_in_flight)
-        return max(1, min(self._steps, rung(max(1, share))))
+        return max(1, min(self._steps, round_down(max(1, share))))
 
     def waiting(self) -> int:
-        """How many calls, queued or under way, keep every worker busy until the next look."""
+        """How many calls, queued or running, keep every worker busy until the next check."""
         calls = AHEAD_CALLS
         if self._seconds_a_step:
             calls = max(calls, math.ceil(AHEAD_SECONDS / (self._seconds_a_step * self._steps)))
         return calls * self._max_in_flight
 
     def made(self, steps: int) -> None:
-        """Calls of so many steps have ended since the last time."""
+        """Record that calls with this many steps in all have ended since the last time."""
         now = self._clock()
         if self._since is None:
             if steps:  # the first call also builds the graph: time is taken from its end on
@@ -77,12 +77,12 @@ class Pace:
         wanted = min(self._target / self._seconds_a_step, GROWTH * self._steps)
         if self._most is not None:
             wanted = min(wanted, self._most)
-        # One rung lower or higher by the clock's noise is no reason to change.
+        # One size up or down by the clock's noise is no reason to change.
         if not self._steps <= wanted < 2.5 * self._steps:
-            self._steps = rung(max(1, int(wanted)))
+            self._steps = round_down(max(1, int(wanted)))
 
 
-def rung(steps: int) -> int:
-    """The largest of 1, 2, 5, 10, 20, 50, … that is not above: few sizes, each sent once."""
+def round_down(steps: int) -> int:
+    """The largest of 1, 2, 5, 10, 20, 50, … up to `steps`: few sizes, each sent once."""
     power = int(10 ** (len(str(steps)) - 1))
     return next(times * power for times in (5, 2, 1) if times * power <= steps)

@@ -1,4 +1,4 @@
-"""How far a start trains, and in what pieces."""
+"""How far a start trains, and in calls of what size."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from dataclasses import dataclass
 
 from tf_cluster_trainer.loop.pace import Pace
 
-# Reports and checkpoints by steps come when they are due, give or take this part.
+# Reports and checkpoints by steps may be late by this part of their interval.
 CALLS_A_REPORT = 4
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How far and in what pieces.
+    """How far a start trains, and how.
 
-    `step` is where this start begins. `steps_per_call` None: the loop finds how many are best.
-    `max_in_flight`: calls that run at once. `workers_sharing_steps`: workers, each with a loop
-    like this one, that divide the remaining steps among themselves.
+    `step` is where this start begins. `steps_per_call` None: the loop finds the best number.
+    `max_in_flight`: calls that run at once. `workers_sharing_steps`: workers, each with a loop like
+    this one, that divide the remaining steps among themselves.
     """
 
     step: int
@@ -31,7 +31,7 @@ class Plan:
 
 
 def pace_of(plan: Plan, clock: Callable[[], float]) -> Pace:
-    """How many steps the calls of this plan make."""
+    """Chooses how many steps each call of this plan makes."""
     return Pace(
         fixed=plan.steps_per_call,
         max_in_flight=plan.max_in_flight,

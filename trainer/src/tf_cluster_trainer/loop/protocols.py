@@ -1,4 +1,4 @@
-"""What the loops need of a strategy: calls to queue, or a worker that makes its own steps."""
+"""What the loops need from a strategy: calls to queue, or a worker that makes its own steps."""
 
 from __future__ import annotations
 
@@ -11,48 +11,48 @@ from tf_cluster_trainer.loop.counters import TrainingCounters
 
 
 class Calls(Protocol):
-    """A training that the chief drives. Each raises the error of a call that failed."""
+    """A training that the chief drives. Every method raises the error of a failed call."""
 
     def schedule(self, steps: int) -> None:
-        """Queue one call of so many steps."""
+        """Queue one call of `steps` steps."""
 
     def outstanding(self) -> int:
-        """Calls queued or under way."""
+        """The number of calls queued or running."""
 
     def counters(self) -> TrainingCounters:
-        """What was done so far."""
+        """The run's counters so far."""
 
     def quiesced(self) -> AbstractContextManager[None]:
-        """While in it the variables are as after a whole step, where a strategy has such."""
+        """Inside this context no step is half applied, if the strategy can ensure that."""
 
 
 class TrainingWorker(Protocol):
     """One worker's part in the training. Every method raises what ends the task."""
 
     def devices(self) -> Mapping[str, str]:
-        """Where every trainable variable is, by the variable's name."""
+        """The device of every trainable variable, by the variable's name."""
 
     def resume_point(self) -> ResumePoint:
-        """Where this start began; asked of the chief alone."""
+        """Where this start began. Only the chief calls it."""
 
     def steps(self, most: int, *, stop: bool) -> bool:
-        """Make up to `most` steps, never beyond the run's total as far as this worker can tell.
+        """Make up to `most` steps, not beyond the run's total as far as this worker knows.
 
-        `stop` says that this task was asked to end. False: nobody goes on, the run is at its total
-        or some task was asked to end. Where workers move in lockstep all get the same answer.
+        `stop`: this task was asked to end. Returns False if no worker continues: the run is at its
+        total, or some task was asked to end. Workers in lockstep all get the same answer.
         """
 
     def made(self) -> int:
-        """Steps that this worker is known to have made in the state as it is now."""
+        """The known number of this worker's steps in the present state."""
 
     def counters(self) -> TrainingCounters:
-        """What the run has done so far; asked of the chief alone."""
+        """The run's counters so far. Only the chief calls it."""
 
     def copy(self) -> Mapping[str, Any]:
-        """The full tensors of a checkpoint, by key, after a whole step; of the chief alone."""
+        """The full tensors of a checkpoint, by key, after a whole step. Only the chief calls it."""
 
     def leave(self) -> None:
-        """This worker makes no more steps; returns when no other needs it any longer."""
+        """Make no more steps; return when no other worker needs this one."""
 
     def ended_by(self) -> Sequence[str]:
-        """The tasks whose being asked to end ended the steps of all."""
+        """The tasks that were asked to end, which ended the steps of all."""

@@ -1,4 +1,4 @@
-"""Progress to the supervisor and points to TensorBoard, from one reading of the counters."""
+"""Sends progress to the supervisor and points to TensorBoard, from one reading of the counters."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from tf_cluster_trainer.protocol import Channel, Progress
 
 
 class Reports:
-    """Rates and means are over the time since the report before. `first` is the start.
+    """Rates and means cover the time since the previous report. `first` is the start.
 
-    `rate` gives the learning rate at a step of the run.
+    `rate` returns the learning rate at a step of the run.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Reports:
         channel.send(Progress(first.step, first.examples, None, None, first.worker_steps))
 
     def report(self, counters: TrainingCounters) -> None:
-        """Send and write where training stands; nothing is written when no step was made."""
+        """Send and write where training stands; write nothing if no step was made."""
         now = self._clock()
         seconds, steps = now - self._time, counters.steps_since_start - self._last.steps_since_start
         rate = steps / seconds if seconds > 0 else None
@@ -53,7 +53,7 @@ class Reports:
         self._channel.send(
             Progress(counters.step, counters.examples, rate, loss, counters.worker_steps)
         )
-        # Where it went back to what was reported, only lost steps were made since.
+        # If it went back to what was reported, only lost steps were made since.
         if (
             steps
             and loss is not None
@@ -74,13 +74,13 @@ class Reports:
         self._last, self._time = counters, now
 
     def close(self) -> None:
-        """The last report was made."""
+        """Close the event file after the last report."""
         with self._tolerating():
             if self._events:
                 self._events.close()
 
     def _begin_anew(self, step: int) -> None:
-        """The run goes on from this step: TensorBoard forgets what was beyond it."""
+        """Resume from this step: TensorBoard drops the points beyond it."""
         self._forgets = min(step + 1, self._forgets or step + 1)
         with self._tolerating():
             if self._events:
@@ -88,7 +88,7 @@ class Reports:
             self._open(self._forgets)
 
     def _open(self, step: int) -> EventFile:
-        """A file for points from this step on."""
+        """Open a file for points from this step on."""
         self._events = EventFile(self._directory, step=step)
         self._forgets = None
         return self._events
@@ -97,7 +97,8 @@ class Reports:
     def _tolerating(self) -> Iterator[None]:
         """A full or failing volume costs points in TensorBoard, not the training.
 
-        The next report tries a new file: TensorBoard reads none beyond a half-written point.
+        The next report opens a new file, because TensorBoard reads nothing after a half-written
+        point.
         """
         try:
             yield

@@ -1,4 +1,4 @@
-"""The chief's checkpoints while it trains and at the end."""
+"""Saves the chief's checkpoints during training and at its end."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ SETTLE_SECONDS = 30.0
 
 
 class Saver:
-    """Copies the variables in the caller's thread and writes the copy in another.
+    """Copies the variables in the caller's thread and writes the copy in one other thread.
 
-    Always the same one: TensorFlow leaves 8 MiB in the memory arena of every thread that saves.
-    `trained` are the keys of the variables that gradients change, `saved_step` the step of the
-    checkpoint that this start came from.
+    It is always the same thread, because TensorFlow leaves 8 MiB in the memory arena of every
+    thread that saves. `trained` are the keys of the variables that gradients change. `saved_step`
+    is the step of the checkpoint that this start resumed from.
     """
 
     def __init__(
@@ -52,11 +52,10 @@ class Saver:
         self._writing: futures.Future[None] | None = None
 
     def begin(self, counters: TrainingCounters) -> None:
-        """Save; the disk's part goes on when this returns.
+        """Begin a save; the write continues after the return.
 
-        Raises what the last one ended with: NotOwnerError, NotFiniteError.
-
-        When the disk does not take it, that is said and training goes on: the next may succeed.
+        Raises the error of the previous save: NotOwnerError, NotFiniteError. If the disk refuses
+        the write, the log says so and training goes on: the next save may succeed.
         """
         if self._writing:
             if not self._writing.done():
@@ -69,9 +68,9 @@ class Saver:
         self._writing = self._writer.submit(self._write_or_say, copied, began)
 
     def last(self, counters: TrainingCounters, *, finished: bool = False) -> Mapping[str, Any]:
-        """Save and wait until it is whole; the tensors saved.
+        """Save, wait until the checkpoint is whole, and return its tensors.
 
-        `finished`: all steps are made, so nobody else is needed once the variables are copied.
+        `finished`: all steps are made, so no other task is needed once the variables are copied.
         Raises NotOwnerError, NotFiniteError and OSError.
         """
         if self._writing:
@@ -86,7 +85,7 @@ class Saver:
         return tensors
 
     def drain(self) -> None:
-        """Wait for what is being written, up to SETTLE_SECONDS: its copy is whole in any case."""
+        """Wait for a write under way, up to SETTLE_SECONDS: its copy is complete in any case."""
         if self._writing:
             futures.wait([self._writing], SETTLE_SECONDS)
 
@@ -118,9 +117,10 @@ class Saver:
         checkpoint_write.prune(self._directory, self._keep)
 
     def _check_finite(self, copied: Checkpoint) -> None:
-        """Raises NotFiniteError: a gradient can be that of a loss which is not.
+        """Raise NotFiniteError if a trained variable or a slot is not finite.
 
-        What no gradient changes may be infinite for a reason.
+        A gradient can be infinite though the loss is not. A variable that no gradient changes may
+        be infinite for a reason.
         """
         for key, value in copied.tensors.items():
             if (key in self._trained or key.startswith("optimizer/")) and not _finite(value):
@@ -132,9 +132,9 @@ class Saver:
 
 
 def _finite(value: Any) -> bool:
-    """Whether all of an array is; of what NumPy knows no kind, such as bfloat16, nothing is told.
+    """Whether all of an array is finite. True for types that NumPy does not know, as bfloat16.
 
-    The sum is looked at first: unlike isfinite it makes no array.
+    It tries the sum first, because unlike isfinite that makes no array.
     """
     if value.dtype.kind not in "fc":
         return True

@@ -1,4 +1,4 @@
-"""The loop of a worker that makes its own steps; the chief also reports and saves in it."""
+"""The loop of a worker that makes its own steps; the chief also reports and saves."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def run_follower(
     stop: threading.Event,
     clock: Callable[[], float] = time.monotonic,
 ) -> None:
-    """Make steps until nobody goes on."""
+    """Make steps until no worker continues."""
     pace = pace_of(plan, clock)
     while _steps(plan, worker, pace, stop):
         pass
@@ -35,7 +35,7 @@ def run_chief(
     save: Callable[[TrainingCounters], None],
     clock: Callable[[], float] = time.monotonic,
 ) -> bool:
-    """The same for the chief, with reports and saves when they are due; True at the total."""
+    """The same for the chief, with reports and saves when due; True at the total."""
     reporting = Reporting(seconds=plan.report_seconds, step=plan.step, clock=clock)
     saving = Cadence(seconds=plan.save_seconds, steps=plan.save_steps, step=plan.step, clock=clock)
     pace = pace_of(plan, clock)
@@ -56,7 +56,7 @@ def run_chief(
 
 
 def _steps(plan: Plan, worker: TrainingWorker, pace: Pace, stop: threading.Event) -> bool:
-    """One call, and what the pace learns from it: it may return before any step is made."""
+    """Make one call and let the pace learn from it; it may return before any step is made."""
     before = worker.made()
     going = worker.steps(pace.next(_share(plan, worker)), stop=stop.is_set())
     pace.made(max(0, worker.made() - before))
@@ -64,5 +64,5 @@ def _steps(plan: Plan, worker: TrainingWorker, pace: Pace, stop: threading.Event
 
 
 def _share(plan: Plan, worker: TrainingWorker) -> int:
-    """This loop's part of the steps that are left: then the run ends about at its total."""
+    """This worker's share of the remaining steps, so that the run ends near its total."""
     return max(1, (plan.total - worker.counters().step) // plan.workers_sharing_steps)

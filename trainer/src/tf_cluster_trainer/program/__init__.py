@@ -1,1 +1,1 @@
-"""The user's side: the contract, and all that is done with a program alone on this machine."""
+"""The user's side: the contract, and what the trainer does with a program on this machine alone."""

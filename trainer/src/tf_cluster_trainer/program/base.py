@@ -1,6 +1,6 @@
-"""The user's contract: one base class; its hooks say what to train.
+"""The user's contract: one base class, whose hooks define what to train.
 
-Imports TensorFlow only when a default hook runs, so that the supervisor may import the package.
+This module imports TensorFlow only when a default hook runs, so the supervisor may import it.
 """
 
 from __future__ import annotations
@@ -15,36 +15,39 @@ if TYPE_CHECKING:
 class Program:
     """Subclass this; `build_model` and `dataset` are required.
 
-    The same subclass runs under every strategy. Constructors take no arguments. `build_model` and
-    `dataset` are called more than once (a plain copy of the model serves evaluation and export),
-    so they give the same every time. TensorFlow types are written Any: TensorFlow has no stubs.
+    The same subclass runs with every strategy. Its constructor takes no arguments. The trainer
+    calls `build_model` and `dataset` more than once (evaluation and export use a plain copy of the
+    model), so they must return the same each time. TensorFlow types are written Any, because
+    TensorFlow has no stubs.
     """
 
     flags: type | None = None
     """A frozen dataclass of the program's own settings: each a name, a type and a default.
 
-    The run's flags are checked against it before anything trains, and `ctx.flags` is an instance.
-    None: nothing is declared, and `ctx.flags` has what the run has, whatever it is.
+    The trainer checks the run's flags against it before anything trains; `ctx.flags` is an
+    instance. None: the program declares nothing, and `ctx.flags` has the run's flags, whatever they
+    are.
     """
 
     shuffle_buffer: int | None = None
-    """Examples the trainer shuffles among; None: as many as fit in 64 MiB, at most 10,000."""
+    """Size of the shuffle buffer in examples; None: as many as fit in 64 MiB, at most 10,000."""
 
     def build_model(self, ctx: Context) -> Any:
-        """A tf_keras.Model whose input is what `dataset` gives, batched."""
+        """Return a tf_keras.Model that takes a batch of features, as `dataset` gives them."""
         raise NotImplementedError
 
     def dataset(self, ctx: Context, input_context: Any) -> Any:
-        """A tf.data.Dataset of single examples `(features, labels)`: not batched, not repeated.
+        """Return a tf.data.Dataset of single examples `(features, labels)`, not batched or
+        repeated.
 
         The trainer shuffles (each task in its own order), repeats and batches. `input_context` is
-        TensorFlow's tf.distribute.InputContext, true where the strategy has one; under parameter
-        servers it is always one pipeline, `ctx.data_shard` says more.
+        TensorFlow's tf.distribute.InputContext where the strategy has one. With parameter servers
+        it always says one pipeline; use `ctx.data_shard` there.
         """
         raise NotImplementedError
 
     def loss(self, labels: Any, outputs: Any) -> Any:
-        """The loss of each example: a float tensor of shape [batch]; the trainer takes the mean.
+        """Return the loss of each example, a float tensor [batch]; the trainer takes the mean.
 
         Default: integer labels [batch] against logits [batch, classes] give sparse categorical
         cross-entropy; anything else the squared error, averaged over all but the batch.
@@ -57,15 +60,16 @@ class Program:
         return tf.reduce_mean(tf.reshape(error, [tf.shape(error)[0], -1]), axis=1)
 
     def metrics(self, labels: Any, outputs: Any) -> Mapping[str, Any]:
-        """Named tensors of shape [batch]; their means while training go to TensorBoard."""
+        """Return named tensors [batch]; their means during training go to TensorBoard."""
         return {}
 
     def evaluate(self, ctx: Context, model: Any) -> Mapping[str, float]:
-        """Measures by name, with the trained weights in a plain model.
+        """Return measures by name. `model` is plain and has the trained weights.
 
-        On the chief once at the end; in an evaluator, where there is one, for every checkpoint.
+        The chief calls it once at the end; an evaluator, if there is one, calls it for every
+        checkpoint.
         """
         return {}
 
     def after_train(self, ctx: Context, model: Any) -> None:
-        """Runs once on the chief after the final checkpoint, evaluation and export."""
+        """Run once on the chief, after the final checkpoint, evaluation and export."""

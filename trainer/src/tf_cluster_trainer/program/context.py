@@ -1,4 +1,4 @@
-"""What a program is told: one typed, read-only object, handed to every hook.
+"""What every hook gets: one typed, read-only object.
 
 Imports no TensorFlow.
 """
@@ -15,10 +15,10 @@ from tf_cluster_trainer.config import Settings, Task
 
 
 class Flags:
-    """The flags of a program that declares none, as attributes: `ctx.flags.units`.
+    """The run's flags as attributes, for a program that declares none: `ctx.flags.units`.
 
-    Any name is free: the system's settings are elsewhere (`ctx.settings`). A flag that the run
-    does not have raises AttributeError, so `getattr(ctx.flags, "units", 32)` gives a default.
+    Any name is free, because the system's settings are in `ctx.settings`. A flag that the run does
+    not have raises AttributeError, so `getattr(ctx.flags, "units", 32)` gives a default.
     """
 
     __slots__ = ("__values",)
@@ -52,11 +52,11 @@ class Flags:
 
 @dataclass(frozen=True)
 class DataShard:
-    """Which part of the data a task may take, for programs that give each task its own.
+    """Which part of the data this task takes, for programs that split the data among tasks.
 
-    In `dataset` under the in-graph strategies `index` is a scalar int64 tensor, because one
-    traced function builds every worker's data set; `Dataset.shard` takes it as it is. In the
-    other hooks the shard is the whole: 0 of 1.
+    In `dataset`, in-graph, `index` is a scalar int64 tensor, because one traced function builds
+    every worker's data set; `Dataset.shard` accepts it. In the other hooks the shard is the whole:
+    0 of 1.
     """
 
     index: Any
@@ -68,9 +68,10 @@ WHOLE = DataShard(0, 1)
 
 @dataclass(frozen=True)
 class Context:
-    """Everything a hook may know. `run_dir` is this run's directory under `log_dir`.
+    """All that a hook gets. `run_dir` is this run's directory under `log_dir`.
 
-    `flags` is an instance of the class that the program declares (`Program.flags`), else `Flags`.
+    `flags` is an instance of the class that the program declares (`Program.flags`), else of
+    `Flags`.
     """
 
     task: Task

@@ -1,4 +1,4 @@
-"""The program's `evaluate` hook, called and its answer checked."""
+"""Calls the program's `evaluate` hook and checks its answer."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from tf_cluster_trainer.program.context import Context
 
 
 def measure(program: Program, ctx: Context, model: Any) -> dict[str, float]:
-    """What the program measures of a plain model with trained weights, by name.
+    """Return the program's measures by name. `model` is plain and has trained weights.
 
-    Raises HookError when the hook fails and ProgramError when it gives no numbers.
+    Raises HookError if the hook fails, and ProgramError if it returns anything but numbers.
     """
     try:
         # An evaluator calls it for every checkpoint.

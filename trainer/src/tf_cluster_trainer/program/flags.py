@@ -1,6 +1,6 @@
 """The user's flags as the program declares them: names, types and defaults.
 
-A program names a frozen dataclass (`Program.flags`); the run's flags become an instance of it.
+A program names a frozen dataclass in `Program.flags`; the run's flags become an instance of it.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _SUPPORTED = "str, int, float, bool, a Literal of them, list[…], tuple[…, ..
 
 
 class _MisfitError(Exception):
-    """A value that is not of its type."""
+    """A value does not have the declared type."""
 
 
 def of_run(program: Program, values: Mapping[str, Any]) -> Any:
-    """What the program gets as `ctx.flags`: an instance of what it declares, else `Flags`.
+    """Return `ctx.flags`: an instance of the declared class, else of `Flags`.
 
-    Raises ProgramError that names every flag the program does not declare, or that has another
-    type, or is missing; HookError when the declaration's own check refuses them.
+    Raises ProgramError that names every flag that is undeclared, missing or of another type. Raises
+    HookError if the declaration's own check fails.
     """
     declared = program.flags
     if declared is None:
@@ -64,7 +64,7 @@ def of_run(program: Program, values: Mapping[str, Any]) -> Any:
 
 
 def as_json(flags: Any) -> dict[str, Any]:
-    """The flags with those that were left out, by name, as JSON can hold them."""
+    """All flags by name, with defaults, as JSON values."""
     if isinstance(flags, Flags):
         return {name: getattr(flags, name) for name in flags}
     return {field.name: getattr(flags, field.name) for field in _fields(type(flags))}
@@ -140,7 +140,10 @@ def _is_sequence(kind: Any) -> bool:
 
 
 def _read(kind: Any, value: Any) -> Any:
-    """The value as this type; raises _MisfitError. JSON has one type of number, and lists."""
+    """Convert a JSON value to this type; JSON has one type of number, and lists.
+
+    Raises _MisfitError.
+    """
     parts = typing.get_args(kind)
     if typing.get_origin(kind) is Literal:
         if any(part == value and type(part) is type(value) for part in parts):
@@ -165,7 +168,7 @@ def _read(kind: Any, value: Any) -> Any:
 
 
 def _words(kind: Any) -> str:
-    """For a person: what such a value is."""
+    """What such a value is, in words."""
     parts = typing.get_args(kind)
     if typing.get_origin(kind) is Literal:
         return _either([json.dumps(part) for part in parts])

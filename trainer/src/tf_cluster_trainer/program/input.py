@@ -1,4 +1,4 @@
-"""From the program's examples to a worker's endless batches."""
+"""Makes a worker's endless batches of the program's examples."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tf_cluster_trainer.program.context import Context, DataShard
 SHUFFLE_BYTES = 64 << 20
 SHUFFLE_EXAMPLES = 10_000
 UNKNOWN_SIZE = 1024
-# Distance between the seeds of two workers, and of two starts: primes, so that they don't meet.
+# Distance between the seeds of two workers, and of two starts: primes, so that they don't coincide.
 WORKER_SEEDS = 1_000_003
 START_SEEDS = 7_919
 
@@ -22,10 +22,10 @@ START_SEEDS = 7_919
 def of_worker(
     program: Program, ctx: Context, shard: DataShard, start: Any, input_context: Any
 ) -> Any:
-    """The endless batches of one worker, as a tf.data.Dataset.
+    """Return the endless batches of one worker, as a tf.data.Dataset.
 
-    The shard's index and `start`, the step that the run is at, are integers or scalar int64
-    tensors. Who starts again goes on with other orders. Raises HookError.
+    The shard's index and `start`, the run's present step, are integers or scalar int64 tensors. A
+    worker that starts again continues with other orders. Raises HookError.
     """
     try:
         examples = program.dataset(replace(ctx, data_shard=shard), input_context)
@@ -41,14 +41,15 @@ def of_worker(
 
 
 def seed(ctx: Context, index: Any, start: Any) -> Any:
-    """A seed for the worker of this index in a start from this step."""
+    """The seed of the worker with this index, for a start from this step."""
     return ctx.settings.seed + WORKER_SEEDS * (index + 1) + START_SEEDS * start
 
 
 def batches(examples: Any, *, batch_size: int, micro_batches: int, seed: Any, buffer: int) -> Any:
-    """Shuffled anew in every epoch, repeated for ever, in batches of exactly `batch_size`.
+    """Shuffle each pass over the data in another order, repeat, and batch exactly `batch_size`.
 
-    So many of them for a step: [micro_batches, batch_size, ...]; of one the first axis is left out.
+    A step takes `micro_batches` batches: [micro_batches, batch_size, ...]. With one, the first axis
+    is missing.
     """
     shuffled = examples.shuffle(buffer, seed=seed, reshuffle_each_iteration=True)
     batched = shuffled.repeat().batch(batch_size, drop_remainder=True)
@@ -58,7 +59,7 @@ def batches(examples: Any, *, batch_size: int, micro_batches: int, seed: Any, bu
 
 
 def shuffle_buffer(program: Program, element_spec: Any) -> int:
-    """How many examples are shuffled among: the program's choice or what memory allows."""
+    """The size of the shuffle buffer in examples: the program's choice, or what memory allows."""
     if program.shuffle_buffer is not None:
         return program.shuffle_buffer
     return max(1, min(SHUFFLE_EXAMPLES, SHUFFLE_BYTES // _bytes(element_spec)))

@@ -1,4 +1,4 @@
-"""Finding the user's class, with messages that say what is wrong with it."""
+"""Finds the user's class; its messages say what is wrong with it."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ REQUIRED_HOOKS = ("build_model", "dataset")
 
 
 def load(settings: Settings) -> Program:
-    """Import `program.module` with `program.path` first, and make its one instance.
+    """Import `program.module`, with `program.path` first, and make the program's one instance.
 
-    Raises ProgramError that names what is missing.
+    Raises ProgramError that names what is missing, and HookError if the program's own code fails.
     """
     if settings.program_path:
         sys.path.insert(0, settings.program_path)

@@ -1,8 +1,8 @@
-"""`train.precision`: which numbers a model computes with. Its variables are float32 in any case.
+"""`train.precision`: the type that a model computes in. Its variables are always float32.
 
 mixed_bfloat16 is tf_keras' policy of that name. bfloat16 has float32's range, so no gradient
-underflows and nothing has to be scaled; float16, which needs that, is not offered: a loss scale
-that moves is one more state of the run, and a step whose gradients overflowed would be none.
+underflows and no loss scale is needed. float16 needs one, so we do not offer it: a changing loss
+scale is one more state of the run, and a step whose gradients overflow would be no update.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ FULL = "float32"
 
 @contextlib.contextmanager
 def policy(name: str) -> Iterator[None]:
-    """Layers that are made in it compute by this policy, but for those that name their own."""
+    """Inside this context, new layers compute by this policy, unless they name their own."""
     before = tf_keras.mixed_precision.global_policy()
     tf_keras.mixed_precision.set_global_policy(name)
     try:
@@ -29,7 +29,7 @@ def policy(name: str) -> Iterator[None]:
 
 
 def outputs(found: Any) -> Any:
-    """A model's outputs as the program's `loss` and `metrics` get them: bfloat16 as float32."""
+    """Cast a model's bfloat16 outputs to float32, for the program's `loss` and `metrics`."""
     return tf.nest.map_structure(_full, found)
 
 

@@ -1,4 +1,4 @@
-"""What a task that has the user's program does before any other task is there."""
+"""What a task with the user's program does before it needs any other task."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tf_cluster_trainer.program.trial import Trial, run_trial
 
 @dataclass(frozen=True)
 class Prepared:
-    """The program, what it is told, and what it makes."""
+    """The program, its context, and what the trial found."""
 
     program: Program
     ctx: Context
@@ -23,8 +23,8 @@ class Prepared:
 
 
 def prepare(config: Config) -> Prepared:
-    """Import and try the program. Raises ProgramError."""
-    # TensorFlow's Python log repeats, over many lines, what we say in one.
+    """Import the program and try it on this machine. Raises ProgramError."""
+    # TensorFlow's Python log repeats, over many lines, what we log in one.
     logging.getLogger("tensorflow").setLevel(logging.CRITICAL)
     program = user_program.load(config.settings)
     settings = config.settings

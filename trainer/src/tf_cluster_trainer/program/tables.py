@@ -1,8 +1,8 @@
-"""Lookup tables that a data set's function makes, at whoever runs the function.
+"""Places the lookup tables of a data set's function on the task that runs the function.
 
-TensorFlow makes a static table once, while the function is traced: it takes the making out of the
-graph (`init_scope` in lookup_ops.py). Under parameter servers it is then the chief's table, and
-every worker asks the chief for every example.
+TensorFlow makes a static table once, while it traces the function, and outside the graph
+(`init_scope` in lookup_ops.py). With parameter servers the table would be the chief's, and every
+worker would ask the chief for every example.
 """
 
 from __future__ import annotations
@@ -13,25 +13,24 @@ from typing import Any
 
 import tensorflow as tf
 
-# What tf.lookup offers has no scope for the making of tables; ParameterServerStrategy uses this
-# one.
+# tf.lookup has no public scope for the creation of tables; ParameterServerStrategy uses this one.
 from tensorflow.python.framework import ops
 from tensorflow.python.ops import lookup_ops
 
-# The classes of static tables by name: of tf.lookup, of tf.compat.v1.lookup, and the one that a
-# StaticVocabularyTable holds.
+# The class names of static tables: in tf.lookup, in tf.compat.v1.lookup, and inside a
+# StaticVocabularyTable.
 STATIC = ("StaticHashTable", "StaticHashTableV1", "HashTable")
-# The operations by which a program changes a table of another kind.
+# The operations that change a table of another kind.
 _CHANGES = ("LookupTableInsertV2", "LookupTableRemoveV2")
 
 
 @contextmanager
 def of_the_graph() -> Iterator[None]:
-    """Let static tables that are made in it belong to the function that is being traced.
+    """Inside this context, static tables belong to the function that is being traced.
 
-    Those of layers too (StringLookup, TextVectorization), which leave the graph by themselves.
-    Each call of the function makes and fills tables of its own; they live as long as the data set
-    that it gives. Tables of other kinds are made in the graph anyway.
+    So do those of layers (StringLookup, TextVectorization), which would leave the graph. Each call
+    of the function makes and fills its own tables; they live as long as the data set that it
+    returns. Tables of other kinds are always made in the graph.
     """
     graph = ops.get_default_graph()
 
@@ -44,9 +43,9 @@ def of_the_graph() -> Iterator[None]:
 
 @contextmanager
 def ending_with_their_use() -> Iterator[None]:
-    """Let static tables that are made in it, outside any graph, end when nobody uses them.
+    """Inside this context, static tables made outside any graph end when nobody uses them.
 
-    TensorFlow gives each a name, by which it stays for as long as this process.
+    TensorFlow would give each a name, which keeps it for as long as this process.
     """
 
     def make(
@@ -63,10 +62,10 @@ def ending_with_their_use() -> Iterator[None]:
 
 
 def fillings(graph: tf.Graph) -> list[Any]:
-    """Of a graph of the 1.x style: what fills and changes its tables, in the program's order.
+    """Return the operations of a 1.x graph that fill and change its tables, in the program's order.
 
-    To be run one by one. TensorFlow knows which tables have to be filled, not that the size of one
-    is asked afterwards, or one filled from another; and of what `insert` gives it knows nothing.
+    Run them one by one. TensorFlow knows which tables have to be filled, but not that the program
+    then asks the size of one or fills one from another. It knows nothing of `insert`.
     """
     initializers = graph.get_collection(tf.compat.v1.GraphKeys.TABLE_INITIALIZERS)
     return [
@@ -77,9 +76,10 @@ def fillings(graph: tf.Graph) -> list[Any]:
 
 
 class _OfTheGraph(lookup_ops.HashTable):  # type: ignore[misc]
-    """A static table: in its graph an operation of that, elsewhere one of this process.
+    """A static table: an operation of its graph inside that graph, elsewhere a table of this
+    process.
 
-    A layer asks it outside the graph too, for its size.
+    A layer also asks for its size outside the graph.
     """
 
     def __init__(
@@ -93,12 +93,12 @@ class _OfTheGraph(lookup_ops.HashTable):  # type: ignore[misc]
         self._graph = graph
         self._handle_in_graph: Any = None
         self._filled_in_graph: Any = None
-        # A table with a name would outlive all that use it, whatever was asked for.
+        # A table with a name would outlive all that use it, so it never gets one.
         super().__init__(initializer, default_value, name, experimental_is_anonymous=True)
 
     @property
     def resource_handle(self) -> Any:
-        """The table of the graph, made when that first uses it, or this process' table."""
+        """The graph's table, made at its first use there; outside the graph this process' table."""
         if not self._in_graph():
             return super().resource_handle
         if self._handle_in_graph is None:

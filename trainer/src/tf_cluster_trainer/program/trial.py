@@ -1,7 +1,7 @@
-"""A try of the program's hooks on this machine alone, before any other task is touched.
+"""Tries the program's hooks on this machine alone, before it connects to any other task.
 
-It finds a broken hook while the peers still start. Only descriptions are left of it: connecting to
-the other tasks takes every variable that was made before out of reach.
+The trial finds a broken hook while the peers still start. It returns only descriptions: connecting
+to the other tasks takes every earlier variable out of reach.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from tf_cluster_trainer.program.context import Context
 class Trial:
     """What the program makes.
 
-    `features` and `labels` are the specs of a batch of unknown size, `metrics` the names that the
-    program's `metrics` hook gives, `variables` the model's full tensors by their checkpoint keys,
-    `trained` the keys of those that gradients change.
+    `features` and `labels` are the specs of a batch, [None, ...]. `metrics` are the names that the
+    `metrics` hook returns. `variables` are the model's full tensors by checkpoint key; `trained`
+    are the keys of those that gradients change.
     """
 
     features: Any
@@ -38,7 +38,7 @@ class Trial:
 
 
 def run_trial(program: Program, ctx: Context) -> Trial:
-    """Call the hooks once; ProgramError names the first that is wrong and how."""
+    """Call the hooks once. Raises ProgramError that names the first wrong hook and the reason."""
     features, labels = _specs(program, ctx)
     model = build_model(program, ctx, features)
     _check_variables(model)
@@ -49,9 +49,9 @@ def run_trial(program: Program, ctx: Context) -> Trial:
 
 
 def build_model(program: Program, ctx: Context, features: Any, named: str = "") -> Any:
-    """The program's model with its variables made, the same names and initial values every time.
+    """Build the program's model and its variables: the same names and initial values every time.
 
-    It computes in the settings' precision, or in the one that is named.
+    The model computes in the precision `named`, or else in that of the settings.
     """
     with precision.policy(named or ctx.settings.precision):
         return _built(program, ctx, features)
@@ -80,7 +80,7 @@ def _built(program: Program, ctx: Context, features: Any) -> Any:
 
 
 def batched(spec: tf.TensorSpec) -> tf.TensorSpec:
-    """The spec of a batch of such examples, its size unknown."""
+    """The spec of a batch of such examples: [None, ...]."""
     return tf.TensorSpec([None, *spec.shape], spec.dtype, spec.name)
 
 
@@ -103,7 +103,7 @@ def _specs(program: Program, ctx: Context) -> tuple[Any, Any]:
 
 
 def _check_variables(model: Any) -> None:
-    """A checkpoint has to hold them, and be read again."""
+    """Raises ProgramError for variables that a checkpoint can't hold."""
     for held in model.variables:
         if not isinstance(held, tf.Variable):
             # tf_keras lists the vocabulary of such a layer, which is no tensor, with the weights.

@@ -1,1 +1,1 @@
-"""What lies in /log/<release>/<run>, but for the tensors. Imports no TensorFlow."""
+"""The files in /log/<release>/<run>, except the tensors. Imports no TensorFlow."""

@@ -1,6 +1,6 @@
 """evaluations.json: what the evaluator measured of a run, and its best checkpoint so far.
 
-Written by the evaluator alone. Imports no TensorFlow: its supervisor reads it too.
+Only the evaluator writes it. Imports no TensorFlow: the supervisor reads it too.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What the program measured of the checkpoint of a step, at a time (seconds since 1970).
+    """The measures of the checkpoint of a step, at a time (seconds since 1970).
 
-    A value that is no finite number is None.
+    A value that is not finite is None.
     """
 
     step: int
@@ -44,33 +44,33 @@ class Best:
 
 @dataclass(frozen=True)
 class Record:
-    """The evaluations in the order of their steps, each step once."""
+    """The evaluations in the order of their steps, each step once, and the best."""
 
     evaluations: tuple[Evaluation, ...] = ()
     best: Best | None = None
 
     def plus(self, evaluation: Evaluation, best: Best | None) -> Record:
-        """With one more; an older one of that step is dropped."""
+        """The record with one evaluation more; it replaces an older one of that step."""
         others = [one for one in self.evaluations if one.step != evaluation.step]
         return Record(tuple(sorted([*others, evaluation], key=lambda one: one.step)), best)
 
     def over(self, other: Record) -> Record:
-        """Both together, with this one's best, and this one's evaluation of a step of both."""
+        """Both records merged; this one's best and this one's evaluations take precedence."""
         by_step = {one.step: one for one in (*other.evaluations, *self.evaluations)}
         return Record(tuple(by_step[step] for step in sorted(by_step)), self.best)
 
     def best_by(self, wanted: ExportBest | None) -> Best | None:
-        """The best so far, if it is by what is wanted."""
+        """The best so far, if it is by the wanted metric and mode."""
         best = self.best
         if wanted is None or best is None or (best.metric, best.mode) != _name(wanted):
             return None
         return best
 
     def evaluated(self, wanted: ExportBest | None) -> int:
-        """Up to which step nothing is left to do; -1: nothing was done.
+        """The last step that needs no evaluation; -1: none.
 
-        When another best is wanted than the record has, the checkpoints that are still there are
-        evaluated again: one of them may be it.
+        If the wanted metric or mode has changed, the checkpoints that are still there are evaluated
+        again, because one of them may be the best.
         """
         if not self.evaluations or (wanted is not None and self.best_by(wanted) is None):
             return -1
@@ -87,7 +87,7 @@ def is_better(value: float, best: Best | None, wanted: ExportBest) -> bool:
 
 
 def read(run_dir: Path) -> Record:
-    """The record, an empty one when there is none. Raises ConfigError when it is no record."""
+    """Read the record; an empty one if there is no file. Raises ConfigError if it is no record."""
     path = run_dir / layout.EVALUATIONS
     try:
         text = path.read_text(encoding="utf-8")
@@ -103,8 +103,9 @@ def read(run_dir: Path) -> Record:
 
 
 def write(run_dir: Path, record: Record, check: Callable[[], None] = lambda: None) -> None:
-    """Put the record in place, whole. Raises OSError, which leaves the old one; so does what
-    `check` raises, which is called last.
+    """Write the whole record in place of the old one.
+
+    Raises OSError, or what `check` raises, which is called last; the old record then stays.
     """
     best = record.best
     document = {

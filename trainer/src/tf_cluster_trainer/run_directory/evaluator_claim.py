@@ -1,7 +1,7 @@
 """evaluator.json: which pod is an attempt's evaluator, the one that started last.
 
-Two can be there at once: one whose node hangs and its replacement, or those of two Jobs while an
-upgrade puts one in the other's place. Imports no TensorFlow: supervisor and child both use it.
+Two evaluators can exist at once: one whose node hangs and its replacement, or those of two Jobs
+during an upgrade. Imports no TensorFlow: supervisor and child both use it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tf_cluster_trainer.run_directory.owner import OwnerUnreadableError, read_ow
 
 
 def post(run_dir: Path, attempt: str, pod_uid: str) -> None:
-    """Name this pod; of others only that of the run's owner stays. Raises OSError."""
+    """Write this pod's name; of other attempts only the owner's entry stays. Raises OSError."""
     claims = {attempt: pod_uid}
     try:
         owner = read_owner(run_dir)

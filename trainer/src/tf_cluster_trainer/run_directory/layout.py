@@ -22,7 +22,7 @@ BEST = "best"
 # In a checkpoint's directory.
 BUNDLE = "variables"
 META = "meta.json"
-# In names of what is half written, and after the name of a checkpoint that can't be read.
+# In names of partial files, and after the name of an unreadable checkpoint.
 TEMPORARY = ".tmp-"
 UNREADABLE = ".unreadable"
 _CHECKPOINT = re.compile(r"ckpt-(\d+)")
@@ -39,7 +39,7 @@ def checkpoint_name(step: int) -> str:
 
 
 def whole_checkpoints(directory: Path) -> list[tuple[int, Path]]:
-    """Step and path of each checkpoint there, newest first; half-written ones are left out."""
+    """Step and path of each whole checkpoint, newest first; partial ones are left out."""
     if not directory.is_dir():
         return []
     found = ((_CHECKPOINT.fullmatch(path.name), path) for path in directory.iterdir())

@@ -1,6 +1,6 @@
-"""Whose run this is: owner.json and successor.json, read and written whole (docs/formats.md).
+"""Who owns the run: owner.json and successor.json, read and written whole (docs/formats.md).
 
-Imports no TensorFlow: the supervisor and its child both ask before they write.
+Imports no TensorFlow: supervisor and child both ask before they write.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _NO_HARD_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS}
 
 
 class OwnerUnreadableError(Exception):
-    """The file is there but is not one of ours; the message names it."""
+    """The file exists but is not one of ours; the message names it."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +48,10 @@ class Successor:
 
 
 def arrivals(run_dir: Path) -> dict[int, str]:
-    """The Jobs whose chiefs have come to the run, by their numbers, in order.
+    """The UIDs of the Jobs whose chiefs have come to the run, by number, in order.
 
-    Empty where one file can't be read or understood; OSError where the directory can't be listed.
+    The UID is empty for a file that is unreadable or not ours. Raises OSError if the directory
+    can't be listed.
     """
     try:
         found = [path for path in (run_dir / layout.ARRIVALS).iterdir() if path.name.isdecimal()]
@@ -67,17 +68,17 @@ def arrived(run_dir: Path) -> tuple[str, ...]:
 
 
 def put_arrival(run_dir: Path, number: int, job_uid: str) -> bool:
-    """Note this Job under this number; False when the number is taken. OSError as any write."""
+    """Note this Job under this number; False if the number is taken. Raises OSError."""
     directory = run_dir / layout.ARRIVALS
     directory.mkdir(exist_ok=True)
     return _put_if_absent(directory / str(number), {"jobUid": job_uid})
 
 
 def owns(run_dir: Path, job_uid: str, pod_uid: str) -> bool:
-    """Whether this pod of this Job is the run's one writer at this moment.
+    """Whether this pod of this Job owns the run at this moment.
 
-    A missing or unreadable file gives nobody permission to write. OSError when the directory can't
-    be read at all.
+    A missing or unreadable file gives nobody permission to write. Raises OSError if the directory
+    can't be read at all.
     """
     try:
         owner = read_owner(run_dir)
@@ -87,7 +88,7 @@ def owns(run_dir: Path, job_uid: str, pod_uid: str) -> bool:
 
 
 def read_owner(run_dir: Path) -> Owner | None:
-    """owner.json, None when there is none; OwnerUnreadableError when it is not understood."""
+    """Read owner.json; None if there is none. Raises OwnerUnreadableError if it is not ours."""
     document = _read(run_dir / layout.OWNER)
     if document is None:
         return None
@@ -106,7 +107,7 @@ def read_owner(run_dir: Path) -> Owner | None:
 
 
 def read_successor(run_dir: Path) -> Successor | None:
-    """successor.json, None when there is none; OwnerUnreadableError when it is not understood."""
+    """Read successor.json; None if there is none. Raises OwnerUnreadableError if it is not ours."""
     document = _read(run_dir / layout.SUCCESSOR)
     if document is None:
         return None
@@ -122,17 +123,19 @@ def read_successor(run_dir: Path) -> Successor | None:
 
 
 def create_owner(run_dir: Path, owner: Owner) -> bool:
-    """Write owner.json if there is none; False when there is one."""
+    """Write owner.json if there is none; return False if there is one."""
     return _put_if_absent(run_dir / layout.OWNER, _owner_document(owner))
 
 
-def replace_owner(run_dir: Path, owner: Owner, *, still: Callable[[], bool] | None = None) -> bool:
-    """Write owner.json in place of the one that is there; False when `still` forbade it.
+def replace_owner(
+    run_dir: Path, owner: Owner, *, is_ours: Callable[[], bool] | None = None
+) -> bool:
+    """Replace owner.json; False, and nothing is written, if `is_ours` says that it is not.
 
-    `still` is asked last, between the fsync, which a bad disk can hold up for long, and the rename.
+    `is_ours` is called last, between the fsync, which a bad disk can delay, and the rename.
     """
     with _written(run_dir / layout.OWNER, _owner_document(owner)) as temporary:
-        if still is not None and not still():
+        if is_ours is not None and not is_ours():
             return False
         temporary.replace(run_dir / layout.OWNER)
     return True
@@ -152,9 +155,10 @@ def post_successor(run_dir: Path, successor: Successor) -> None:
 def replace_json(
     path: Path, document: Mapping[str, Any], *, check: Callable[[], None] = lambda: None
 ) -> None:
-    """Put a whole document in place: temporary file, fsync, rename. OSError leaves the old one.
+    """Write a whole document in place: temporary file, fsync, rename.
 
-    So does what `check` raises. It is called last, between the fsync and the rename.
+    Raises OSError, or what `check` raises, which is called between the fsync and the rename; the
+    old document then stays.
     """
     with _written(path, document) as temporary:
         check()
@@ -193,10 +197,10 @@ def _job_in(path: Path) -> str:
 
 
 def _put_if_absent(path: Path, document: Mapping[str, Any]) -> bool:
-    """Put a whole document in place where there is none; False when there is one.
+    """Write a whole document if there is none; return False if there is one.
 
-    A hard link shows it whole and is safe on old NFS. Some volumes have none (CIFS, exFAT, some
-    FUSE): there the file is created exclusively, and a reader may meet it half written once.
+    A hard link shows it whole and is safe on old NFS. Some volumes have no hard links (CIFS, exFAT,
+    some FUSE): there the file is created exclusively, and a reader may see it half written once.
     """
     with _written(path, document) as temporary:
         try:
@@ -228,7 +232,7 @@ def _write(stream: TextIO, document: Mapping[str, Any]) -> None:
 
 @contextlib.contextmanager
 def _written(path: Path, document: Mapping[str, Any]) -> Iterator[Path]:
-    """A file beside `path` that holds the document, on disk; gone afterwards."""
+    """A temporary file beside `path` with the document, flushed to disk and removed at the end."""
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
     try:
         with temporary.open("w", encoding="utf-8") as stream:

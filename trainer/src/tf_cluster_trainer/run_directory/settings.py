@@ -1,4 +1,4 @@
-"""settings.json: what the run was last told, kept beside its checkpoints by the run's owner."""
+"""settings.json: the run's last settings. The run's owner keeps it beside the checkpoints."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def write(
     flags: Mapping[str, Any],
     check_owner: Callable[[], None],
 ) -> None:
-    """Put training.json there, with all flags that the program has. Raises NotOwnerError.
+    """Write training.json there, with all flags of the program. Raises NotOwnerError.
 
-    A disk that does not take it costs the record, not the training: that is said.
+    If the disk refuses it, the record is lost, not the training; the log says so.
     """
     check_owner()
     try:

@@ -1,1 +1,1 @@
-"""TensorFlow's gRPC servers: this process' own, and whether those of other tasks are there."""
+"""TensorFlow's gRPC servers: this process' own, and the state of those of other tasks."""

@@ -1,7 +1,7 @@
 """TensorFlow's servers without its Python API, which a process that only serves never calls.
 
-`import tensorflow` is some seconds and some hundred MiB; what the servers need of it is a fifth of
-the time and two thirds of the memory. Why this is safe: docs/decisions/0011-bare-servers.md.
+`import tensorflow` takes some seconds and some hundred MiB. The servers' part takes a fifth of the
+time and two thirds of the memory. Why this is safe: docs/decisions/0011-bare-servers.md.
 """
 
 from __future__ import annotations
@@ -16,28 +16,30 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-# Not TF_CLUSTER_…: those are the chart's alone, and this is for people who need the way back.
+# Not TF_CLUSTER_…: only the chart sets those, and this one is for people who need the way back.
 WHOLE_VARIABLE = "TF_TRAINER_WHOLE_TENSORFLOW"
 PLUGINS_VARIABLE = "TF_PLUGGABLE_DEVICE_LIBRARY_PATH"
 FILE_SYSTEMS_VARIABLE = "TF_USE_MODULAR_FILESYSTEM"
 
 
 class OtherLayoutError(Exception):
-    """Only a new process can import the whole: what C++ has registered can't be taken back."""
+    """The servers are elsewhere in this TensorFlow. Only a new process can import all of it,
+    because C++ registrations can't be undone.
+    """
 
 
 class Parts(NamedTuple):
-    """Modules of TensorFlow."""
+    """The modules that a server needs."""
 
     server_lib: Any
     errors: Any
 
 
 def load(environment: Mapping[str, str]) -> Parts:
-    """What a server needs; with the whole of TensorFlow where the environment asks for it.
+    """Import what a server needs; all of TensorFlow if the environment asks for it.
 
-    Also where its import would load more than Python: file systems, kernels and devices of others.
-    Raises OtherLayoutError when this TensorFlow has its servers elsewhere.
+    It also imports all of TensorFlow where that loads more than Python: file systems, kernels and
+    devices of other packages. Raises OtherLayoutError if this TensorFlow has its servers elsewhere.
     """
     if environment.get(WHOLE_VARIABLE) or _loads_more(environment):
         import tensorflow as _  # noqa: F401
@@ -62,7 +64,7 @@ def _parts() -> Parts:
 
 
 def _without_its_imports() -> ModuleType:
-    """The package as a name only; its modules are found in it."""
+    """Install the package as an empty module in which its submodules are found."""
     spec, places = _found()
     package = ModuleType("tensorflow")
     package.__path__ = list(places)
@@ -79,7 +81,7 @@ def _found() -> tuple[ModuleSpec, Sequence[str]]:
 
 
 def _loads_more(environment: Mapping[str, str]) -> bool:
-    """Whether TensorFlow's own import would load libraries: looked for where it looks."""
+    """Whether TensorFlow's own import would load libraries, from the places where it looks."""
     if environment.get(PLUGINS_VARIABLE) or environment.get(FILE_SYSTEMS_VARIABLE) in ("1", "true"):
         return True
     kernels = [Path(place, "core", "kernels") for place in _found()[1]]

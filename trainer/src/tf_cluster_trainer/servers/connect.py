@@ -1,7 +1,8 @@
-"""Connecting to the cluster without waiting for ever for a task that has just gone.
+"""Connects to the cluster without an endless wait for a task that has just gone.
 
 TensorFlow connects without a deadline and holds Python's lock meanwhile: no thread and no signal
-handler of ours runs. So we look first, and leave the rest to signals that the kernel handles.
+handler of ours runs. So we check the peers first, and leave the rest to signals that the kernel
+handles.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ CONNECT_SECONDS = 60.0
 
 
 def check_peers(cluster: Cluster, sleep: Callable[[float], None] = time.sleep) -> None:
-    """Raises PeerLostError that names a task which does not listen in several looks."""
+    """Raise PeerLostError that names the tasks which do not listen in several tries."""
     for look in range(LOOKS):
         absent = [
             f"{kind}-{index} is lost: nothing listens at {address}"

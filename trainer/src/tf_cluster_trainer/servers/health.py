@@ -1,4 +1,4 @@
-"""Whether a TensorFlow server is there, asked in the two ways that differ when one is dying."""
+"""Two checks of a TensorFlow server; they differ while a process is dying."""
 
 from __future__ import annotations
 
@@ -26,12 +26,11 @@ def responds(address: str) -> bool:
 
 
 def incarnation(address: str) -> bytes | None:
-    """What the TensorFlow server at host:port says of itself: its devices, each with a random
-    number of this process. None: it does not answer.
+    """The server's devices, each with a random number of its process; None if it does not answer.
 
-    The kernel accepts connections for a process that was killed until the last of its memory is
-    given back, and for one that is frozen. This asks what TensorFlow itself asks, without a
-    deadline, when it connects.
+    The kernel accepts connections for a killed process until all its memory is freed, and for a
+    frozen one. So this asks the same question as TensorFlow asks, without a deadline, when it
+    connects.
     """
     if not accepts_connections(address):  # far cheaper than a channel
         return None

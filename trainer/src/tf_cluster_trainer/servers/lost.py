@@ -1,6 +1,6 @@
 """Which of the other tasks are gone.
 
-Asked after any error that a lost task can cause: the error's words do not say it reliably.
+Ask after any error that a lost task can cause: the error's text does not say it reliably.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import tensorflow as tf
 from tf_cluster_trainer.config import Cluster, Combination
 from tf_cluster_trainer.servers.health import accepts_connections, incarnation
 
-# Words of TensorFlow's runtime when a task went away, or came back without what it held.
+# What TensorFlow's runtime says when a task went away, or came back without its state.
 _LOST = re.compile(
     r"/job:(ps|worker|chief)/replica:\d+/task:\d+ (is|was) "
     r"|unknown device"
@@ -23,13 +23,13 @@ _LOST = re.compile(
     r"|Unable to find (the relevant tensor remote_handle|a context_id)"
     r"|Resource .* does not exist|Container .* does not exist"
     r"|neither a type of a primitive operation nor a name of a function"
-    # A call of its own that had no answer: a heartbeat, say.
+    # One of TensorFlow's own calls had no answer, for example a heartbeat.
     r"|RPC: /tensorflow\."
     r"|failed to connect to all addresses|Socket closed|Connection reset|Connection refused",
     re.IGNORECASE,
 )
-# TensorFlow ends every error that crosses the wire with these words, a wrong label as well as a
-# lost task. They tell of a loss only where the error is of a kind that a program seldom makes.
+# TensorFlow ends every remote error with these words, a wrong label as well as a lost task. They
+# mean a loss only if the error is of a type that a program seldom raises.
 CARRIED = "GRPC error information from remote target"
 _OF_THE_WIRE = (
     tf.errors.InternalError,
@@ -38,16 +38,16 @@ _OF_THE_WIRE = (
     tf.errors.DeadlineExceededError,
     tf.errors.FailedPreconditionError,
 )
-# Of tasks that serve, in the order in which they are named.
+# The types of tasks that serve, in the order in which messages name them.
 KINDS = ("ps", "worker")
-# What listens and does not answer may be busy; all of them together are waited for so long.
+# A server that listens and does not answer may be busy. Seconds to wait for all of them together.
 BUSY_SECONDS = 3.0
-# As many are asked at a time.
+# How many are asked in parallel.
 ASKED_AT_ONCE = 32
 
 
 class Servers:
-    """Who serves in one attempt beside `task`, and which of them are lost."""
+    """The servers of one attempt other than `task`'s, and which of them are lost."""
 
     def __init__(self, cluster: Cluster, combination: Combination, task: str) -> None:
         self._cluster = cluster
@@ -59,16 +59,16 @@ class Servers:
 
     @property
     def outlive_errors(self) -> bool:
-        """Whether an error of the program leaves the servers that a step needs.
+        """Whether the servers that a step needs survive an error of the program.
 
-        In all-reduce all workers end by the same one, each with its server.
+        In all-reduce the same error ends all workers, each with its server.
         """
         return self._combination.has_ps
 
     def remember_incarnations(self) -> None:
-        """Note who serves now: one of these that is replaced is lost, however soon it serves.
+        """Remember which servers run now: a replaced one counts as lost, however soon it serves.
 
-        For a chief that is connected to them once and for all.
+        For a chief, which connects to them only once.
         """
         addresses = [address for _, address in self._tasks(self._needed)]
         with ThreadPoolExecutor(ASKED_AT_ONCE) as threads:
@@ -77,15 +77,15 @@ class Servers:
             )
 
     def release(self) -> None:
-        """Nobody is needed any more: from now on none of them counts as lost."""
+        """No server is needed any more: from now on none counts as lost."""
         self._kinds = self._needed = ()
 
     def lost_needed(self) -> tuple[str, ...]:
-        """The names of those that a step needs, and that do not respond or were replaced."""
+        """The tasks that a step needs and that do not respond or were replaced."""
         return self._lost(self._needed)
 
     def lost_any(self) -> tuple[str, ...]:
-        """The names of all that are lost, needed or not."""
+        """All lost tasks, needed or not."""
         return self._lost(self._kinds)
 
     def _lost(self, kinds: Sequence[str]) -> tuple[str, ...]:
@@ -112,12 +112,12 @@ class Servers:
 
 
 def are_lost(tasks: Sequence[str]) -> str:
-    """That these are lost, as a person is told."""
+    """`ps-0 and ps-1 are lost`, for messages."""
     return f"{' and '.join(tasks)} {'are' if len(tasks) > 1 else 'is'} lost"
 
 
 def is_peer_lost(error: BaseException) -> bool:
-    """Whether a ps or worker went away, or was replaced by one that knows nothing."""
+    """Whether the error says that a ps or worker went away or was replaced by an empty one."""
     original = unwrapped(error)
     if isinstance(original, tf.errors.UnavailableError | tf.errors.AbortedError):
         return True
@@ -127,6 +127,6 @@ def is_peer_lost(error: BaseException) -> bool:
 
 
 def unwrapped(error: BaseException) -> BaseException:
-    """What the coordinator wrapped, when making a worker's data failed."""
+    """The error that the coordinator wrapped when it could not make a worker's data."""
     original = getattr(error, "original_exception", None)
     return original if isinstance(original, BaseException) else error

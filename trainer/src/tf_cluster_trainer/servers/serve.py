@@ -1,4 +1,4 @@
-"""A ps's or worker's whole work: a TensorFlow server that the chief sends functions to."""
+"""The whole work of a ps, or of a worker that a chief drives: a TensorFlow server."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CANT_LISTEN = "Could not start gRPC server"
 
 @contextmanager
 def naming_a_taken_port(task: str, address: str, unknown_error: type[Any]) -> Iterator[None]:
-    """A server is started in it: ConfigError when TensorFlow can't listen at the task's address.
+    """Inside this context a server starts; raises ConfigError if it can't listen at its address.
 
     `unknown_error` is TensorFlow's UnknownError.
     """
@@ -35,16 +35,16 @@ def naming_a_taken_port(task: str, address: str, unknown_error: type[Any]) -> It
 
 
 def serve(task: Task, cluster: Cluster, channel: Channel, environment: Mapping[str, str]) -> int:
-    """Serve until the process is ended; it never returns by itself.
+    """Serve until the process ends; never returns.
 
-    Not `server.join()`: that blocks Python's signal handling for ever. Raises ConfigError when the
-    port is taken.
+    It does not call `server.join()`, which blocks Python's signal handling. Raises ConfigError if
+    the port is taken.
     """
     address = cluster.cluster[task.type][task.index]
     try:
         tensorflow = bare_tensorflow.load(environment)
     except bare_tensorflow.OtherLayoutError:
-        log("this TensorFlow has its servers elsewhere: begins anew, and imports all of it")
+        log("this TensorFlow has its servers elsewhere: starting again, with all of it imported")
         channel.outlive_exec()
         whole = {**environment, bare_tensorflow.WHOLE_VARIABLE: "1"}
         os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], whole)

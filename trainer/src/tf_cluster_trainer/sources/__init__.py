@@ -1,1 +1,1 @@
-"""A program's code when it is not in the image. The supervisor's affair; no TensorFlow."""
+"""Fetches a program's code that is not in the image; the supervisor does it. No TensorFlow."""

@@ -19,14 +19,14 @@ from .limits import Limits
 @contextlib.contextmanager
 def fetched(
     source: Source,
-    say: Callable[[str], None],
+    log: Callable[[str], None],
     stopped: Callable[[], bool],
     limits: Limits,
 ) -> Iterator[Path]:
-    """A directory with the code in it, removed at the end.
+    """A context that gives a directory with the code, and removes it at the end.
 
-    In a thread, so that neither a connection that hangs nor a file system that does keeps the task
-    from ending. Raises what fetch raises, and StoppedError when `stopped` says so.
+    The fetch runs in a thread, so that no hanging connection or file system keeps the task from
+    ending. Raises what `fetch` raises, and StoppedError once `stopped` returns True.
     """
     place = Path(tempfile.mkdtemp(prefix="tf-cluster-code-"))
     try:
@@ -34,10 +34,10 @@ def fetched(
         code.mkdir()
         began = time.monotonic()
         _in_a_thread(
-            lambda: fetch(source, code, place / "scratch", limits, say), source, stopped, limits
+            lambda: fetch(source, code, place / "scratch", limits, log), source, stopped, limits
         )
         shutil.rmtree(place / "scratch", ignore_errors=True)
-        say(f"code: {described(source)}, here after {time.monotonic() - began:.1f} s")
+        log(f"code: {described(source)}, here after {time.monotonic() - began:.1f} s")
         yield code
     finally:
         shutil.rmtree(place, ignore_errors=True)

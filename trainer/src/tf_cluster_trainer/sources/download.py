@@ -1,4 +1,4 @@
-"""A file over HTTP, known by its hash."""
+"""Downloads a file over HTTP and checks its hash."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from .errors import SourceError, UnreachableError, of_connection
 from .limits import Limits, size
 
 _CHUNK = 256 * 1024
-# Of the answers that say that the request is wrong, those that may be others at another try.
+# HTTP 4xx answers that a later try may change.
 _PASSING = {408, 425, 429}
 
 
 def download(url: str, sha256: str, target: Path, limits: Limits) -> None:
-    """Write what is at `url` to `target`. Redirects are followed, proxies used, as set outside.
+    """Write the file at `url` to `target`; follow redirects, and use the environment's proxies.
 
-    Raises SourceError where it is not there, too large, another than its hash says or from a server
-    that is not trusted, and UnreachableError where another try may help.
+    Raises SourceError if the file is missing or too large, has another hash, or comes from an
+    untrusted server; UnreachableError if another try may help.
     """
     digest = hashlib.sha256()
     count = 0
@@ -36,7 +36,7 @@ def download(url: str, sha256: str, target: Path, limits: Limits) -> None:
                     raise SourceError(f"it is larger than {size(limits.download)}")
                 digest.update(chunk)
                 file.write(chunk)
-            # A connection that is cut is no short file.
+            # A cut connection must not look like a short file.
             missing = answer.length
     except urllib.error.HTTPError as error:
         words = f"HTTP {error.code} {error.reason}"

@@ -1,4 +1,4 @@
-"""What can be wrong with a source, by whether another try may help."""
+"""The errors of a source, by whether another try may help."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import ssl
 
 
 class SourceError(Exception):
-    """The source is not what was said, or can't be used; the message says what. Exit code 2."""
+    """The source is not as described, or can't be used; the message says why. Exit code 2."""
 
 
 class UnreachableError(Exception):
-    """It could not be had this time: the network, or the machine that serves it. Exit code 1."""
+    """The fetch failed this time: the network, or the server's machine. Exit code 1."""
 
 
 class StoppedError(Exception):
-    """The task was asked to end while it was fetched."""
+    """The task was asked to end during the fetch."""
 
 
 def of_connection(error: Exception) -> SourceError | UnreachableError:
-    """What a connection failed of: another try may help, but finds the same certificate."""
+    """Convert a connection's error: another try may help, except for an untrusted certificate."""
     cause: object = error
     while isinstance(cause, BaseException):
         if isinstance(cause, ssl.SSLCertVerificationError):

@@ -1,4 +1,4 @@
-"""Put a program's code into a directory: from the configuration, over HTTP, or out of Git."""
+"""Puts a program's code into a directory: from the configuration, over HTTP, or from Git."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ def fetch(
     directory: Path,
     scratch: Path,
     limits: Limits,
-    say: Callable[[str], None],
+    log: Callable[[str], None],
     sleep: Callable[[float], None] = time.sleep,
 ) -> None:
-    """Fill `directory`; `scratch` is a directory for what is not to stay.
+    """Fill `directory`; `scratch` is a directory for temporary files.
 
     Raises SourceError or, after several tries, UnreachableError; both name the source.
     """
     pause = limits.pause
     for number in range(1, limits.tries + 1):
         try:
-            return _fetch_once(source, directory, scratch / str(number), limits, say)
+            return _fetch_once(source, directory, scratch / str(number), limits, log)
         except SourceError as error:
             raise SourceError(f"program.source: {described(source)}: {error}") from None
         except (UnreachableError, OSError) as error:
             words = f"program.source: {described(source)}: {error}"
             if number == limits.tries:
                 raise UnreachableError(f"{words}; given up after {number} tries") from None
-            say(f"{words}; trying again in {pause:g} s")
+            log(f"{words}; trying again in {pause:g} s")
             shutil.rmtree(directory)
             directory.mkdir()
             sleep(pause)
@@ -47,7 +47,7 @@ def fetch(
 
 
 def described(source: Source) -> str:
-    """The source for people."""
+    """The source in words."""
     if isinstance(source, Download):
         return source.url
     if isinstance(source, GitCommit):
@@ -56,7 +56,7 @@ def described(source: Source) -> str:
 
 
 def _fetch_once(
-    source: Source, directory: Path, scratch: Path, limits: Limits, say: Callable[[str], None]
+    source: Source, directory: Path, scratch: Path, limits: Limits, log: Callable[[str], None]
 ) -> None:
     if isinstance(source, Files):
         writer = Writer(directory, limits)
@@ -69,4 +69,4 @@ def _fetch_once(
         unpack(file, name_of(source.url), directory, limits)
     else:
         scratch.parent.mkdir(parents=True, exist_ok=True)
-        check_out(source.repository, source.commit, directory, scratch, limits, say)
+        check_out(source.repository, source.commit, directory, scratch, limits, log)

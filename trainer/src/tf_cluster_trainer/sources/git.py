@@ -1,4 +1,4 @@
-"""One commit of a Git repository over HTTP(S), by dulwich: the image holds no git."""
+"""Checks out one commit of a Git repository over HTTP(S), with dulwich: the image has no git."""
 
 from __future__ import annotations
 
@@ -18,14 +18,13 @@ def check_out(
     directory: Path,
     scratch: Path,
     limits: Limits,
-    say: Callable[[str], None],
+    log: Callable[[str], None],
 ) -> None:
     """Write the files of `commit` (40 hex digits) below `directory`; `scratch` is for the objects.
 
-    The commit alone is asked for; a server that does not give what no branch or tag names is asked
-    for all branches and tags. Links and submodules are left out, which `say` hears. Raises
-    SourceError where the commit is not there or the server is not trusted, UnreachableError where
-    another try may help.
+    It requests only the commit, or all branches and tags if the server gives no single commit. It
+    leaves out links and submodules and logs their names. Raises SourceError if the commit is
+    missing or the server is untrusted, UnreachableError if another try may help.
     """
     from dulwich.client import HttpGitClient, HTTPUnauthorized
     from dulwich.errors import (
@@ -48,7 +47,7 @@ def check_out(
             try:
                 _fetch(client, repo, limits, wanted)
             except GitProtocolError:
-                say("this server gives no single commit: asking for all branches and tags")
+                log("this server gives no single commit: asking for all branches and tags")
                 _fetch(client, repo, limits, None)
             store = repo.object_store
             found = store[wanted] if wanted in store else None  # noqa: SIM401  (it has no get)
@@ -64,11 +63,11 @@ def check_out(
                 else:
                     left_out.append(name)
             if left_out:
-                say(f"left out, being links or submodules: {', '.join(left_out)}")
+                log(f"left out, being links or submodules: {', '.join(left_out)}")
     except NotGitRepository:
         raise SourceError("there is no Git repository") from None
     except HTTPUnauthorized:
-        raise SourceError("it asks who we are: there is none, or not for everybody") from None
+        raise SourceError("it asks for a login: it does not exist, or is not public") from None
     except (ApplyDeltaError, ChecksumMismatch, FileFormatException) as error:
         raise UnreachableError(f"what came is damaged: {error}") from None
     except (GitProtocolError, HTTPError, OSError) as error:
@@ -76,7 +75,9 @@ def check_out(
 
 
 def _fetch(client: Any, repo: Any, limits: Limits, commit: bytes | None) -> None:
-    """Put a commit's objects into the repository; without one, those of all branches and tags."""
+    """Fetch a commit's objects into the repository; without a commit, those of all branches and
+    tags.
+    """
     pack, keep, abort = repo.object_store.add_pack()
     count = 0
 

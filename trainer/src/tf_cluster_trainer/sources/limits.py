@@ -1,4 +1,4 @@
-"""How much code may be, and how long it may take: the bounds of one fetch, not settings."""
+"""The limits of one fetch in bytes and seconds. They are not settings."""
 
 from __future__ import annotations
 

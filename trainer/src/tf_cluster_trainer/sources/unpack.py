@@ -1,4 +1,4 @@
-"""A downloaded file made into a directory of code: an archive, or a single Python file."""
+"""Unpacks a download into a directory of code: an archive, or a single Python file."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _DAMAGED = (
 
 
 def unpack(file: Path, name: str, directory: Path, limits: Limits) -> None:
-    """Unpack `file`, which was called `name` where it came from.
+    """Unpack `file`; `name` is its name at the source.
 
-    What it is its first bytes say: .tar.gz or .zip; else a name that ends in .py is a single file.
-    Only plain files and directories are made; a link, a device or a name that leads out of the
-    directory is a SourceError, as is an archive that is damaged or larger than allowed.
+    Its first bytes decide the type: .tar.gz or .zip; otherwise a name that ends in .py is a single
+    file. It makes only plain files and directories. Raises SourceError for a link, a device, a name
+    that leads out of the directory, and an archive that is damaged or too large.
     """
     writer = Writer(directory, limits)
     with file.open("rb") as stream:

@@ -1,4 +1,4 @@
-"""Files of a source, written below one directory and nowhere else."""
+"""Writes the files of a source below one directory and nowhere else."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .limits import Limits, size
 
 
 class Writer:
-    """Makes the files of one source in `directory`; refuses a name that leads out of it."""
+    """Writes the files of one source in `directory`; refuses a name that leads out of it."""
 
     def __init__(self, directory: Path, limits: Limits) -> None:
         self._directory = directory
@@ -18,7 +18,7 @@ class Writer:
         self._bytes = self._files = 0
 
     def write(self, name: str, chunks: Iterable[bytes]) -> None:
-        """Make one file. Raises SourceError for its name, or when it is too much."""
+        """Write one file. Raises SourceError for a bad name, or if the source is too large."""
         target = self.place(name)
         self._files += 1
         if self._files > self._limits.files:
@@ -33,7 +33,7 @@ class Writer:
                 file.write(chunk)
 
     def place(self, name: str) -> Path:
-        """Where a file of this name belongs."""
+        """The path of a file with this name. Raises SourceError if it is not in the directory."""
         path = PurePosixPath(name)
         if not name or path.is_absolute() or ".." in path.parts or "\\" in name or "\0" in name:
             raise SourceError(f"it has a file named {name!r}, which leads out of its directory")

@@ -1,1 +1,1 @@
-"""How the steps are made: a folder a strategy, and `step/`, which they share."""
+"""How steps are made: a folder for each strategy, and `step/`, which they share."""

@@ -1,4 +1,4 @@
-"""What every strategy is made from."""
+"""What every strategy gets."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tf_cluster_trainer.program.trial import Trial
 
 @dataclass(frozen=True)
 class StrategyContext:
-    """One start of a training: the configuration, the program, what a trial of it has shown.
+    """One start of a training: the configuration, the program, what its trial found.
 
-    `restored` reads the checkpoint to go on from; None for a new run, and for all but the chief.
-    It may take long: a worker that needs the others first connects, then reads. `lost` is told the
-    name of each task that is lost. Not to be taken for `ctx`, which the program is told.
+    `restored` reads the checkpoint to resume from; it returns None for a new run, and for every
+    task but the chief. It may take long, so a worker that needs the others connects first. `lost`
+    is called with the name of each lost task. `ctx` is the context that the program's hooks get.
     """
 
     config: Config

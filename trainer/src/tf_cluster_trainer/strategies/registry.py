@@ -1,7 +1,7 @@
-"""Which strategy trains a combination: the module that its row names.
+"""Chooses the strategy of a combination: the module that its row names.
 
-Modules are imported when chosen: they need parts of TensorFlow that others do without. Where there
-is a chief task a module has `make`; else `announce` and `prepare`, for every worker.
+A module is imported when it is chosen, because each needs other parts of TensorFlow. With a task
+`chief`, a module has `make`; otherwise it has `configure` and `prepare`, for every worker.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ class InGraph(Calls, Protocol):
     optimizer: Any
 
     def devices(self) -> Mapping[str, str]:
-        """Where every trainable variable is, by the variable's name."""
+        """The device of every trainable variable, by the variable's name."""
 
 
 def make(context: StrategyContext, strategy: Any, resume_point: ResumePoint) -> InGraph:
-    """The chief's training, of a combination that has a chief task.
+    """Make the chief's training, of a combination with a task `chief`.
 
     `strategy` is TensorFlow's, connected to the cluster.
     """
@@ -37,13 +37,13 @@ def make(context: StrategyContext, strategy: Any, resume_point: ResumePoint) -> 
     return training
 
 
-def announce(config: Config) -> None:
-    """Say to TensorFlow what the strategy of a worker needs before the first operation."""
-    _module(config.settings.combination).announce(config)
+def configure(config: Config) -> None:
+    """Configure TensorFlow for a worker's strategy, before TensorFlow's first operation."""
+    _module(config.settings.combination).configure(config)
 
 
 def prepare(config: Config, prepared: Prepared) -> Join:
-    """How a worker joins; what can go wrong before any other task is there is done now.
+    """Return the function by which a worker joins; do now what needs no other task.
 
     Raises HookError and ProgramError.
     """

@@ -1,4 +1,4 @@
-"""The election for the run's one writer, held on a real run directory."""
+"""Runs the leader election for the run's one writer on a real run directory."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Result = TypeVar("Result")
 
 
 class RunElection:
-    """One chief's part in the election for one run directory: each step is made whole, at once."""
+    """One chief's part in the leader election: it does each step's operations at once."""
 
     def __init__(
         self,
@@ -40,9 +40,9 @@ class RunElection:
         patience: float,
         answers: Callable[[Owner], bool],
         clock: Callable[[], float],
-        say: Callable[[str], None],
+        log: Callable[[str], None],
     ) -> None:
-        """`answers` asks an owner's own supervisor whether it lives; the rest as of Election."""
+        """`answers` asks whether an owner's own supervisor responds; the rest is as in Election."""
         self._run_dir = run_dir
         self._answers = answers
         self._election = Election(
@@ -51,15 +51,15 @@ class RunElection:
             patience=patience,
             place=str(run_dir / layout.OWNER),
             clock=clock,
-            say=say,
+            say=log,
         )
 
     def step(self) -> Standing:
-        """Look at the files, do what is due, say where we stand. What lost the run stays so."""
+        """Read the files, do what is due, return where we stand. A lost run stays lost."""
         return self._held(self._election.step())
 
     def release(self, *, superseded: bool) -> None:
-        """Let the run go, if it is still ours. Nothing is written when it is not."""
+        """Release the run if it is still ours; otherwise write nothing."""
         self._held(self._election.release(superseded=superseded))
 
     def _held(self, step: Generator[Operation, Any, Result]) -> Result:
@@ -99,13 +99,13 @@ class RunElection:
             except files.OwnerUnreadableError:
                 return False
 
-        return files.replace_owner(self._run_dir, owner, still=still if over else None)
+        return files.replace_owner(self._run_dir, owner, is_ours=still if over else None)
 
 
 class ElectionThread:
     """Steps an election, once a period as the owner and three times as often as a candidate.
 
-    A thread of its own, so that renewals never wait for anything else.
+    It has its own thread, so that renewals never wait for anything else.
     """
 
     def __init__(self, election: RunElection, period: float, inbox: Inbox) -> None:
@@ -118,12 +118,12 @@ class ElectionThread:
         threading.Thread(target=self._run, daemon=True).start()
 
     def look(self) -> Standing:
-        """Step now: where do we stand?"""
+        """Step now and return where we stand."""
         with self._lock:
             return self._election.step()
 
     def release(self, *, superseded: bool) -> None:
-        """Stop renewing, and let the run go if it is ours."""
+        """Stop renewing, and release the run if it is ours."""
         self._stopped.set()
         with self._lock:
             self._election.release(superseded=superseded)

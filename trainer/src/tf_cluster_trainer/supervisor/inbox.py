@@ -8,9 +8,9 @@ from tf_cluster_trainer.supervisor.rules.events import Event
 
 
 class Inbox:
-    """Threads and signals put events into it, in order.
+    """Threads and signal handlers put events into it, in order.
 
-    `SimpleQueue.put` may be called from a signal handler; the locks of `threading.Event` may not.
+    A signal handler may call `SimpleQueue.put`, but may not take the lock of a `threading.Event`.
     """
 
     def __init__(self) -> None:
@@ -21,7 +21,7 @@ class Inbox:
         self._queue.put(event)
 
     def next(self, timeout: float) -> Event | None:
-        """The oldest event, or None when none comes in time."""
+        """Return the oldest event, or None if none comes within `timeout` seconds."""
         try:
             return self._queue.get(timeout=max(0.0, timeout))
         except Empty:

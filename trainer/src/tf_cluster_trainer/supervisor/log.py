@@ -1,4 +1,4 @@
-"""The supervisor's own words: plain lines with time and task name."""
+"""The supervisor's log: plain lines with time and task name."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import TextIO
 
 @dataclass(frozen=True)
 class Log:
-    """Where one task's supervisor says what it does."""
+    """The log of one task's supervisor."""
 
     task: str
     stream: TextIO = field(default_factory=lambda: sys.stderr)
 
-    def say(self, message: str) -> None:
+    def write(self, message: str) -> None:
         """Write each line of the message with the time (UTC) and the task before it."""
         moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         lines = message.splitlines() or [""]

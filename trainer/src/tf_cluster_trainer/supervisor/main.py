@@ -14,7 +14,7 @@ from tf_cluster_trainer.sources.errors import SourceError, StoppedError, Unreach
 from tf_cluster_trainer.sources.limits import REAL_LIMITS, Limits
 from tf_cluster_trainer.supervisor.inbox import Inbox
 from tf_cluster_trainer.supervisor.log import Log
-from tf_cluster_trainer.supervisor.process.die_with_parent import tie
+from tf_cluster_trainer.supervisor.process.die_with_parent import signal_on_parent_death
 from tf_cluster_trainer.supervisor.roles.chief import Chief
 from tf_cluster_trainer.supervisor.roles.follower import Follower
 from tf_cluster_trainer.supervisor.rules.events import StopAsked
@@ -41,15 +41,15 @@ def supervise(
     timing: Timing = REAL_TIMING,
     limits: Limits = REAL_LIMITS,
 ) -> int:
-    """Run one task to its end in the main thread; the exit code is docs/formats.md's."""
+    """Run one task to its end in the main thread; return its exit code (docs/formats.md)."""
     inbox = Inbox()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: inbox.put(StopAsked()))
     kind = environment.get("TF_CLUSTER_TASK_TYPE", "task")
     index = environment.get("TF_CLUSTER_TASK_INDEX", environment.get("JOB_COMPLETION_INDEX", "0"))
     log = Log(f"{kind}-{index}")
-    if not _tied(environment.get(DIE_WITH_PARENT, "")):
-        log.say("the process that started this one is gone: ending")
+    if not _parent_is_alive(environment.get(DIE_WITH_PARENT, "")):
+        log.write("the process that started this one is gone: ending")
         return exit_codes.STOPPED
     try:
         config = _checked(load(environment))
@@ -61,7 +61,7 @@ def supervise(
         def asked() -> bool:
             return isinstance(inbox.next(0), StopAsked)  # nothing else can come yet
 
-        with fetched(source, log.say, asked, limits) as code:
+        with fetched(source, log.write, asked, limits) as code:
             environment = {**environment, CODE_VARIABLE: str(code)}
             return _run(load(environment), command, environment, inbox, log, timing)
     except (ConfigError, PortTakenError, SourceError) as error:
@@ -70,7 +70,7 @@ def supervise(
         outcome = Outcome(exit_codes.FAILED, FAILED, str(error))
     except StoppedError:
         outcome = Outcome(exit_codes.STOPPED, STOPPED, "stopped by SIGTERM")
-    log.say(f"{outcome.message}\n{outcome.last_line}")
+    log.write(f"{outcome.message}\n{outcome.last_line}")
     return outcome.exit_code
 
 
@@ -83,23 +83,23 @@ def _run(
     timing: Timing,
 ) -> int:
     if config.runs_script:
-        script_start(config, environment)  # what is wrong with it is told before any wait
+        script_start(config, environment)  # reports its errors before any wait
     supervisor = Chief if config.is_chief else Follower
     return supervisor(config, command, environment, inbox, log, timing).run()
 
 
-def _tied(parent: str) -> bool:
-    """Whether all is well with the parent, after a tie to it if one is asked for.
+def _parent_is_alive(parent: str) -> bool:
+    """Whether the parent lives; if asked for, have the kernel end this process with it.
 
-    Given as a pid, a parent that ended before this process could look is noticed too.
+    If `parent` is a pid, this also detects a parent that ended before this check.
     """
     if not parent:
         return True
-    return tie(signal.SIGTERM, os.getppid() if parent == "1" else int(parent))
+    return signal_on_parent_death(signal.SIGTERM, os.getppid() if parent == "1" else int(parent))
 
 
 def _checked(config: Config) -> Config:
-    """What the schema can't say."""
+    """Check what the schema can't express. Raises ConfigError."""
     task = config.task
     if not task.pod_uid:
         raise ConfigError("TF_CLUSTER_POD_UID is empty: an id that no other process has is needed")
@@ -121,7 +121,7 @@ def _checked(config: Config) -> Config:
 
 
 def _check_shape(cluster: Cluster, settings: Settings) -> None:
-    """Which tasks there are has to go with the way of training."""
+    """Check that the cluster's tasks fit the combination. Raises ConfigError."""
     row = settings.combination
     chiefs, workers, ps = (cluster.size(kind) for kind in ("chief", "worker", "ps"))
     if row.has_chief and chiefs != 1:
@@ -130,7 +130,7 @@ def _check_shape(cluster: Cluster, settings: Settings) -> None:
         )
     if chiefs and not row.has_chief:
         raise ConfigError(
-            f"cluster.json: /cluster/chief: {row.replication} has no chief, worker 0 is the client"
+            f"cluster.json: /cluster/chief: {row.replication} has no chief, worker 0 is the chief"
         )
     if not workers:
         raise ConfigError("cluster.json: /cluster/worker: at least one worker is needed")

@@ -1,4 +1,4 @@
-"""Can this process use the directories it was given? Asked before anything is waited for."""
+"""Checks that this process can use its directories, before it waits for anything."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tf_cluster_trainer import exit_codes
 
-# Nothing but a change of the set-up helps against these. Anything else may be over at a retry.
+# Only a change of the set-up cures these errors. A retry may cure all others.
 _SET_UP = {
     errno.EACCES,
     errno.EPERM,
@@ -28,7 +28,7 @@ _FULL = {errno.ENOSPC, errno.EDQUOT}
 class UnusableError(Exception):
     """A directory can't be used; the message names it and what to do.
 
-    `exit_code` is 2 where the set-up is wrong, 1 where the volume may work again at a retry.
+    `exit_code` is 2 if the set-up is wrong, 1 if a retry may help.
     """
 
     def __init__(self, message: str, exit_code: int) -> None:
@@ -37,7 +37,7 @@ class UnusableError(Exception):
 
 
 def unusable(directory: Path, what: str, verb: str, error: OSError) -> UnusableError:
-    """The error in words: `verb` is what can't be done to the directory, `what` its volume."""
+    """Make the error: `verb` is what can't be done to the directory, `what` names its volume."""
     cant = f"the {what} directory {directory} can't be {verb}: {error.strerror or error}"
     if error.errno in _SET_UP:
         return UnusableError(_wrong_set_up(cant, directory, what), exit_codes.CONFIG)
@@ -49,7 +49,7 @@ def unusable(directory: Path, what: str, verb: str, error: OSError) -> UnusableE
 
 
 def writable(directory: Path, what: str) -> None:
-    """Make the directory if need be; write, fsync, rename and delete a file in it."""
+    """Make the directory if it is missing; write, fsync, rename and delete a file in it."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
         first = directory / f".probe.{uuid.uuid4().hex}.tmp"
@@ -68,7 +68,7 @@ def writable(directory: Path, what: str) -> None:
 
 
 def readable(directory: Path, what: str) -> None:
-    """List the directory and touch what it lists. It need not be writable: data is only read."""
+    """List the directory and stat its entries. It need not be writable: data is only read."""
     try:
         with os.scandir(directory) as entries:
             next(entries, None)

@@ -1,4 +1,4 @@
-"""How far a run is, read from its checkpoints without TensorFlow."""
+"""Reads from the checkpoints how far a run is, without TensorFlow."""
 
 from __future__ import annotations
 
@@ -13,17 +13,20 @@ _WHOLE = re.compile(r"ckpt-(\d+)")
 
 
 def step_at_total(run_dir: Path, total: int) -> int | None:
-    """The newest checkpoint's step when it is at the total or beyond; UnusableError as below."""
+    """The newest checkpoint's step if it is at the total or beyond, else None.
+
+    Raises UnusableError as below.
+    """
     step = saved_step(run_dir)
     return step if step is not None and step >= total else None
 
 
 def saved_step(run_dir: Path) -> int | None:
-    """The step of the newest whole checkpoint; None when there is none.
+    """The step of the newest whole checkpoint; None if there is none.
 
-    Directories are renamed into place when whole. One whose meta.json can't be understood is
-    passed over here: the child restores, and says what is wrong with it. UnusableError when the
-    directory can't be listed.
+    Directories are renamed into place when whole. It skips one whose meta.json is unreadable: the
+    child restores, and reports what is wrong. Raises UnusableError if the directory can't be
+    listed.
     """
     directory = run_dir / CHECKPOINTS
     try:

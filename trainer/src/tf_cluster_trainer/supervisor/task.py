@@ -1,4 +1,4 @@
-"""The one loop of every task: an event comes, the rules decide, what they want is done."""
+"""The one loop of every task: an event comes, the rules decide, the supervisor acts."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from tf_cluster_trainer.supervisor.timing import Timing
 
 
 class Supervisor(ABC):
-    """One task, from start to exit code. What it decides and how that is done, a role knows."""
+    """One task, from start to exit code. A role knows what to decide and how to act."""
 
     def __init__(self, config: Config, inbox: Inbox, log: Log, timing: Timing) -> None:
         self._config = config
         self._inbox = inbox
         self._log = log
         self._timing = timing
-        self._gate_log = GateLog(log.say)
+        self._gate_log = GateLog(log.write)
         self._child: Child | None = None
 
     @property
@@ -34,27 +34,27 @@ class Supervisor(ABC):
         """What its status port shows."""
 
     def before(self) -> Outcome | None:
-        """What is to be looked at before the status port is there; an outcome ends the task."""
+        """Check what has to be right before the status port opens; an outcome ends the task."""
         return None
 
     @abstractmethod
     def first_event(self) -> Event:
-        """What the rules begin with."""
+        """The first event for the rules."""
 
     @abstractmethod
     def decide(self, event: Event) -> Sequence[Action]:
-        """What follows from an event."""
+        """Let the rules decide what follows from an event."""
 
     @abstractmethod
     def do(self, action: Action) -> Event | None:
-        """Do it; the answer, where the action is a question."""
+        """Carry out an action; return the answer, if the action is a question."""
 
     @abstractmethod
     def finish(self, outcome: Outcome) -> None:
-        """Publish how it ended; returns when nobody needs this task any longer."""
+        """Publish how the task ended; return when no other task needs this one."""
 
     def run(self) -> int:
-        """Do all of it. Raises PortTakenError before anything is waited for."""
+        """Run the task and return its exit code. Raises PortTakenError before any wait."""
         outcome = self.before()
         if outcome is None:
             server = StatusServer(self._config, self.board)
@@ -63,7 +63,7 @@ class Supervisor(ABC):
                 self.finish(outcome)
             finally:
                 server.close()
-        self._log.say(outcome.last_line)
+        self._log.write(outcome.last_line)
         return outcome.exit_code
 
     def _until_the_end(self) -> Outcome:

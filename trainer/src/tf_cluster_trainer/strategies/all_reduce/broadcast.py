@@ -1,4 +1,4 @@
-"""What all workers agree on by collectives: sums, and what the chief alone has read."""
+"""Collectives by which all workers agree: sums, and what only the chief has read."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-# CollectiveReduce takes these; other variables travel as int64.
+# CollectiveReduce supports these; other variables travel as int64.
 _REDUCIBLE = (tf.float16, tf.bfloat16, tf.float32, tf.float64, tf.int32, tf.int64)
 
 
 class Broadcast:
-    """Every method takes all workers: they call it together, with values of the same shapes.
+    """All workers call each method together, with values of the same shapes.
 
-    `workers` is their number, `replicas` the devices of each that train.
+    `workers` is their number, `replicas` the number of devices of each that train.
     """
 
     def __init__(self, strategy: Any, workers: int, *, is_chief: bool) -> None:
@@ -24,7 +24,7 @@ class Broadcast:
         self._is_chief = is_chief
 
     def summed(self, ours: Any) -> Any:
-        """The sum of all workers' vectors."""
+        """Return the sum of all workers' vectors."""
 
         def of_replica() -> Any:
             replica = tf.distribute.get_replica_context()
@@ -35,7 +35,7 @@ class Broadcast:
         return self._strategy.experimental_local_results(self._strategy.run(of_replica))[0]
 
     def text_of_chief(self, text: str) -> str:
-        """The chief's text, in every worker."""
+        """Return the chief's text in every worker."""
         ours = text.encode() if self._is_chief else b""
         sums = tf.function(self.summed, input_signature=[tf.TensorSpec([None], tf.int64)])
         length = int(sums(tf.constant([len(ours)], tf.int64))[0])
@@ -44,10 +44,10 @@ class Broadcast:
         return bytes(sums(tf.constant(padded)).numpy().tolist()).decode()
 
     def variables_of_chief(self, variables: list[Any]) -> None:
-        """Give every copy of the variables the value of the chief's first.
+        """Give every copy of the variables the value of the chief's first copy.
 
-        Each copy is assigned by itself: to assign a variable that every replica has a value of
-        takes collectives, which must be the same in all workers.
+        Each copy is assigned by itself: to assign a variable of all replicas takes collectives,
+        which would have to be the same in all workers.
         """
 
         def of_chief() -> list[Any]:
@@ -71,18 +71,18 @@ class Broadcast:
         tf.function(assign, autograph=False)()
 
     def assign(self, variable: Any, value: Any) -> None:
-        """Give every copy in this worker the value; needs no other worker."""
+        """Assign the value to every copy in this worker; needs no other worker."""
         for own in self._strategy.experimental_local_results(variable):
             own.assign(value)
 
 
 def replica_number(replica: Any) -> int:
-    """Which of all workers' replicas this is; in a graph TensorFlow gives it as a constant."""
+    """The number of this replica among those of all workers; a constant in a graph."""
     return int(tf.get_static_value(replica.replica_id_in_sync_group))
 
 
 def summed_together(replica: Any, values: list[Any]) -> list[Any]:
-    """Each value's sum over all replicas. TensorFlow takes values of one type at once."""
+    """Return each value's sum over all replicas. TensorFlow sums values of one type at once."""
     sums = list(values)
     for dtype in dict.fromkeys(value.dtype for value in values):
         places = [place for place, value in enumerate(values) if value.dtype == dtype]

@@ -1,4 +1,4 @@
-"""All workers as one of TensorFlow's clusters: said before the first operation, connected later."""
+"""Makes all workers one TensorFlow cluster: configured before any operation, connected later."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-# What tf.distribute offers of these has neither the time to register nor a place before the
-# trial.
+# tf.distribute's public functions set no time to register, and can't run before the trial.
 from tensorflow.compiler.xla.tsl.protobuf.coordination_config_pb2 import CoordinatedJob
 from tensorflow.python.eager import context as eager_context
 
@@ -16,17 +15,17 @@ from tf_cluster_trainer.config import Config
 from tf_cluster_trainer.servers.serve import naming_a_taken_port
 from tf_cluster_trainer.strategies.step import devices
 
-# After this long without a heartbeat a task is lost; most losses are seen at once, by a connection
-# that breaks.
+# A task without a heartbeat for this long is lost. Most losses show at once, by a broken
+# connection.
 HEARTBEAT_SECONDS = 10
 
 
-def announce(config: Config) -> None:
-    """Tell TensorFlow that this process will be one of a cluster; before its first operation.
+def configure(config: Config) -> None:
+    """Tell TensorFlow, before its first operation, that this process will be one of a cluster.
 
-    Nothing is connected. The trial needs TensorFlow, and later this is refused.
+    It connects nothing. The trial runs operations, and TensorFlow refuses this call after them.
     """
-    # It warns of tensors made before connecting: the trial leaves none.
+    # TensorFlow warns of tensors made before connecting: the trial leaves none.
     logging.getLogger("absl").setLevel(logging.ERROR)
     ours = eager_context.context()
     ours.configure_collective_ops(
@@ -43,7 +42,9 @@ def announce(config: Config) -> None:
 
 
 def connected_strategy(config: Config) -> Any:
-    """TensorFlow's strategy, when all workers are there; ConfigError when our port is taken."""
+    """Wait for all workers and return TensorFlow's strategy. Raises ConfigError if our port is
+    taken.
+    """
     addresses = config.cluster.cluster["worker"]
     address = addresses[config.task.index]
     with naming_a_taken_port(config.task.name, address, tf.errors.UnknownError):
@@ -56,7 +57,7 @@ def connected_strategy(config: Config) -> Any:
                 num_accelerators={"GPU": len(tf.config.list_logical_devices("GPU"))},
             )
         )
-    # What "CPU:0" meant in the trial is no device any more. TensorFlow forgets it when it
-    # connects to parameter servers, and not here.
+    # The device "CPU:0" of the trial no longer exists. TensorFlow forgets it when it connects to
+    # parameter servers, but not here.
     eager_context._device_parsing_cache.clear()
     return strategy

@@ -1,8 +1,8 @@
-"""Look-ups in a variable that every replica has a copy of: only the rows are read.
+"""Look-ups in a variable with a copy in every replica: they read only the rows.
 
-TensorFlow's `embedding_lookup` knows plain variables and those that are cut in parts. Of a copied
-one it reads the whole, and since the first sparse update every reading is a copy: a step of
-all-reduce with a table of 128 MB took five times as long as with one of 1.3 MB.
+TensorFlow's `embedding_lookup` supports plain variables and partitioned ones. It reads a copied
+variable whole, and after the first sparse update every read is a copy: a step of all-reduce with a
+table of 128 MB took five times as long as with one of 1.3 MB.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import Any
 
 import tensorflow as tf
 
-# The public `tf.experimental.dispatch_for_api` asks that one of the types is registered here.
+# The public `tf.experimental.dispatch_for_api` needs one of the types to be registered here.
 from tensorflow.python.util import dispatch
 
 
 @cache
 def install() -> None:
-    """For this process: a look-up in a copied variable is one in this replica's copy."""
+    """Make look-ups in a copied variable read this replica's copy, in this process."""
     dispatch.register_dispatchable_type(tf.distribute.DistributedValues)
     tf.experimental.dispatch_for_api(
         tf.compat.v1.nn.embedding_lookup, {"params": tf.distribute.DistributedValues}
@@ -35,7 +35,7 @@ def _embedding_lookup(
 ) -> Any:
     copies = params.distribute_strategy.experimental_local_results(params)
     replica = tf.distribute.get_replica_context()
-    # In a graph the number is a constant; a worker's replicas come one after another.
+    # In a graph the number is a constant; a worker's replicas have consecutive numbers.
     number = 0 if replica is None else int(tf.get_static_value(replica.replica_id_in_sync_group))
     found = tf.nn.embedding_lookup(copies[number % len(copies)], ids, max_norm=max_norm, name=name)
     # Under mixed precision reading a layer's variable casts, and reading its copy does not.

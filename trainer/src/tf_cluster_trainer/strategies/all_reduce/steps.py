@@ -16,7 +16,7 @@ from tf_cluster_trainer.strategies.step.gradients import Gradients, scaled, when
 
 
 class Steps:
-    """`batches` are this worker's own; `cpu` is the device that cuts them for its replicas."""
+    """`batches` are this worker's own; the device `cpu` splits them among its replicas."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class Steps:
         self._cpu = cpu
 
     def make(self, asked: Any) -> tuple[Any, Any]:
-        """What all asked for, and the sums of the measures of the steps that were made."""
+        """Return what all asked for, and the sums of the measures of the steps made."""
         agreed = self._broadcast.summed(asked)
         steps = tf.where(tf.reduce_any(agreed[1:] > 0), tf.zeros([], tf.int64), agreed[0])
         sums = tf.zeros([self._gradients.measures], tf.float64)
@@ -54,12 +54,12 @@ class Steps:
         return agreed, sums
 
     def _step(self, features: Any, labels: Any) -> Any:
-        """One update by this replica with all others; the means of the measures over all."""
+        """Make one update together with all replicas; return the means of the measures."""
         replica = tf.distribute.get_replica_context()
         rows = self._rows(replica)
         if self._broadcast.replicas > 1:
             with tf.device(self._cpu):
-                # Behind the axis of the batches, where a step has several.
+                # After the axis of the micro-batches, if a step has several.
                 ours = rows if self._settings.micro_batches == 1 else (slice(None), rows)
                 features, labels = tf.nest.map_structure(
                     lambda batch: batch[ours], (features, labels)
@@ -71,10 +71,10 @@ class Steps:
             for gradient, variable in zip(gradients, self._model.trainable_variables, strict=True)
             if gradient is not None
         ]
-        # In float32, as most gradients are: TensorFlow then sends it together with them.
+        # In float32, as most gradients: TensorFlow then sends it together with them.
         sent = [*(gradient for gradient, _ in found), tf.cast(measures, tf.float32)]
         *means, mean_measures = summed_together(replica, [scaled(one, of_all) for one in sent])
-        # Every worker looks at the mean of all: one whose loss is not finite ends all, likewise.
+        # Every worker checks the mean of all: one loss that is not finite ends all of them alike.
         means = when_finite(mean_measures[0], means)
         self._optimizer.apply_gradients(
             [(mean, variable) for mean, (_, variable) in zip(means, found, strict=True)],
@@ -83,7 +83,7 @@ class Steps:
         return mean_measures
 
     def _rows(self, replica: Any) -> slice:
-        """Which of the task's batch this replica takes."""
+        """The rows of the task's batch that this replica takes."""
         batch, place = self._settings.batch_size, replica_number(replica) % self._broadcast.replicas
         return slice(
             batch * place // self._broadcast.replicas,
@@ -92,7 +92,7 @@ class Steps:
 
 
 def _of_each_replica(variable: Any) -> bool:
-    """Whether every replica has a value of its own, whose mean counts (moving averages)."""
+    """Whether every replica has its own value and their mean counts (moving averages)."""
     return bool(
         variable.synchronization == tf.VariableSynchronization.ON_READ
         and variable.aggregation == tf.VariableAggregation.MEAN

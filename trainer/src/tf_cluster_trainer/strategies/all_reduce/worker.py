@@ -37,38 +37,39 @@ from tf_cluster_trainer.strategies.context import Join, StrategyContext
 from tf_cluster_trainer.strategies.step import devices, optimizers
 from tf_cluster_trainer.strategies.step.gradients import Gradients
 
-# Every worker starts its server in this: in pods that have little of a CPU it takes long.
+# Seconds in which every worker starts its server: with little CPU it takes long.
 CONNECT_SECONDS = 120.0
-# The last of what a worker sends, a share of the model, may take so long; a lost one is noticed.
+# Seconds for the last of what a worker sends, a share of the model; a lost worker ends the wait.
 LAST_WORDS_SECONDS = 600
 
 
-def announce(config: Config) -> None:
-    """Tell TensorFlow that this process will be one of a cluster; before its first operation."""
-    connect.announce(config)
+def configure(config: Config) -> None:
+    """Tell TensorFlow, before its first operation, that this process will be one of a cluster."""
+    connect.configure(config)
 
 
 def prepare(config: Config, prepared: Prepared) -> Join:
-    """How to join: nothing of it can be done before the others are there."""
+    """Return how to join: no part of it can be done before the others are there."""
     return join
 
 
 def join(context: StrategyContext) -> AllReduce:
-    """Connect to all workers, each of which joins too.
+    """Connect to all workers, which join at the same time.
 
-    Raises ConfigError when this task's port is taken, or a batch is less than an example for each
-    of its devices.
+    Raises ConfigError if this task's port is taken, or if a batch has fewer examples than this
+    worker has devices.
     """
     log(f"connecting to {context.config.cluster.size('worker')} workers")
     with peers.killable(CONNECT_SECONDS):
         strategy = connect.connected_strategy(context.config)
-    # The others wait in TensorFlow while the chief reads its checkpoint: no handler of ours runs.
+    # The others wait in TensorFlow while the chief reads its checkpoint: our signal handlers can't
+    # run.
     with peers.killable(0):
         return AllReduce(context, strategy)
 
 
 class AllReduce:
-    """A model in every worker, and calls in which all make the same steps."""
+    """One worker of all-reduce: a copy of the model, and calls in which all make the same steps."""
 
     def __init__(self, context: StrategyContext, strategy: Any) -> None:
         config, program = context.config, context.program
@@ -98,7 +99,7 @@ class AllReduce:
         self._made = 0
         self._sums = np.zeros([1 + len(self._metrics)])
         self._ended_by: tuple[str, ...] = ()
-        # Random layers draw other numbers in every worker.
+        # Random layers must draw different numbers in each worker.
         tf.random.set_seed(worker_input.seed(context.ctx, index, self._resume_point.step))
         self._steps = Steps(
             strategy,
@@ -113,7 +114,7 @@ class AllReduce:
         self._call = tf.function(self._steps.make)
 
     def devices(self) -> dict[str, str]:
-        """Where every trainable variable is."""
+        """The device of every trainable variable, by the variable's name."""
         return devices.of_variables(self._model)
 
     def resume_point(self) -> ResumePoint:
@@ -121,9 +122,10 @@ class AllReduce:
         return self._resume_point
 
     def steps(self, most: int, *, stop: bool) -> bool:
-        """Make steps with all workers: as many as the chief says, none when one was asked to end.
+        """Make steps with all workers: as many as the chief wants, none if one was asked to end.
 
-        False in every worker after the same step: at the run's total, or when one is to end.
+        Returns False in every worker after the same step: at the run's total, or if one was asked
+        to end.
         """
         asked = np.zeros([1 + self._broadcast.workers], np.int64)
         if self._config.is_chief:
@@ -143,7 +145,7 @@ class AllReduce:
         return self._made
 
     def counters(self) -> TrainingCounters:
-        """What the run has done so far; the loss and metrics are the means over all workers."""
+        """The run's counters so far; loss and metrics are the means over all workers."""
         workers = self._broadcast.workers
         examples = self._made * workers * self._config.settings.examples_a_step
         loss, *metrics = self._sums.tolist()
@@ -158,16 +160,16 @@ class AllReduce:
         )
 
     def leave(self) -> None:
-        """Wait until all workers are through: what one still sends is lost when its process ends.
+        """Wait until all workers are done: what a worker still sends is lost when its process ends.
 
-        A worker that is lost ends the wait: the steps are made, and worker 0 has their result.
-        TensorFlow holds Python's lock meanwhile.
+        A lost worker ends the wait: the steps are made, and worker 0 has their result. TensorFlow
+        holds Python's lock meanwhile.
         """
         with contextlib.suppress(tf.errors.OpError):
             eager_context.context().wait_at_barrier("through", LAST_WORDS_SECONDS * 1000)
 
     def ended_by(self) -> tuple[str, ...]:
-        """Who was asked to end, which ended the steps of all."""
+        """The tasks that were asked to end, which ended the steps of all."""
         return self._ended_by
 
     def _left(self) -> int:
@@ -180,7 +182,7 @@ class AllReduce:
         slots: Iterable[StoredTensor],
         optimizer: Any,
     ) -> ResumePoint:
-        """Give every worker what the chief alone has read; where all go on from."""
+        """Give every worker the checkpoint that the chief has read; return the resume point."""
         resume_point = restore.resume_point_of(restored, self._config.settings.optimizer.name)
         text = json.dumps(asdict(resume_point) if restored else None)
         said = json.loads(self._broadcast.text_of_chief(text))
@@ -193,7 +195,9 @@ class AllReduce:
 
 
 def _here(strategy: Any, stored: StoredTensor) -> StoredTensor:
-    """The same with this worker's first replica's: reading all takes all workers."""
+    """The same with the values of this worker's first replica: reading all of them takes all
+    workers.
+    """
     local = strategy.experimental_local_results
     return replace(stored, parts=tuple(local(part)[0] for part in stored.parts))
 
@@ -206,6 +210,6 @@ def _batches(context: StrategyContext, strategy: Any, start: int) -> Any:
         input_pipeline_id=shard.index,
         num_replicas_in_sync=strategy.num_replicas_in_sync,
     )
-    # Not distributed by TensorFlow: it would shard the files or batch anew.
+    # Not distributed by TensorFlow, which would shard the files or batch again.
     with tf.device(devices.worker_cpu(shard.index)):
         return iter(worker_input.of_worker(context.program, context.ctx, shard, start, pipeline))

@@ -1,4 +1,4 @@
-"""Between-graph async: a call makes K steps of one worker, in its own loop, whatever others do."""
+"""Between-graph async: a call makes K steps of one worker, whatever the others do."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from tf_cluster_trainer.strategies.step import devices
 
 
 class AsyncCalls:
-    """Built in a worker's graph; then calls of many steps by a session."""
+    """Adds the loop to a worker's graph, then makes calls of many steps in a session."""
 
     def __init__(self, graph: WorkerGraph) -> None:
         self._graph = graph
         self._build()
 
     def begin(self, session: Any, seen: PsState) -> None:
-        """This worker is ready for calls."""
+        """Nothing to do: this worker is ready for calls."""
 
     def call(self, session: Any, most: int, seen: PsState) -> PsState:
-        """Make up to `most` steps; none, or uncounted ones, when a new generation began."""
+        """Make up to `most` steps; none, or uncounted ones, if a new generation has begun."""
         left = max(0, self._graph.total - seen.step)
         share = -(-left // self._graph.workers)  # the others take theirs meanwhile
         generation, counters = session.run(
@@ -31,7 +31,7 @@ class AsyncCalls:
         return PsState(int(generation[0]), int(generation[1]), counters)
 
     def stuck(self, session: Any, seconds: float) -> bool:
-        """Nobody waits for another worker."""
+        """Never: no worker waits for another."""
         return False
 
     def _build(self) -> None:
@@ -47,7 +47,7 @@ class AsyncCalls:
             [tf.constant(0, tf.int64), tf.zeros([self._graph.measures], tf.float64)],
         )
         with tf.device(devices.ps(0)), tf.control_dependencies([made, sums]):
-            # Steps made on a state that was replaced meanwhile are none of its steps.
+            # Steps on a state that was replaced meanwhile do not count.
             generation = state.generation.read_value()
             row = tf.concat([[tf.cast(made, tf.float64)], sums], axis=0)
             row *= tf.cast(tf.equal(generation[0], self._generation), tf.float64)

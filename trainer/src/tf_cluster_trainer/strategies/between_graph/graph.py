@@ -1,4 +1,4 @@
-"""What every worker of between-graph replication builds: its data, its step, the ps' state."""
+"""The graph of every between-graph worker: its data, its step, the state on the ps."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from tf_cluster_trainer.strategies.step.input import worker_batches
 
 
 class Calls(Protocol):
-    """How steps are made in a session. Each raises the session's errors."""
+    """How steps are made in a session. Every method raises the session's errors."""
 
     def begin(self, session: Any, seen: PsState) -> None:
-        """This worker has a session and the state is filled."""
+        """Begin: this worker has a session and the state is filled."""
 
     def call(self, session: Any, most: int, seen: PsState) -> PsState:
-        """Make up to `most` steps; what was seen after them."""
+        """Make up to `most` steps; return the state seen after them."""
 
     def stuck(self, session: Any, seconds: float) -> bool:
-        """Asked while a call takes long, from another thread: whether it must be given up.
+        """Whether a long call must be given up; another thread asks.
 
-        `seconds` is how long it has taken.
+        `seconds` is how long the call has taken.
         """
 
 
@@ -43,8 +43,7 @@ class WorkerGraph:
         self.workers = context.workers
         self.ps = config.cluster.size("ps")
         self.total = config.settings.steps
-        # Numbers of generations, rounds and sessions alike: what is of an earlier generation has a
-        # lower one.
+        # Numbers generations, rounds and sessions: those of an earlier generation are lower.
         self.generations = GenerationClock()
         self.measures = 1 + len(trial.metrics)
         self.kinds = traced.kinds
@@ -75,7 +74,7 @@ class WorkerGraph:
         )
 
     def step(self) -> StepOps:
-        """The next batch's gradients and measures."""
+        """Return the next batch's gradients and measures."""
         with tf.compat.v1.device(ps_variables.beside(self._worker)):
             features, labels = self._batches.get_next()
             flat = [*tf.nest.flatten(features), *tf.nest.flatten(labels)]

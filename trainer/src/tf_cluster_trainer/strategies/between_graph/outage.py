@@ -1,4 +1,4 @@
-"""What a worker makes of sessions that end, and what its log says while no step is made."""
+"""How a worker reacts to lost sessions, and what it logs while no step is made."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from tf_cluster_trainer.strategies.between_graph.session import ps_are_lost
 
 SAY_AFTER_SECONDS = 5.0
 SAY_AGAIN_SECONDS = 30.0
-# So many sessions in a row may be lost without a step: a ps that dies of every fill, or an error
-# of the program's that looks like a loss, must not be tried for ever.
+# This many sessions in a row may be lost without a step. A ps that dies of every fill, or a program
+# error that looks like a loss, must not be retried without end.
 LOST_SESSIONS = 20
 
 
 class Outage:
-    """From a session that is lost to the next step."""
+    """The time from a lost session to the next step."""
 
     def __init__(
         self,
@@ -26,8 +26,8 @@ class Outage:
         lost: Callable[[str], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`step` is the run's step now. `absent` names the tasks of a type that do not respond,
-        `lost` is told the name of each ps that is lost.
+        """`step` is the run's step now. `absent` returns the tasks of a type that do not respond.
+        `lost` is called with the name of each lost ps.
         """
         self._step = step
         self._absent = absent
@@ -39,7 +39,7 @@ class Outage:
         self._said_at = float("-inf")
 
     def call_ended(self, step: int) -> None:
-        """A call came to its end with the run at this step, which may be where it was before."""
+        """Note that a call ended with the run at this step, which may be unchanged."""
         if step == self._step:
             return
         self._step, self._moved_at = step, self._clock()
@@ -49,7 +49,7 @@ class Outage:
             log(f"goes on; the run is at step {step}")
 
     def session_lost(self, error: BaseException) -> None:
-        """A session ended by this error. Raises PeerLostError when too many in a row did."""
+        """Note that this error ended a session. Raises PeerLostError after too many in a row."""
         self._lost_sessions += 1
         if self._lost_sessions > LOST_SESSIONS:
             raise PeerLostError(
@@ -64,7 +64,7 @@ class Outage:
         log(f"{ps_are_lost(absent)} ({type(error).__name__}); this worker stays and waits")
 
     def say_who_is_awaited(self, *, is_chief: bool, lockstep: bool, ready: bool) -> None:
-        """Log whom this worker waits for, when no step was made for a while; now and then."""
+        """If no step was made for a while, log now and then whom this worker waits for."""
         now = self._clock()
         since_step, since_said = now - self._moved_at, now - self._said_at
         if since_step < SAY_AFTER_SECONDS or since_said < SAY_AGAIN_SECONDS:

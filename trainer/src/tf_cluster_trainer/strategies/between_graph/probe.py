@@ -1,6 +1,6 @@
-"""Whether the far end of a session's connections still answers.
+"""Probes whether the far end of a session's connections still answers.
 
-A task that goes with its node closes nothing: what waits for its answer waits for ever, also in a
+A task that is lost with its node closes no connection: a wait for its answer never ends, even in a
 new session, which uses the same connections.
 """
 
@@ -17,12 +17,12 @@ PERIOD_SECONDS = 2.0
 
 
 class ConnectionProbe:
-    """Asks now and then, in threads, since an answer may never come."""
+    """Asks now and then, in threads, because an answer may never come."""
 
     def __init__(
         self, ask: Callable[[], object], clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """`ask` returns when there is an answer; it may raise."""
+        """`ask` returns once there is an answer; it may raise."""
         self._ask = ask
         self._clock = clock
         self._asking: Future[object] | None = None
@@ -30,7 +30,7 @@ class ConnectionProbe:
         self._silent_since: float | None = None
 
     def silent_for(self) -> float:
-        """Seconds since the first question in a row without an answer; 0 after one. Never waits."""
+        """Seconds since the first unanswered question in a row; 0 after an answer. Never waits."""
         now = self._clock()
         if self._asking is not None and self._asking.done():
             if self._asking.exception() is None:
@@ -44,12 +44,12 @@ class ConnectionProbe:
         return 0.0 if self._silent_since is None else now - self._silent_since
 
     def forget(self) -> None:
-        """What was asked is of no interest any more."""
+        """Ignore the answers to earlier questions."""
         self._asking = self._silent_since = None
 
 
 def in_thread(call: Callable[[], Answer]) -> Future[Answer]:
-    """The call's answer, from a thread of its own that nobody has to wait for."""
+    """Run the call in its own thread, which nobody has to wait for; return its future."""
     answer: Future[Answer] = Future()
 
     def run() -> None:

@@ -1,4 +1,4 @@
-"""A worker's session with the ps: one at a time, in place of one that was lost."""
+"""A worker's session with the ps: one at a time; a new one replaces a lost one."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ CLOSE_SECONDS = 1.0
 
 
 class Session:
-    """`current` is TensorFlow's session, None when there is none; `probe` asks every ps in it.
+    """`current` is TensorFlow's session, or None; `probe` asks every ps in it.
 
-    Any thread may drop it: who uses it takes `current` once and hears the end as an error.
+    Any thread may drop the session. A user takes `current` once and gets the end as an error.
     """
 
     def __init__(self, server: Any, graph: Any, index: int, cluster: Cluster, ping: Any) -> None:
@@ -36,7 +36,7 @@ class Session:
     def open(self) -> None:
         """Make a new session; its first run waits for every ps.
 
-        It waits for every task that it may use, so another worker is none of them.
+        A session waits for every task in its device filters, so other workers are not among them.
         """
         config = tf.compat.v1.ConfigProto(
             device_filters=[devices.ALL_PS, devices.worker_filter(self._index)],
@@ -45,17 +45,17 @@ class Session:
         self.current = tf.compat.v1.Session(self._server.target, graph=self._graph, config=config)
 
     def drop(self) -> None:
-        """Cancel what runs in it and let go of it; waits CLOSE_SECONDS at most."""
+        """Cancel what runs in the session and close it; waits CLOSE_SECONDS at most."""
         session, self.current = self.current, None
         self.probe.forget()
         if session is not None:
-            # Closing cancels its calls, but waits for those that can't be.
+            # Closing cancels its calls, but waits for those that can't be cancelled.
             closing = threading.Thread(target=session.close, daemon=True)
             closing.start()
             closing.join(CLOSE_SECONDS)
 
     def absent(self, kind: str) -> list[str]:
-        """The names of the tasks of this type that do not respond."""
+        """The tasks of this type that do not respond."""
         addresses = self._cluster.cluster.get(kind, ())
         return [f"{kind}-{at}" for at, address in enumerate(addresses) if not responds(address)]
 
@@ -66,7 +66,7 @@ class Session:
 
 
 def is_session_lost(error: BaseException) -> bool:
-    """Whether another session may do better."""
+    """Whether a new session may cure this error."""
     cancelled = isinstance(error, tf.errors.CancelledError)
     closed = isinstance(error, RuntimeError) and "closed" in str(error)
     timed_out = isinstance(error, tf.errors.DeadlineExceededError)
@@ -74,5 +74,5 @@ def is_session_lost(error: BaseException) -> bool:
 
 
 def ps_are_lost(absent: Sequence[str]) -> str:
-    """That these ps are lost, in words; one that responds again by now can't be named."""
+    """`ps-0 is lost`, for messages; a ps that responds again by now can't be named."""
     return are_lost(absent or ["a ps"])

@@ -1,7 +1,7 @@
 """The run's state on the ps as one worker knows it; the chief also fills it.
 
-Each time the ps are filled a generation of the state begins. What was done to another generation,
-of a worker that did not see the change yet, counts for nothing.
+Each fill of the ps begins a new generation of the state. The steps of a worker that still works on
+an older generation do not count.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ GLANCE_SECONDS = 2.0
 
 
 class StateInitializer:
-    """The operations that tell whether the ps have the state, and put it there."""
+    """The operations that check whether the ps have the state, and that fill it."""
 
     def __init__(self, graph: WorkerGraph) -> None:
         state = graph.state
@@ -61,8 +61,8 @@ class StateInitializer:
 class RunState:
     """What this worker knows of the state.
 
-    `ready`: the ps have the state, and the present session may make steps on it; `seen` is as it
-    was read last. Every method that takes TensorFlow's session raises the session's errors.
+    `ready`: the ps have the state, and the present session may make steps on it. `seen` is the
+    state as last read. Every method that takes TensorFlow's session raises its errors.
     """
 
     def __init__(
@@ -82,14 +82,14 @@ class RunState:
         self._generation = 0
         self.ready = False
         self.seen = self._nothing_seen()
-        # Sums of this start's earlier generations.
+        # Sums over this start's earlier generations.
         self._before = np.zeros([2 + len(context.trial.metrics)])
         self._going_back = threading.Lock()
 
-    # In the thread of the calls.
+    # These run in the thread of the calls.
 
     def prepare(self, session: Any) -> bool:
-        """Make the state ready for calls in this session; False: it can't be yet."""
+        """Make the state ready for calls in this session; False if that is not yet possible."""
         run, operations = session.run, self._operations
         there = run(operations.generation_is_there)
         generation = int(run(operations.generation)[0]) if there else 0
@@ -102,7 +102,7 @@ class RunState:
             return False
         (seen, origin_step, _), counters = run([operations.generation, operations.counters])
         if not is_chief and int(seen) != generation:
-            return False  # the chief has begun to fill them anew
+            return False  # the chief has begun to fill them again
         self._generation = int(seen)
         self.seen = PsState(self._generation, int(origin_step), counters)
         if self.seen.step < self._graph.total:
@@ -119,9 +119,10 @@ class RunState:
         self.ready = self.seen.generation == self._generation
 
     def _fill(self, run: Any, above: int) -> None:
-        """Begin a generation of the state: from the newest checkpoint, or afresh.
+        """Begin a generation of the state, from the newest checkpoint or afresh.
 
-        Its number is above this one. What others do meanwhile to the old one is not counted.
+        Its number is above this one. Steps that others make meanwhile on the old generation do not
+        count.
         """
         operations = self._operations
         run(operations.no_generation)
@@ -148,7 +149,7 @@ class RunState:
         self._restored = None  # it is on the ps now; a copy here would only cost memory
 
     def _first_tensors(self) -> Mapping[str, Any]:
-        """The values that differ from what initializing gives."""
+        """The values that differ from the initial ones."""
         if self._restored:
             optimizer = self._context.config.settings.optimizer.name
             return restore.chosen(self._restored, optimizer, self._graph.state.stored)
@@ -158,10 +159,10 @@ class RunState:
         keys = context.trial.variables
         return {k: v.numpy() for k, v in zip(keys, model.variables, strict=True)}
 
-    # In the caller's thread.
+    # These run in the caller's thread.
 
     def glance(self, session: Any, seconds: float = GLANCE_SECONDS) -> PsState | None:
-        """The state as it is now; None when it can't be had so soon, or there is no session."""
+        """Read the state now; None if there is no session or no answer in time."""
         if session is None:
             return None
         limit = tf.compat.v1.RunOptions(timeout_in_ms=round(seconds * 1000))
@@ -176,25 +177,25 @@ class RunState:
         return PsState(int(generation), int(origin_step), counters)
 
     def take(self, seen: PsState | None) -> None:
-        """Go by this from now on, where it is of the generation that this worker knows."""
+        """Use this state from now on, if it is of the generation that this worker knows."""
         if seen is not None and seen.generation == self._generation:
             self.seen, self.ready = seen, True
 
     def was_there(self) -> bool:
-        """Whether this worker has known any generation."""
+        """Whether this worker has ever known a generation."""
         return bool(self._generation)
 
     def stuck(self, session: Any, seconds: float) -> bool:
-        """Whether a call that takes so long must be given up."""
+        """Whether a call that takes this long must be given up."""
         return self._calls.stuck(session, seconds)
 
     def made(self) -> int:
-        """Steps of this worker that were seen in the state as it is now."""
+        """This worker's steps in the present state, as last read."""
         lockstep = self._context.config.settings.combination.lockstep
         return int(self.seen.counters[0 if lockstep else self._graph.index, 0])
 
     def counters(self) -> TrainingCounters:
-        """What was seen last."""
+        """The run's counters as last read."""
         with self._going_back:
             seen, resume_point, before = self.seen, self._resume_point, self._before
         settings, rows = self._context.config.settings, seen.counters

@@ -1,8 +1,8 @@
 """Between-graph sync: a step is one update with the mean of one gradient from every worker.
 
-As SyncReplicasOptimizer does it, accumulators on the ps take the gradients, drop late ones, and
-give their mean when all are there; worker 0 then applies it and lets each worker begin the next
-round. Unlike there a worker has tokens of its own: a fast one never gives two gradients to a step.
+As in SyncReplicasOptimizer, accumulators on the ps take the gradients, drop late ones, and give the
+mean when all have come; worker 0 then applies it and lets each worker begin the next round. Unlike
+there, each worker has its own tokens: a fast one never gives two gradients to a step.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ LOOK_MILLISECONDS = 2000
 
 
 class SyncCalls:
-    """Built in a worker's graph; then calls of many steps by a session.
+    """Adds the loop to a worker's graph, then makes calls of many steps in a session.
 
-    A token is [round, step]: it allows one gradient of that round. A round is tried once: when a
-    worker was lost or came back, worker 0 begins another with a higher number, and what is left of
-    the old one is dropped by the accumulators.
+    A token is [round, step]; it allows one gradient of that round. A round is tried once. When a
+    worker was lost or came back, worker 0 begins a round with a higher number, and the accumulators
+    drop what is left of the old one.
     """
 
     def __init__(self, graph: WorkerGraph) -> None:
@@ -39,24 +39,24 @@ class SyncCalls:
         self._members: Any = None  # those that the present round was begun with
         self._present: Any = None  # those seen last
         self._patience = FIRST_PATIENCE_SECONDS
-        # The steps last seen, and when first.
+        # The step last seen, and the time when it was first seen.
         self._no_progress_since: tuple[float, float] | None = None
 
     def begin(self, session: Any, seen: PsState) -> None:
-        """Say that this worker is there, with nothing given to any round."""
+        """Announce this worker, which has given nothing to any round."""
         self._token = self._present = None
         self._no_progress_since = None
         session.run(self._sync.join, {self._sync.number: self._graph.generations.next()})
 
     def call(self, session: Any, most: int, seen: PsState) -> PsState:
-        """Make up to `most` steps with the others; waits for them inside TensorFlow."""
+        """Make up to `most` steps with the others; wait for them inside TensorFlow."""
         if self._is_chief and not self._in_round(session, seen):
             time.sleep(0.05)
             return seen
         while self._token is None or self._token[0] < seen.generation:
-            # One of an earlier generation is worth nothing.
+            # A token of an earlier generation is worth nothing.
             self._token = session.run(self._sync.next_token)
-        # Each step raises the round's number by one, also when this call is given up.
+        # Each step raises the round's number by one, even if this call is given up.
         self._graph.generations.used(int(self._token[0]) + most)
         fed = {self._sync.token: self._token}
         if most == 1 and self._token[1] < self._graph.total:
@@ -69,7 +69,7 @@ class SyncCalls:
         return PsState(int(generation[0]), int(generation[1]), counters[np.newaxis])
 
     def stuck(self, session: Any, seconds: float) -> bool:
-        """Worker 0 alone tells: somebody came back and waits for a round of its own."""
+        """Only worker 0 knows: a worker came back and waits for a new round."""
         if not self._is_chief or self._members is None or seconds < NO_PROGRESS_SECONDS:
             return False
         limit = tf.compat.v1.RunOptions(timeout_in_ms=LOOK_MILLISECONDS)
@@ -91,14 +91,14 @@ class SyncCalls:
         return False
 
     def _in_round(self, session: Any, seen: PsState) -> bool:
-        """Begin a round when there is none that all present workers can take part in."""
+        """Begin a round if there is none that all present workers can take part in."""
         if self._token is not None and np.array_equal(self._present, self._members):
             return True
         self._present = members = session.run(self._graph.state.members)
         if not members.all():
             return False
-        # Accumulators drop what is older than their own time, so first the time, then what they
-        # hold. Taking moves the time on by one.
+        # Accumulators drop gradients older than their own time. So set the time first, then take
+        # what they hold; taking adds one to the time.
         sync = self._sync
         number = self._graph.generations.next(above=seen.generation)
         session.run(sync.set_time, {sync.number: number})

@@ -15,14 +15,15 @@ from tf_cluster_trainer.strategies.step import devices
 
 @dataclass(frozen=True)
 class SyncGraph:
-    """What to feed, and what to run with it.
+    """The placeholders to feed and the operations to run.
 
-    Fed: `number`, of a round or of this worker's session; `token`, [round, step]; `most` steps.
-    With `number`: `join` (this worker is there), `set_time` of every accumulator. With `token`:
-    `give_tokens` to the other workers, `one_step`; with `most` too: `many_steps`. Both give one
-    float64 vector that is split at `ends`: the next token, the generation, the counters, the
-    members. `look` is the members and the counters, `held` how many gradients each accumulator
-    has, `takes` takes all of one.
+    Feeds: `number`, of a round or of this worker's session; `token`, [round, step]; `most` steps.
+    Operations that need `number`: `join` announces this worker; `set_time` sets every accumulator's
+    time. Operations that need `token`: `give_tokens`, to the other workers; `one_step`; with `most`
+    also `many_steps`. The last two return one float64 vector that is split at `ends`: the next
+    token, the generation, the counters, the members. `look` returns the members and the counters,
+    `held` the number of gradients in each accumulator; each of `takes` takes all of one
+    accumulator.
     """
 
     number: Any
@@ -41,7 +42,7 @@ class SyncGraph:
 
 
 def sync_graph(graph: WorkerGraph) -> SyncGraph:
-    """Make it in the current graph."""
+    """Build it in the current graph."""
     state = graph.state
     number = tf.compat.v1.placeholder(tf.int64, [])
     token = tf.compat.v1.placeholder(tf.int64, [2])
@@ -58,7 +59,7 @@ def sync_graph(graph: WorkerGraph) -> SyncGraph:
     steps = _Steps(graph, queues, _accumulators(graph))
     next_token = queues[graph.index].dequeue()
     give_tokens = [queue.enqueue([token]) for queue in queues[1:]]
-    # A loop tells every task of each turn that it takes, which for one step costs too much.
+    # A loop sends a message to every task in each iteration, which costs too much for one step.
     one_step = _with_state(graph, steps.make(token, steps.accumulators))
     _, last = tf.while_loop(
         lambda made, token: tf.logical_and(made < most, token[1] < graph.total),
@@ -85,7 +86,7 @@ def sync_graph(graph: WorkerGraph) -> SyncGraph:
 
 
 class _Steps:
-    """A worker's step; that of worker 0 applies the mean and gives the others their tokens."""
+    """A worker's step; worker 0's also applies the mean and gives the others their tokens."""
 
     def __init__(self, graph: WorkerGraph, queues: list[Any], accumulators: list[Any]) -> None:
         self._graph = graph
@@ -93,7 +94,7 @@ class _Steps:
         self.accumulators = accumulators
 
     def make(self, token: Any, accumulators: list[Any]) -> Any:
-        """Give this token's gradients; the next token, once the step is made."""
+        """Give this token's gradients; return the next token once the step is made."""
         step = self._graph.step()
         given = [
             _give(one, gradient, token[0])
@@ -106,7 +107,10 @@ class _Steps:
             return self._queues[self._graph.index].dequeue()
 
     def accumulators_in_a_loop(self) -> list[Any]:
-        """The same. Those of sparse gradients can't be handed into a loop; the ps knows them."""
+        """The same accumulators, for use in a loop.
+
+        Sparse ones can't be passed into a loop; the ps finds them by name.
+        """
         variables = self._graph.state.model.trainable_variables
         graph = tf.compat.v1.get_default_graph()
         with graph.container(self._graph.container):
@@ -118,10 +122,10 @@ class _Steps:
             ] + [self.accumulators[-1]]
 
     def _apply(self, accumulators: list[Any], token: Any) -> Any:
-        """One update with the means; the next token."""
+        """Apply one update with the means; return the next token."""
         state, workers = self._graph.state, self._graph.workers
         *means, measures = [one and _take(one, workers) for one in accumulators]
-        # All or nothing: no variable is changed before every mean is there.
+        # All or nothing: no variable changes before every mean is there.
         with tf.control_dependencies(tf.nest.flatten([means, measures], expand_composites=True)):
             pairs = zip(means, state.model.trainable_variables, strict=True)
             applied = state.optimizer.apply_gradients(
@@ -139,10 +143,10 @@ class _Steps:
 
 
 def _with_state(graph: WorkerGraph, token: Any) -> Any:
-    """The token, then the generation, the counters and the members on the ps when it has come.
+    """The token, followed by the generation, the counters and the members, read after it.
 
-    One tensor, for each costs a call to the ps in every step. As float64 it holds the numbers of
-    rounds (microseconds since 1970) exactly until 2255.
+    They are one tensor, because each tensor costs a call to the ps in every step. As float64 it
+    holds the numbers of rounds (microseconds since 1970) exactly until 2255.
     """
     state = graph.state
     with tf.device(devices.ps(0)), tf.control_dependencies([token]):
@@ -153,7 +157,10 @@ def _with_state(graph: WorkerGraph, token: Any) -> Any:
 
 
 def _accumulators(graph: WorkerGraph) -> list[Any]:
-    """One for each gradient, where its variable is, and one for the measures; None for none."""
+    """An accumulator for each gradient and one for the measures; None for no gradient.
+
+    Each is on its variable's device.
+    """
     variables = graph.state.model.trainable_variables
     found = [
         _accumulator(kind, variable, f"gradient-{at}")
@@ -171,7 +178,7 @@ def _accumulator(kind: str | None, variable: Any, name: str) -> Any:
         return None
     v1 = tf.compat.v1
     made = v1.SparseConditionalAccumulator if kind == "sparse" else v1.ConditionalAccumulator
-    # A sum: the mean of sparse ones is over those that have a row, not over all.
+    # A sum: the mean of sparse gradients would be over the workers that have a row, not over all.
     with tf.device(variable.device):
         return made(variable.dtype, variable.shape, shared_name=name, reduction_type="SUM")
 
@@ -179,7 +186,7 @@ def _accumulator(kind: str | None, variable: Any, name: str) -> Any:
 def _give(accumulator: Any, gradient: Any, number: Any) -> Any:
     if not isinstance(gradient, tf.IndexedSlices):
         return accumulator.apply_grad(gradient, local_step=number)
-    # It merges with what it holds by walking through both: the indices must rise.
+    # The accumulator merges two sparse gradients in one pass over both: the indices must rise.
     order = tf.argsort(gradient.indices)
     indices, place = tf.unique(tf.gather(gradient.indices, order))
     values = tf.math.unsorted_segment_sum(

@@ -1,8 +1,8 @@
-"""The program's step as a piece of graph that can be put into a worker's graph of the 1.x style.
+"""The program's step as a piece of graph, to be copied into a worker's 1.x graph.
 
-The hooks are called as under every other strategy, in today's TensorFlow, and what they traced is
-copied. Built in a 1.x graph tf_keras takes other paths (batch normalization needs its updates run
-by hand, losses of other calls are among a model's losses), and a program would mean something else.
+The hooks are traced in TensorFlow 2, as with every other strategy, and the traced graph is copied.
+Built directly in a 1.x graph, tf_keras takes other paths (batch normalization needs its updates run
+by hand, a model's losses include those of other calls), and a program would mean something else.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tf_cluster_trainer.strategies.step.gradients import Gradients
 
 @dataclass(frozen=True)
 class VariableSpec:
-    """A variable of the model; the graph that uses the step has its own in its place."""
+    """The spec of a variable of the model; the graph that uses the step has its own variable."""
 
     shape: tuple[int, ...]
     dtype: Any
@@ -33,7 +33,7 @@ class VariableSpec:
 
 @dataclass(frozen=True)
 class StepOps:
-    """The step in a graph: gradients of the trainable variables, measures, and what must run."""
+    """The step in a graph: gradients of the trainable variables, measures, and updates to run."""
 
     gradients: Sequence[Any]
     measures: Any
@@ -42,11 +42,12 @@ class StepOps:
 
 @dataclass(frozen=True)
 class TracedStep:
-    """The step of one worker. Nothing of it holds a variable's memory.
+    """The step of one worker. It holds no variable's memory.
 
-    `kinds` says of each trainable variable whether its gradient is None, "dense" or "sparse";
-    `captures` what each captured placeholder stands for: the index of a variable, or a value.
-    `own` are values of variables that are no model's (a random generator's): one for each worker.
+    `kinds` says for each trainable variable whether its gradient is None, "dense" or "sparse".
+    `captures` says what each captured placeholder stands for: the index of a variable, or a value.
+    `own` are the values of variables outside the model (a random generator's), which each worker
+    has for itself.
     """
 
     variables: tuple[VariableSpec, ...]
@@ -93,9 +94,9 @@ class TracedStep:
 
 
 def trace(program: Program, ctx: Context, trial: Trial, seed: int) -> TracedStep:
-    """Build the model on this machine, trace the step, and let go of the model.
+    """Build the model on this machine, trace the step, and release the model.
 
-    `seed` is of the operations that draw by chance in a step (dropout). Raises HookError.
+    `seed` is for the random operations of a step (dropout). Raises HookError.
     """
     with tf.device("CPU:0"):
         model = build_model(program, ctx, trial.features)
@@ -146,7 +147,7 @@ def trace(program: Program, ctx: Context, trial: Trial, seed: int) -> TracedStep
 
 
 def _of_a_step(trial: Trial, settings: Settings) -> Any:
-    """The specs of features and labels as a step gets them, of known size: a smaller graph."""
+    """The specs of features and labels as a step gets them, of known size, for a smaller graph."""
     several = [settings.micro_batches] if settings.micro_batches > 1 else []
 
     def sized(spec: tf.TensorSpec) -> tf.TensorSpec:
@@ -157,7 +158,7 @@ def _of_a_step(trial: Trial, settings: Settings) -> Any:
 
 
 def _here(tensor: Any) -> Any:
-    """The tensor in the current graph, which may be the body of a loop in the tensor's graph."""
+    """The tensor in the current graph, which may be a loop's body inside the tensor's graph."""
     graph = tf.compat.v1.get_default_graph()
     return tensor if tensor.graph is graph else graph.capture(tensor)
 
@@ -188,7 +189,7 @@ def _described(variable: Any, model: Any) -> VariableSpec:
 
 
 def _anywhere(graph_def: Any) -> Any:
-    """Without the names that this process' devices had before it was a task of a cluster."""
+    """The node without device names from before this process was a task of a cluster."""
     functions = (function.node_def for function in graph_def.library.function)
     for nodes in (graph_def.node, *functions):
         for node in nodes:

@@ -1,8 +1,8 @@
-"""The run's state on the ps, as one worker's graph sees it: every worker makes the same names.
+"""The run's state on the ps in one worker's graph: every worker makes the same names.
 
-Variables are whole, each on the ps that has the fewest bytes so far; an optimizer's slots are
-beside their variable. All is kept in a container of the attempt's own, so that nothing of another
-is taken for ours.
+Variables are whole, each on the ps with the fewest bytes so far; an optimizer's slots are beside
+their variable. A resource container of the attempt holds all of it, so that no other attempt's
+state is taken for ours.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ class Model:
 
 @dataclass(frozen=True)
 class PsVariables:
-    """Everything of the run that is on the ps.
+    """The run's whole state on the ps.
 
-    `generation` is [which generation of the state this is, the step it began at, the optimizer's
-    count there]; 0 as the first while it is being filled. `counters` has a row for each that
-    counts: steps, sum of losses, sums of metrics. `members` has a number for each worker's present
-    session. `stored` are the tensors of a checkpoint.
+    `generation` [3] is the generation's number, the step at which it began, and the optimizer's
+    count there; the number is 0 during a fill. `counters` has a row for each task that counts:
+    steps, sum of losses, sums of metrics. `members` has a number for each worker's present session.
+    `stored` are the tensors of a checkpoint.
     """
 
     model: Model
@@ -59,7 +59,7 @@ class PsVariables:
 
 @dataclass(frozen=True)
 class PsState:
-    """The state as a session read it: its generation, the step that began at, the counters."""
+    """The state as a session read it: its generation, the step where that began, the counters."""
 
     generation: int
     origin_step: int
@@ -72,7 +72,7 @@ class PsState:
 
 
 def container(cluster: Cluster, settings: Settings) -> str:
-    """The name under which the ps keep this attempt's state."""
+    """The name of the resource container with this attempt's state."""
     words = f"{cluster.attempt}/{settings.run_name}/{settings.run_id}"
     return "run-" + hashlib.sha256(words.encode()).hexdigest()[:16]
 
@@ -87,7 +87,7 @@ def make(
     workers: int,
     metrics: int,
 ) -> PsVariables:
-    """Make it in the current graph."""
+    """Build it in the current graph."""
     with tf.device(devices.ps(0)):
         generation = _variable("life", np.zeros([3], np.int64))
         members = _variable("members", np.zeros([workers], np.int64))
@@ -116,7 +116,7 @@ def make(
 
 
 def spread(specs: Iterable[TensorSpec], ps: int) -> list[int]:
-    """A ps for each variable: the one with the fewest bytes so far."""
+    """Choose a ps for each variable: the one with the fewest bytes so far."""
     bytes_at = [0] * ps
     tasks = []
     for spec in specs:
@@ -127,9 +127,9 @@ def spread(specs: Iterable[TensorSpec], ps: int) -> list[int]:
 
 
 def beside(worker: str) -> Callable[[Any], str]:
-    """A device function: the worker computes, but who touches a ps' resource is where that is.
+    """A device function: the worker computes; operations on a ps' resource run on that ps.
 
-    What is left out the placer puts beside its resource.
+    The placer puts operations without a device beside their resource.
     """
 
     def choose(operation: Any) -> str:

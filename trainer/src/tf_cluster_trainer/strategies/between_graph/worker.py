@@ -1,7 +1,7 @@
 """parameter-server, between-graph: every worker has a graph and sessions of its own.
 
 Graph mode, as in TensorFlow 1. The chief, worker 0, also fills the ps and keeps the run's records.
-A lost task ends a session, never this process: the next session waits for it. Why it is as it is:
+A lost task ends a session, never this process: the next session waits for the task. Why:
 docs/decisions/0008-between-graph.md.
 """
 
@@ -47,24 +47,24 @@ from tf_cluster_trainer.strategies.step import devices
 
 LOOK_SECONDS = 0.2
 PAUSE_SECONDS = 0.1
-# Of a stop: these and session.CLOSE_SECONDS together must be less than ps.preStopSeconds, in which
-# the ps still serve.
+# Budget of a stop: these and session.CLOSE_SECONDS together must be less than ps.preStopSeconds, in
+# which the ps still serve.
 DRAIN_SECONDS = 4.0
 ABANDON_SECONDS = 2.0
-# Then, where they serve longer but do not answer.
+# Extra time if the ps keep serving but respond slowly.
 LAST_LOOKS_SECONDS = 8.0
 NO_PROGRESS_SECONDS = 2.0
-# A call that takes so long makes one ask whether the ps are still at the other end.
+# After a call has taken this long, probe whether the ps are still at the other end.
 LONG_SECONDS = 10.0
 DEAD_SECONDS = 30.0
 
 
-def announce(config: Config) -> None:
-    """Nothing has to be said to TensorFlow before its first operation."""
+def configure(config: Config) -> None:
+    """Nothing to do: TensorFlow needs no configuration before its first operation."""
 
 
 def prepare(config: Config, prepared: Prepared) -> Join:
-    """How to join with the program's step, which is traced now: that needs no other task.
+    """Trace the program's step, which needs no other task, and return how to join with it.
 
     Raises HookError and ProgramError.
     """
@@ -74,9 +74,9 @@ def prepare(config: Config, prepared: Prepared) -> Join:
 
 
 def join(context: StrategyContext, step: TracedStep) -> BetweenGraph:
-    """This worker's server and graph; nothing of another task is waited for.
+    """Make this worker's server and graph, without waiting for another task.
 
-    Raises HookError when the program fails, ConfigError when this worker's port is taken.
+    Raises HookError if the program fails, ConfigError if this worker's port is taken.
     """
     config = context.config
     restored = context.restored()
@@ -95,7 +95,7 @@ def join(context: StrategyContext, step: TracedStep) -> BetweenGraph:
 
 
 class BetweenGraph:
-    """One worker's part. Its calls are made in a thread, so that a stop is always heard."""
+    """One worker's part. It makes calls in a thread, so that it always notices a stop."""
 
     def __init__(
         self,
@@ -119,7 +119,7 @@ class BetweenGraph:
         self._since = clock()
 
     def devices(self) -> Mapping[str, str]:
-        """Where every trainable variable is."""
+        """The device of every trainable variable, by the variable's name."""
         return devices.of_variables(self._graph.state.model)
 
     def resume_point(self) -> ResumePoint:
@@ -127,7 +127,7 @@ class BetweenGraph:
         return self._state.began
 
     def steps(self, most: int, *, stop: bool) -> bool:
-        """Make up to `most` steps; returns soon, without any, when they can't be made now."""
+        """Make up to `most` steps; return soon, without steps, if none can be made now."""
         if stop:
             self._drain()
             return False
@@ -147,15 +147,15 @@ class BetweenGraph:
         return True
 
     def made(self) -> int:
-        """Steps of this worker that were seen in the state as it is now."""
+        """This worker's steps in the present state, as last read."""
         return self._state.made()
 
     def counters(self) -> TrainingCounters:
-        """What was seen last."""
+        """The run's counters as last read."""
         return self._state.counters()
 
     def copy(self) -> Mapping[str, Any]:
-        """The full tensors of a checkpoint. Raises NotNowError while there are none to be had."""
+        """The full tensors of a checkpoint. Raises NotNowError while they can't be read."""
         session, probe = self._session.current, self._session.probe
         busy = self._lockstep and self._work is not None
         if session is None or not self._state.ready or busy:
@@ -174,14 +174,14 @@ class BetweenGraph:
         return copied
 
     def leave(self) -> None:
-        """The others find the run's step on the ps; nobody needs this worker at the end."""
+        """Nothing to do: the others find the run's step on the ps and do not need this worker."""
 
     def ended_by(self) -> tuple[str, ...]:
-        """Nobody: each worker is asked to end by itself."""
+        """None: each worker is asked to end by itself."""
         return ()
 
     def _advance(self, most: int) -> None:
-        """One call, or one look at what stands in its way; in the thread of the calls."""
+        """Make one call, or one check of what prevents it; runs in the thread of the calls."""
         if self._session.current is None:
             if self._session.absent("ps"):
                 time.sleep(PAUSE_SECONDS)
@@ -195,7 +195,7 @@ class BetweenGraph:
             state.call(session, most)
 
     def _finish(self) -> None:
-        """Take note of how the work ended; raises what a new session can't cure, or did not."""
+        """Note how the work ended; raise what a new session can't cure, or did not cure."""
         self._session.probe.forget()
         work, self._work = self._work, None
         error = work.exception() if work else None
@@ -208,7 +208,9 @@ class BetweenGraph:
         self._drop_session()
 
     def _look(self) -> None:
-        """Work takes long: is it held up in a way that only another call, or start, can cure?"""
+        """The work takes long: check whether only another call, or another start, can end the
+        delay.
+        """
         took = self._clock() - self._since
         session = self._session.current
         if session is None:
@@ -224,7 +226,7 @@ class BetweenGraph:
             self._abandon()
 
     def _drain(self) -> None:
-        """Asked to stop: let a call that makes steps come to its end; then see what was done."""
+        """After a stop: let a call that makes steps end, then read what was done."""
         if not self._config.is_chief:
             return  # the others don't need it to end well
         began = moved = self._clock()
@@ -243,7 +245,7 @@ class BetweenGraph:
         self._state.take(self._last_look())
 
     def _last_look(self) -> PsState | None:
-        """The state at the end, which is not saved unless it is seen. A busy ps may miss a look."""
+        """Read the final state, which can't be saved otherwise. A busy ps may fail one read."""
         until = self._clock() + LAST_LOOKS_SECONDS
         ps = self._config.cluster.cluster["ps"]
         while self._state.was_there() and all(map(accepts_connections, ps)):
@@ -272,7 +274,7 @@ class BetweenGraph:
 
 
 def _serve(config: Config) -> Any:
-    """This worker's server, whose sessions are ours and which the ps fetch from."""
+    """Start this worker's server, for its sessions and for the ps to fetch from."""
     task, cluster = config.task, config.cluster
     address = cluster.cluster[task.type][task.index]
     with naming_a_taken_port(task.name, address, tf.errors.UnknownError):

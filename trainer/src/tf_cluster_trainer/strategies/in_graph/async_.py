@@ -1,7 +1,6 @@
 """parameter-server, in-graph, async: the chief sends calls of K steps to workers.
 
-Built on tf.distribute.ParameterServerStrategy. Why it is as it is:
-docs/decisions/0005-in-graph-async.md.
+Built on tf.distribute.ParameterServerStrategy. Why: docs/decisions/0005-in-graph-async.md.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from tf_cluster_trainer.strategies.step.input import worker_batches
 
 
 def make(context: StrategyContext, strategy: Any, resume_point: ResumePoint) -> InGraphAsync:
-    """The training, with its variables on the ps."""
+    """Make the training, with its variables on the ps."""
     return InGraphAsync(context, strategy, resume_point)
 
 
@@ -45,8 +44,8 @@ class InGraphAsync:
                 context.ctx.settings.optimizer, lambda: resume_point.optimizer_lag
             )
             self.optimizer._create_all_weights(self.model.trainable_variables)
-            # One row a worker: steps, sum of losses, sums of metrics. Only that worker writes it,
-            # one call at a time, so no update is lost; float64 counts exactly to 2 ** 53.
+            # A row for each worker: steps, sum of losses, sums of metrics. Only that worker writes
+            # its row, one call at a time, so no update is lost; float64 counts exactly to 2 ** 53.
             self._counters = tf.Variable(
                 tf.zeros([context.workers, 2 + len(metrics)], tf.float64),
                 trainable=False,
@@ -60,18 +59,18 @@ class InGraphAsync:
         self._batches = self._worker_batches()
 
     def devices(self) -> dict[str, str]:
-        """Where every trainable variable is."""
+        """The device of every trainable variable, by the variable's name."""
         return devices.of_variables(self.model)
 
     def schedule(self, steps: int) -> None:
-        """Queue one call of so many steps for whichever worker is free; raises a call's error."""
+        """Queue one call of `steps` steps for any free worker. Raises a failed call's error."""
         if steps not in self._calls:
             with tf.device(devices.CHIEF):
                 self._calls[steps] = tf.constant(steps, tf.int64)
         self._coordinator.schedule(self._steps, args=(self._batches, self._calls[steps]))
 
     def outstanding(self) -> int:
-        """Calls that are queued or under way; raises a call's error, or PeerLostError.
+        """The number of calls queued or running. Raises a failed call's error, or PeerLostError.
 
         The coordinator's public `done` says only whether there are none.
         """
@@ -82,11 +81,11 @@ class InGraphAsync:
         return int(queue._queue.qsize() + queue.inflight_closure_count)
 
     def quiesced(self) -> AbstractContextManager[None]:
-        """Nothing is held up: a copy taken while workers write is as good as any async state."""
+        """Does nothing: a copy taken while workers write is as good as any async state."""
         return contextlib.nullcontext()
 
     def counters(self) -> TrainingCounters:
-        """Read from the ps what was done."""
+        """Read the run's counters from the ps."""
         rows = self._counters.numpy()
         sums = rows.sum(axis=0)
         made, resume_point = int(sums[0]), self._resume_point
@@ -105,7 +104,7 @@ class InGraphAsync:
     def _worker_batches(self) -> Any:
         def make() -> Any:
             index = tf.distribute.coordinator.experimental_get_current_worker_index()
-            # A worker that comes back goes on with other orders too.
+            # A worker that comes back also shuffles in another order.
             made = tf.cast(tf.reduce_sum(self._counters[:, 0]), tf.int64)
             start = self._resume_point.step + made
             batches = worker_batches(self._context, index, start)

@@ -1,4 +1,4 @@
-"""Calls made one after the other in a thread of their own, which can be held up between two."""
+"""Makes calls one after the other in its own thread, which can be paused between two."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 
 class CallThread:
-    """Makes the queued calls in order; the first error ends it and is raised to its user."""
+    """Makes the queued calls in order; the first error ends the thread and reaches its user."""
 
     def __init__(self, call: Callable[[int], None]) -> None:
         self._call = call
@@ -21,21 +21,21 @@ class CallThread:
         threading.Thread(target=self._run, name="calls", daemon=True).start()
 
     def put(self, steps: int) -> None:
-        """Queue a call; raises the error of an earlier one."""
+        """Queue a call. Raises the error of an earlier one."""
         with self._changed:
             self._raise()
             self._queue.append(steps)
             self._changed.notify_all()
 
     def outstanding(self) -> int:
-        """Calls queued or under way; raises the error of one."""
+        """The number of calls queued or running. Raises a failed call's error."""
         with self._changed:
             self._raise()
             return len(self._queue) + self._running
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Wait for the call under way; no other begins before this is left. Raises its error."""
+        """Wait for the running call; inside this context no other begins. Raises its error."""
         with self._changed:
             self._holds += 1
             while self._running:

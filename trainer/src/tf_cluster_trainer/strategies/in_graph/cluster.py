@@ -18,12 +18,10 @@ SHARD_BYTES = 256 << 10
 
 
 def connected_strategy(cluster: Cluster, computing_in: str) -> Any:
-    """Connect this process, as the cluster's chief, to every worker and ps; TensorFlow's strategy.
+    """Connect this process, the chief, to every worker and ps; return TensorFlow's strategy.
 
-    Large variables are cut in parts, one for each ps, where the model computes in float32:
-    tf_keras can't read parts in another precision.
-
-    Raises ConfigError when the chief's own port is taken.
+    Large variables are partitioned among the ps if the model computes in float32: tf_keras can't
+    read partitions in another precision. Raises ConfigError if the chief's own port is taken.
     """
     address = cluster.cluster["chief"][0]
     with naming_a_taken_port("chief-0", address, tf.errors.UnknownError):
@@ -47,9 +45,9 @@ def _strategy(cluster: Cluster, shards: int) -> Any:
 
 
 def for_workers(make: Callable[[], Any]) -> Any:
-    """A tf.function of `make`, which gives a data set: the worker that runs it has its tables.
+    """Wrap `make`, which returns a data set, in a tf.function with its tables on the worker.
 
-    Raises ProgramError when traced, where the data set uses what no worker can reach.
+    Tracing raises ProgramError if the data set uses what no worker can reach.
     """
 
     def of_worker() -> Any:
@@ -63,12 +61,12 @@ def for_workers(make: Callable[[], Any]) -> Any:
 
 
 def _check_reach(graph: Any) -> None:
-    """Of what a data set uses without having made it in its graph."""
+    """Raise ProgramError if a data set uses what no worker can reach; log slow tables."""
     used = {outer.device for outer, _ in graph.captures if outer.dtype == tf.resource}
     if any(device.startswith("/job:localhost") for device in used):
         raise ProgramError(
             "dataset uses a table that was made before the cluster was connected; "
-            "make it in dataset, anew each time that is called"
+            "make a new one in each call of dataset"
         )
     if devices.CHIEF in used:
         log(

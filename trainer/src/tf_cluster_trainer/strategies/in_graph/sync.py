@@ -23,12 +23,12 @@ from tf_cluster_trainer.strategies.step.input import worker_batches
 
 
 def make(context: StrategyContext, strategy: Any, resume_point: ResumePoint) -> InGraphSync:
-    """The training, with its variables on the ps."""
+    """Make the training, with its variables on the ps."""
     return InGraphSync(context, strategy, resume_point)
 
 
 class InGraphSync:
-    """A model on the ps, and calls that all workers make together, one after the other."""
+    """A model on the ps, and calls that all workers make together, one at a time."""
 
     def __init__(self, context: StrategyContext, strategy: Any, resume_point: ResumePoint) -> None:
         self._context = context
@@ -52,23 +52,23 @@ class InGraphSync:
         self._calls = CallThread(self._call)
 
     def devices(self) -> dict[str, str]:
-        """Where every trainable variable is."""
+        """The device of every trainable variable, by the variable's name."""
         return devices.of_variables(self.model)
 
     def schedule(self, steps: int) -> None:
-        """Queue one call of so many steps; raises a call's error."""
+        """Queue one call of `steps` steps. Raises a failed call's error."""
         self._calls.put(steps)
 
     def outstanding(self) -> int:
-        """Calls that are queued or under way; raises a call's error."""
+        """The number of calls queued or running. Raises a failed call's error."""
         return self._calls.outstanding()
 
     def quiesced(self) -> AbstractContextManager[None]:
-        """While in it no call runs, so that what is read is the state after a whole step."""
+        """Inside this context no call runs, so that reads see the state after a whole step."""
         return self._calls.paused()
 
     def counters(self) -> TrainingCounters:
-        """Read from the ps what was done."""
+        """Read the run's counters from the ps."""
         sums = self._sums.numpy()
         made, resume_point = int(sums[0]), self._resume_point
         workers = self._context.workers
@@ -114,7 +114,8 @@ class InGraphSync:
         ]
         with tf.device(self._sums.device):
             mean = tf.add_n(measures) / len(measures)
-            # One check for all towers: checks in a function run in turn and hold each other up.
+            # One check for all towers: checks in a function run one after the other and would
+            # serialise the towers.
             finite = check_finite(mean[0])
         with tf.control_dependencies([finite]):
             self.optimizer.apply_gradients(

@@ -1,8 +1,8 @@
-"""Taking workers back one by one.
+"""Reconnects lost workers one by one.
 
-TensorFlow's coordinator reconnects the whole cluster at once and waits in that for every worker
-that is away: when two are lost and one returns, that one stays idle until the other is back too.
-Here only the workers that answer are in the cluster that is reconnected.
+TensorFlow's coordinator reconnects the whole cluster at once and waits for every absent worker:
+when two are lost and one returns, it stays idle until the other is back. Here the reconnected
+cluster has only the workers that answer.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from tf_cluster_trainer.errors import PeerLostError
 from tf_cluster_trainer.servers.health import responds
 
 LOOK_SECONDS = 0.2
-# One that does not answer but was not lost is slow (a busy machine), or its call is about to fail.
+# A worker that does not answer but was not lost is slow (a busy machine), or its call is about to
+# fail.
 PATIENCE_SECONDS = 30.0
-# TensorFlow closes what it had at a worker that is away, which takes gRPC up to 20 s.
+# TensorFlow closes its connections to an absent worker, which takes gRPC up to 20 s.
 STUCK_SECONDS = 45.0
 LOOK_AGAIN_SECONDS = 5.0
 SILENT_LOOKS = 4
@@ -32,8 +33,7 @@ def install(
 ) -> PerWorkerRecovery:
     """Let the coordinator recover its workers this way. Call it before anything is scheduled.
 
-    `log` is told in a sentence which worker is lost and which is back, `lost` the name of one that
-    is lost.
+    `log` gets a sentence when a worker is lost or back; `lost` gets the name of each lost worker.
     """
     cluster = coordinator._cluster
     whole = cluster.failure_handler
@@ -46,9 +46,9 @@ def install(
 
 
 class PerWorkerRecovery(cluster_coordinator.WorkerPreemptionHandler):  # type: ignore[misc]
-    """The coordinator's own handling of lost workers, with a cluster of those that are there.
+    """The coordinator's handling of lost workers, with a cluster of those that are present.
 
-    The base class reads `_server_def` each time it reconnects, in a thread of its own.
+    The base class reads `_server_def` each time it reconnects, in its own thread.
     """
 
     def __init__(
@@ -61,8 +61,8 @@ class PerWorkerRecovery(cluster_coordinator.WorkerPreemptionHandler):  # type: i
         self._whole = server_def
         self._log = log
         self._tell_lost = lost
-        # Lost: waits to be reconnected. Away: was said to be lost. A worker that is still away
-        # when others are reconnected tries, fails and waits again; that is not worth a word.
+        # Lost: waits to be reconnected. Away: was logged as lost. A worker that is still away when
+        # others are reconnected tries, fails and waits again, without a log line.
         self._lost: set[int] = set()
         self._away: set[int] = set()
         # The workers of the reconnection under way, and how often in a row each did not answer.
@@ -73,11 +73,11 @@ class PerWorkerRecovery(cluster_coordinator.WorkerPreemptionHandler):  # type: i
         super().__init__(server_def, cluster)
 
     def check(self) -> None:
-        """Raises PeerLostError when a worker that is back can't be had without a new start.
+        """Raise PeerLostError if a returned worker can't be reconnected without a new start.
 
-        TensorFlow reconnects without a deadline: a worker that dies in those milliseconds holds
-        up the others until it is back itself. On a busy machine one that lives may be slow to
-        answer, so it has to be silent several times in a row.
+        TensorFlow reconnects without a deadline: a worker that dies in those milliseconds blocks
+        the others until it is back itself. On a busy machine a living worker may be slow to answer,
+        so it has to be silent several times in a row.
         """
         if self._look_at is None or time.monotonic() < self._look_at:
             return
@@ -94,18 +94,18 @@ class PerWorkerRecovery(cluster_coordinator.WorkerPreemptionHandler):  # type: i
             raise PeerLostError(f"another worker went away while {names} was being reconnected")
 
     def _reconnect(self, workers: set[int]) -> None:
-        """These are being reconnected from now on; none: it is over."""
+        """Note the workers whose reconnection begins; none: it has ended."""
         self._reconnecting = workers
         self._silent = {}
         self._look_at = time.monotonic() + STUCK_SECONDS if workers else None
 
     @property
     def _server_def(self) -> Any:
-        """The cluster with the workers that answer, as soon as a lost one is among them.
+        """Return a cluster of the workers that answer, as soon as a lost one is among them.
 
-        It waits for the others to answer or to be lost, for a while: a worker that is left out in
-        the middle of a call ends us, as what a ps says of one that it no longer knows can't be
-        told from a lost ps.
+        It waits a while for the others to answer or to be lost. If a worker is left out in the
+        middle of a call, this process ends: a ps' error about a worker that it no longer knows
+        looks like that of a lost ps.
         """
         self._reconnect(set())
         all_heard_at = time.monotonic()
@@ -135,7 +135,7 @@ class PerWorkerRecovery(cluster_coordinator.WorkerPreemptionHandler):  # type: i
         on_recovery_fn: Callable[[], None] | None = None,
         worker_device_name: str = "(unknown)",
     ) -> AbstractContextManager[None]:
-        """As the base class; notes which worker is lost before waiting for it."""
+        """As in the base class; logs which worker is lost before it waits for it."""
 
         index = int(worker_device_name.rpartition(":")[2])
 
@@ -150,7 +150,7 @@ class PerWorkerRecovery(cluster_coordinator.WorkerPreemptionHandler):  # type: i
                 on_failure_fn(error)
 
         def forget() -> None:
-            # Called when the cluster was reconnected.
+            # The base class calls it after the cluster is reconnected.
             self._reconnect(set())
             with self._noting:
                 self._lost.discard(index)

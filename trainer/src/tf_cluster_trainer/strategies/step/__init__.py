@@ -1,1 +1,1 @@
-"""A step, as every strategy makes it: gradients, optimizers, the learning rate, device names."""
+"""What all strategies share of a step: gradients, optimizers, the learning rate, device names."""

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 CHIEF = "/job:chief/replica:0/task:0/device:CPU:0"
-# In device filters, which have a grammar of their own.
+# Device filters have another grammar.
 ALL_PS = "/job:ps"
 
 
 def worker(index: int) -> str:
-    """The worker of this index; TensorFlow chooses among its devices."""
+    """The worker with this index; TensorFlow chooses among its devices."""
     return f"/job:worker/replica:0/task:{index}"
 
 
 def worker_cpu(index: int) -> str:
-    """The worker's CPU, where its data are."""
+    """The worker's CPU, which has its data."""
     return f"{worker(index)}/device:CPU:0"
 
 
@@ -30,5 +30,5 @@ def ps(index: int) -> str:
 
 
 def of_variables(model: Any) -> dict[str, str]:
-    """Where every trainable variable is, by the variable's name."""
+    """The device of every trainable variable, by the variable's name."""
     return {v.name.partition(":")[0]: v.device for v in model.trainable_variables}

@@ -15,11 +15,11 @@ NOT_FINITE = "the loss is not finite:"
 
 
 class Gradients:
-    """The same in every strategy, so that a program means the same in all.
+    """Computes gradients in every strategy, so that a program means the same in all.
 
-    With `micro_batches` n > 1 a step takes n batches, one after the other: features and labels are
-    [n, batch, ...], and what comes out is the mean over them. Only one batch's activations are in
-    memory at a time, and a variable that is elsewhere is read once.
+    With `micro_batches` n > 1 a step takes n batches one after the other: features and labels are
+    [n, batch, ...], and the results are the means over the n batches. Only one batch's activations
+    are in memory at a time, and a remote variable is read once.
     """
 
     def __init__(
@@ -32,21 +32,21 @@ class Gradients:
 
     @property
     def measures(self) -> int:
-        """How many measures a step has: the loss and each metric."""
+        """The number of measures of a step: the loss and each metric."""
         return 1 + len(self._metrics)
 
     def of(self, features: Any, labels: Any) -> tuple[Any, Any]:
-        """Gradients by trainable variable, and [loss, *metrics] as float64.
+        """Return gradients by trainable variable, and [loss, *metrics] as float64.
 
-        A loss that is not finite raises, see `when_finite`.
+        Raises for a loss that is not finite; see `when_finite`.
         """
         gradients, measures = self.unchecked(features, labels)
         return when_finite(measures[0], gradients), measures
 
     def unchecked(self, features: Any, labels: Any) -> tuple[Any, Any]:
-        """The same without a look at the loss.
+        """The same without a check of the loss.
 
-        The loss is the mean over the batch plus the model's own (regularization).
+        The loss is the mean over the batch plus the model's regularization losses.
         """
         if self._micro_batches > 1:
             return self._of_all(features, labels)
@@ -65,7 +65,7 @@ class Gradients:
         return loss, tf.stack([tf.cast(value, tf.float64) for value in values])
 
     def _of_all(self, features: Any, labels: Any) -> tuple[Any, Any]:
-        """Written out, not a loop: TensorFlow puts all of an inner loop's body on one machine."""
+        """Unrolled, not a loop: TensorFlow puts the whole body of an inner loop on one machine."""
         values = ReadOnce(self._model.trainable_variables)
         sums: Any = None
         for at in range(self._micro_batches):
@@ -90,7 +90,7 @@ def scaled(gradient: Any, by: float) -> Any:
 
 
 def _plus(sums: tuple[Any, Any], new: tuple[Any, Any]) -> tuple[Any, Any]:
-    """Gradients and measures of one batch more."""
+    """Add the gradients and measures of one more batch."""
     gradients = [_sum(one, other) for one, other in zip(sums[0], new[0], strict=True)]
     return gradients, sums[1] + new[1]
 
@@ -112,10 +112,10 @@ def when_finite(loss: Any, gradients: Any) -> Any:
 
 
 def check_finite(loss: Any) -> Any:
-    """The loss; InvalidArgumentError with NOT_FINITE in it when it is NaN or infinite.
+    """Return the loss; InvalidArgumentError with NOT_FINITE in its text if it is NaN or infinite.
 
-    One operation where the loss is: tf.debugging.Assert makes a conditional of it, which in a step
-    that spans the cluster cost as much as a quarter of the step. In one function TensorFlow makes
-    such checks one after the other, wherever they are.
+    It is one operation on the loss's device: tf.debugging.Assert makes a conditional, which in a
+    step that spans the cluster cost a quarter of the step. TensorFlow runs such checks of one
+    function one after the other, wherever they are.
     """
     return tf.debugging.check_numerics(loss, NOT_FINITE, name="loss_is_finite")

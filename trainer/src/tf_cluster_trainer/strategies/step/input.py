@@ -1,4 +1,4 @@
-"""A worker's examples under parameter servers."""
+"""A worker's examples with parameter servers."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from tf_cluster_trainer.strategies.context import StrategyContext
 
 
 def worker_batches(context: StrategyContext, index: Any, start: Any) -> Any:
-    """The endless batches of the worker of this index; see `of_worker` in program/input.py.
+    """The endless batches of the worker with this index; see `of_worker` in program/input.py.
 
-    TensorFlow has one input pipeline under parameter servers, whoever reads it.
+    With parameter servers TensorFlow knows one input pipeline, whoever reads it.
     """
     shard = DataShard(index, context.workers)
     return worker_input.of_worker(

@@ -1,8 +1,8 @@
 """The optimizer that the settings name, and its learning rate at each step of the run.
 
-tf_keras' legacy optimizers: the only ones whose updates are not lost when several workers write
-to one ps (docs/decisions/0005-in-graph-async.md); where their sparse updates are not what they
-should be, ours (`sparse_updates`).
+We use tf_keras' legacy optimizers: only their updates are not lost when several workers write to
+one ps (docs/decisions/0005-in-graph-async.md). Where their sparse updates are wrong we use our own
+(`sparse_updates`).
 """
 
 from __future__ import annotations
@@ -21,13 +21,12 @@ DEFAULT_MOMENTUM = 0.9
 
 
 def make(settings: Optimizer, lag: Callable[[], Any]) -> Any:
-    """An optimizer whose hyperparameters are constants of the graph, or computed in it.
+    """Make an optimizer whose hyperparameters are constants of the graph, or computed in it.
 
-    Given as numbers they become variables on ps 0, which every step of every worker would read;
-    given as functions they don't. `lag` gives, when a step is traced, how far the run's step is
-    ahead of the optimizer's own count (`ResumePoint.optimizer_lag`), as an int or a scalar int64
-    tensor: with the count, which every update of every worker adds 1 to, it is the step that a
-    schedule goes by.
+    Passed as numbers they would become variables on ps 0, which every step of every worker reads;
+    passed as functions they don't. `lag` is called when a step is traced. It returns
+    `ResumePoint.optimizer_lag` as an int or a scalar int64 tensor. A schedule goes by the
+    optimizer's count, to which every update of every worker adds 1, plus this lag.
     """
 
     def scheduled() -> Any:

@@ -1,4 +1,4 @@
-"""Reading variables that are on other machines once, however often a step uses them."""
+"""Reads remote variables once, however often a step uses them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import tensorflow as tf
 class ReadOnce:
     """The variables' values in one step, each read when the model first asks for it.
 
-    In the graph of the step alone: what is made there is of no use in another one.
+    It is valid only in the graph of that step.
     """
 
     def __init__(self, variables: Sequence[Any]) -> None:
@@ -24,8 +24,8 @@ class ReadOnce:
     def on(self, tape: Any) -> ReadOnce:
         """A context in which the variables have these values, and the tape watches them.
 
-        Rows that the model looks up in a variable are read there all the same: they are others
-        each time, and fewer than all.
+        Rows that the model looks up are still read from the variable: they differ each time, and
+        are fewer than all.
         """
         self._tape = tape
         return self
@@ -34,7 +34,7 @@ class ReadOnce:
         self._tape.watch([value for value in self._values if value is not None])
         for at, held in enumerate(self._held):
             if held is not None:
-                # Shadows the method, by which TensorFlow makes a tensor of a variable.
+                # Shadows the method by which TensorFlow converts a variable to a tensor.
                 held.value = self._value_of(at, held.value)
 
     def __exit__(self, *error: object) -> None:
@@ -43,7 +43,7 @@ class ReadOnce:
                 del held.value
 
     def gradients(self, tape: Any, loss: Any) -> list[Any]:
-        """By variable, through its value and its rows that were looked up; None for none."""
+        """Gradients by variable, through its value and its looked-up rows; None for none."""
         there = [at for at, value in enumerate(self._values) if value is not None]
         sources = [*self._variables, *(self._values[at] for at in there)]
         found = tape.gradient(loss, sources)
@@ -55,7 +55,7 @@ class ReadOnce:
     def _value_of(self, at: int, read: Callable[[], Any]) -> Callable[[], Any]:
         def value() -> Any:
             if self._values[at] is None:
-                # The model may ask in a loop's own graph; control dependencies are of a batch.
+                # The model may ask inside a loop's graph, or under a batch's control dependencies.
                 with (
                     self._tape.stop_recording(),
                     self._graph.as_default(),
@@ -69,10 +69,10 @@ class ReadOnce:
 
 
 def _held(variable: Any) -> Any:
-    """The variable inside TensorFlow's and tf_keras' wrappers; None when it is in this process.
+    """The variable inside TensorFlow's and tf_keras' wrappers; None if it is in this process.
 
-    Under mixed precision tf_keras wraps a variable that casts its value, under parameter servers
-    TensorFlow one that can cache it. A copy in every replica needs no such care.
+    With mixed precision tf_keras wraps the variable to cast its value; with parameter servers
+    TensorFlow wraps it to cache it. A variable with a copy in every replica needs no unwrapping.
     """
     while True:
         if isinstance(variable, tf.distribute.DistributedValues):

@@ -1,7 +1,7 @@
 """The learning rate at a step of the run. The one place that has the formula.
 
-Written for numbers (with numpy's functions) and for tensors of a graph (with TensorFlow's), so what
-is reported is what is applied. Imports neither: the supervisor reads settings, too.
+It works on numbers (with NumPy's functions) and on tensors of a graph (with TensorFlow's), so the
+reported rate is the applied one. It imports neither, because the supervisor also reads settings.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from tf_cluster_trainer.config import Optimizer, Schedule
 
 
 class Functions(Protocol):
-    """What the formula needs; the modules numpy and tensorflow have them."""
+    """The functions that the formula needs; the modules numpy and tensorflow have them."""
 
     minimum: Any
     maximum: Any
@@ -21,7 +21,7 @@ class Functions(Protocol):
 
 
 def rate(optimizer: Optimizer, step: Any, functions: Functions) -> Any:
-    """The learning rate of the update that is made when the run has made `step` of them.
+    """The learning rate of the next update after `step` updates.
 
     `step` is a float, or a scalar floating-point tensor; so is the result.
     """
@@ -37,7 +37,7 @@ def rate(optimizer: Optimizer, step: Any, functions: Functions) -> Any:
 
 
 def _decayed(schedule: Schedule, part: Any, functions: Functions) -> Any:
-    """What is left of the full rate after this part of the decay: 1 at 0, the end factor at 1."""
+    """The factor of the full rate after this part of the decay: 1 at 0, the end factor at 1."""
     end = schedule.end_factor
     if schedule.name == "constant":
         return 1.0

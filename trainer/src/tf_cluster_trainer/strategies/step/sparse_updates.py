@@ -1,8 +1,8 @@
 """Optimizers whose sparse gradients change the rows of the batch and nothing else.
 
-A sparse gradient is that of an embedding: of the rows that were looked up. Of tf_keras' legacy
-optimizers Adagrad and SGD with momentum have one kernel for it, which holds the locks of the
-variable and of its slot. Those here have none; why they are as they are, and what was measured:
+An embedding has a sparse gradient: of the rows that were looked up. tf_keras' legacy Adagrad and
+SGD with momentum have one kernel for it, which holds the locks of the variable and of its slot. The
+optimizers here have no such kernel. Why they are built this way, and what was measured:
 docs/decisions/0013-sparse-updates.md.
 """
 
@@ -19,22 +19,22 @@ import tf_keras
 class LazyAdam(tf_keras.optimizers.legacy.Adam):  # type: ignore[misc]
     """Adam whose moments of a row decay only when the row has a gradient.
 
-    Dense gradients are Adam's as ever. The correction of the bias counts all updates, not a row's:
-    as in TensorFlow Addons' LazyAdam.
+    Dense gradients are updated as in Adam. The bias correction counts all updates, not a row's, as
+    in TensorFlow Addons' LazyAdam.
 
     Several workers may update a row at once. Each moment is changed by one operation that holds its
     lock, so its decays multiply as if the workers came in turn, and no gradient is lost. A row's
-    second moment (v) is never without a gradient that its first (m) has: v is changed before m,
-    and m is read before v. So |m| / sqrt(v) stays below 7.3, whatever the gradients: by Cauchy and
-    Schwarz' inequality for the two sums over a row's gradients its square is at most
-    (1 - beta_1)^2 / ((1 - beta_2) (1 - beta_1^2 / beta_2)). Of n workers some gradients may stand
-    up to n places earlier in v than in m: that adds a factor of beta_2^(-n / 2).
+    second moment (v) is never without a gradient that its first (m) has: v is changed before m, and
+    m is read before v. So |m| / sqrt(v) stays below 7.3, whatever the gradients: by Cauchy and
+    Schwarz' inequality for the two sums over a row's gradients its square is at most (1 - beta_1)^2
+    / ((1 - beta_2) (1 - beta_1^2 / beta_2)). Of n workers some gradients may stand up to n places
+    earlier in v than in m: that adds a factor of beta_2^(-n / 2).
     """
 
     def _resource_apply_sparse(
         self, grad: Any, var: Any, indices: Any, apply_state: Any = None
     ) -> Any:
-        """`grad` [n, ...] and `indices` [n], of different rows; an operation."""
+        """Return an update operation for `grad` [n, ...] and `indices` [n], all different."""
         of_dtype = (var.device, var.dtype.base_dtype)
         coefficients = (apply_state or {}).get(of_dtype) or self._fallback_apply_state(*of_dtype)
         m, v = self.get_slot(var, "m"), self.get_slot(var, "v")
@@ -53,15 +53,15 @@ class LazyAdam(tf_keras.optimizers.legacy.Adam):  # type: ignore[misc]
 
 
 class PlainSGD(tf_keras.optimizers.legacy.SGD):  # type: ignore[misc]
-    """SGD without momentum, of whose sparse updates none is lost.
+    """SGD without momentum that loses no sparse update.
 
-    tf_keras' adds the rows without a lock: of two workers' sums one can be overwritten.
+    tf_keras' SGD adds the rows without a lock: one of two workers' sums can be overwritten.
     """
 
     def _resource_apply_sparse_duplicate_indices(
         self, grad: Any, var: Any, indices: Any, apply_state: Any = None
     ) -> Any:
-        """`grad` [n, ...] and `indices` [n], which may name a row several times; an operation."""
+        """Return an update operation for `grad` [n, ...] and `indices` [n], which may repeat."""
         of_dtype = (var.device, var.dtype.base_dtype)
         coefficients = (apply_state or {}).get(of_dtype) or self._fallback_apply_state(*of_dtype)
         with _at(var):
@@ -69,14 +69,14 @@ class PlainSGD(tf_keras.optimizers.legacy.SGD):  # type: ignore[misc]
 
 
 def decay_rows(slot: Any, indices: Any, kept: Any, values: Any) -> Any:
-    """Rows of `slot` become `kept` times themselves plus `values`; an operation.
+    """Return an operation: rows of `slot` become `kept` times themselves plus `values`.
 
-    The kernel is momentum's, with a rate of 0: it holds the lock from the reading of a row to its
-    writing. Were the decay read first and added later, workers at once would all take theirs from
-    the same value, and from about ten on a row would grow instead.
+    The kernel is momentum's, with a rate of 0: it holds the lock from the read of a row to its
+    write. If the decay were read first and added later, simultaneous workers would all take it from
+    the same value, and with about ten or more a row would grow instead.
     """
     if tf.DeviceSpec.from_string(slot.device).device_type == "GPU":
-        # It has no such kernel there, and nobody else updates there: the ps are on CPUs.
+        # GPUs have no such kernel, and there nobody else updates: the ps are on CPUs.
         return add_rows(slot, indices, values - (1 - kept) * _rows(slot, indices))
     return tf.raw_ops.ResourceSparseApplyMomentum(
         var=slot.handle,  # less 0 times itself
@@ -90,10 +90,10 @@ def decay_rows(slot: Any, indices: Any, kept: Any, values: Any) -> Any:
 
 
 def add_rows(variable: Any, indices: Any, values: Any) -> Any:
-    """Add to rows under the variable's lock; an operation.
+    """Return an operation that adds to rows under the variable's lock.
 
-    ResourceScatterAdd takes no lock of its own: with four threads on the same rows it lost up to a
-    fifth of an element's additions, this one none.
+    ResourceScatterAdd takes no lock: with four threads on the same rows it lost up to a fifth of an
+    element's additions; this operation lost none.
     """
     return tf.raw_ops.ResourceScatterNdAdd(
         ref=variable.handle, indices=indices[:, tf.newaxis], updates=values
@@ -102,10 +102,10 @@ def add_rows(variable: Any, indices: Any, values: Any) -> Any:
 
 @contextlib.contextmanager
 def _at(variable: Any) -> Iterator[None]:
-    """Where the variable is, so that no row of a slot travels; and never compiled.
+    """A context on the variable's device, so that no row of a slot travels; never compiled.
 
-    What XLA compiles takes whole variables and gives back whole ones (`train.xla`): a step then
-    cost 37 times as much with 100 times the rows.
+    Code compiled by XLA takes and returns whole variables (`train.xla`): a step then cost 37 times
+    as much with 100 times the rows.
     """
     with contextlib.ExitStack() as scope:
         scope.enter_context(tf.device(variable.device))

@@ -1,9 +1,9 @@
-"""What other tasks say of themselves: their status ports asked, failures put into words.
+"""Asks the status ports of other tasks, and puts failures into words.
 
-A name that is looked up before its pod has an address is remembered as absent by the cluster's
-name servers, for 30 s with CoreDNS' usual `cache 30`. So the chief asks nobody by name before he
-has asked the chief, whose status address is a Service's: that name is there before any pod. A pod
-can well be 10 s and more behind the others (a volume, or a kubelet that tries again).
+If a name is looked up before its pod has an address, the cluster's name servers remember it as
+absent, for 30 s with CoreDNS' usual `cache 30`. So the chief asks a task by name only after that
+task has asked the chief, whose status address is a Service's: that name exists before any pod. A
+pod can be 10 s and more behind the others (a volume, or a kubelet that retries).
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from tf_cluster_trainer.supervisor.rules.gate import NOT_ASKED, Health, Peer, he
 
 NEWS = "/healthz?news=1"
 TIMEOUT_SECONDS = 2.0  # without a byte
-# A status has a few KiB and comes at once. Who is asked may be another program by now, at an
-# address that was a pod's before, and may send for ever.
+# A status has a few KiB and comes at once. Another program may by now have the pod's former
+# address, and may send without end.
 LARGEST_BYTES = 1 << 20
 LONGEST_TIMEOUTS = 5
 QUICK_SECONDS, QUICK_PERIOD, SLOW_PERIOD = 60.0, 0.2, 1.0
@@ -37,7 +37,7 @@ ABSENT_SECONDS = 30.0
 
 
 class NoAnswerError(Exception):
-    """A task could not be asked; the message is the reason in words."""
+    """A task gave no answer; the message is the reason."""
 
 
 class NoNameError(NoAnswerError):
@@ -45,9 +45,10 @@ class NoNameError(NoAnswerError):
 
 
 def ask(address: str, path: str, timeout: float = TIMEOUT_SECONDS) -> dict[str, Any]:
-    """The JSON object at http://<address><path>. Proxies are not for us and are not used.
+    """Return the JSON object at http://<address><path>, without a proxy. Raises NoAnswerError.
 
-    `timeout` is the longest time without a byte, in seconds; all of it may take five times that.
+    `timeout` is the longest time without a byte, in seconds; the whole answer may take five times
+    that.
     """
     host, port = address.rsplit(":", 1)
     connection = http.client.HTTPConnection(host, int(port), timeout=timeout)
@@ -78,7 +79,7 @@ def ask(address: str, path: str, timeout: float = TIMEOUT_SECONDS) -> dict[str, 
 
 
 def _read(response: http.client.HTTPResponse, until: float) -> bytes:
-    """The body. Raises TimeoutError at `until` (monotonic), ValueError when it is no status."""
+    """Read the body. Raises TimeoutError at `until` (monotonic), ValueError if it is no status."""
     body = b""
     while part := response.read1(LARGEST_BYTES):
         body += part
@@ -90,7 +91,7 @@ def _read(response: http.client.HTTPResponse, until: float) -> bytes:
 
 
 def answers_as(address: str, pod_uid: str) -> bool:
-    """Whether the task of this pod answers at a status port; not where that is no host:port."""
+    """Whether this pod's task answers at the status port; False if that is no host:port."""
     try:
         return ask(address, "/healthz").get("pod") == pod_uid
     except (NoAnswerError, ValueError, http.client.InvalidURL):
@@ -98,7 +99,7 @@ def answers_as(address: str, pod_uid: str) -> bool:
 
 
 def tell_news(peers: Iterable[Peer]) -> None:
-    """Have each look at us at once; who can't be told looks a little later by itself."""
+    """Ask each peer to poll us at once; an unreachable one polls a little later by itself."""
 
     def tell(peer: Peer) -> None:
         with contextlib.suppress(NoAnswerError):
@@ -109,10 +110,10 @@ def tell_news(peers: Iterable[Peer]) -> None:
 
 
 class Watch:
-    """Asks every peer again and again, a thread each, until stopped.
+    """Polls every peer, each in a thread, until stopped.
 
-    It asks for the child of this number: `path` is what is asked for; `announced` tells whether a
-    task has asked us by now.
+    It polls for the child with this number, at `path`. `announced` returns whether a task has
+    contacted us.
     """
 
     def __init__(
@@ -135,16 +136,16 @@ class Watch:
             threading.Thread(target=self._ask_on, args=(peer,), daemon=True).start()
 
     def seen(self) -> dict[str, Health]:
-        """What is known of each peer now."""
+        """The present knowledge of each peer."""
         return dict(self._seen)
 
     def hurry(self) -> None:
-        """We are ready: ask those too, in a while, that have not announced themselves."""
+        """We are ready: after a while also poll peers that have not contacted us."""
         if self._unannounced_at is None:
             self._unannounced_at = time.monotonic() + UNANNOUNCED_SECONDS
 
     def stop(self) -> None:
-        """Ask no more."""
+        """Stop polling."""
         self._stopped.set()
 
     def _ask_on(self, peer: Peer) -> None:

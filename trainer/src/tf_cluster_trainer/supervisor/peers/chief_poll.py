@@ -1,4 +1,4 @@
-"""A task looks at the chief (or worker 0 in its place), again and again, from a thread."""
+"""Polls the chief (the task `chief`, or worker 0) from a thread."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from tf_cluster_trainer.supervisor.status.document import RUNNING
 from tf_cluster_trainer.supervisor.status.progress_file import read_progress
 from tf_cluster_trainer.supervisor.timing import Timing
 
-# Characters of a reason: it travels in a request line, which may have 64 KiB.
+# Characters of a reason; it is in a request line, which may have 64 KiB.
 _LONGEST = 4000
-# A second, from all tasks together: an answer takes the chief about a millisecond.
+# Polls per second of all tasks together: an answer takes the chief about a millisecond.
 _ASKED = 100.0
 _SLOWEST = 5.0  # seconds; however many tasks there are
 _TELL_AGAIN_SECONDS = 1.0
 
 
 class ChiefPoll:
-    """Asks the chief's status port; who gets no answer and is no ps reads progress.json instead.
+    """Polls the chief's status port; without an answer a task other than a ps reads progress.json.
 
-    The chief's name is not looked up before `begin`: see peers.py for what that would cost.
+    It does not look up the chief's name before `begin`; peers/ask.py says what that would cost.
     """
 
     def __init__(self, config: Config, inbox: Inbox, timing: Timing) -> None:
@@ -35,11 +35,11 @@ class ChiefPoll:
         self._inbox = inbox
         waited_for = task.type == "ps" or config.trains
         self._period = timing.quick_poll if waited_for else timing.worker_poll
-        # Who begins anew with the chief is waited for and hears of that here; the begin and the end
-        # of the training are told to all but evaluators.
+        # The chief waits for tasks that restart with it, and they learn of that by this poll. It
+        # also tells all tasks but evaluators when training begins and ends.
         bound = config.settings.epoch_bound == task.type
-        hears_here = config.trains or bound or config.evaluates
-        self._calm = self._period if hears_here else timing.calm_poll
+        needs_every_change = config.trains or bound or config.evaluates
+        self._calm = self._period if needs_every_change else timing.calm_poll
         tasks = sum(config.cluster.size(name) for name in config.cluster.cluster)
         self._least = min(tasks / _ASKED, _SLOWEST)
         self._address = config.cluster.status[config.chief_type][0]
@@ -50,37 +50,37 @@ class ChiefPoll:
         self._due = threading.Event()
 
     def file(self) -> ChiefSeen:
-        """What progress.json says; a ps has no log directory."""
+        """The document in progress.json; a ps has no log directory."""
         if self._config.task.type == "ps":
             return ChiefSeen(None)
         return ChiefSeen(read_progress(self._config.settings.run_dir), from_file=True)
 
     def begin(self) -> None:
-        """Look from now on."""
+        """Begin to poll."""
         if not self._begun:
             self._begun = True
             threading.Thread(target=self._run, daemon=True).start()
 
     def now(self) -> None:
-        """Look at once: the chief says that there is news."""
+        """Poll at once: the chief has news."""
         self._due.set()
 
     def tell_failure(self, message: str) -> None:
-        """Tell the chief why this task ends, if it can be reached at once or a second later.
+        """Tell the chief why this task ends, if it answers at once or a second later.
 
-        In a cluster it would hear only a SIGTERM: the Job of the workers fails, and it with them.
+        Otherwise a chief in a cluster would only get a SIGTERM, when the workers' Job fails.
         """
-        told = urlencode({"attempt": self._config.cluster.attempt, "failure": message[:_LONGEST]})
+        query = urlencode({"attempt": self._config.cluster.attempt, "failure": message[:_LONGEST]})
         for pause in (_TELL_AGAIN_SECONDS, 0.0):
             try:
-                ask(self._address, f"{self._path}&{told}")
+                ask(self._address, f"{self._path}&{query}")
             except NoAnswerError:
                 time.sleep(pause)
             else:
                 return
 
     def stop(self) -> None:
-        """Look no more."""
+        """Stop polling."""
         self._stopped = True
         self._due.set()
 

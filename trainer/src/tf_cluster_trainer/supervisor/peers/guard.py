@@ -1,7 +1,7 @@
-"""While training runs: does every peer still run the server that the chief's child is connected to?
+"""Checks during training that every peer still runs the server that the chief's child uses.
 
-A server that is replaced closes its connections as a rule, and the child notices. One that goes
-with its node does not: the child would wait for its answer for ever, while its successor knows
+A replaced server usually closes its connections, and the child notices. A server that is lost with
+its node does not: the child would wait for its answer without end, while the new server knows
 nothing of this child.
 """
 
@@ -17,10 +17,10 @@ from tf_cluster_trainer.supervisor.rules.guard import Guarded, look
 
 
 class PeerGuard:
-    """Asks every peer which server it runs, slowly, a thread each, until stopped.
+    """Polls slowly which server every peer runs, each in a thread, until stopped.
 
-    `known` is what each said when training began. It asks without naming an epoch: that would tell
-    a ps to take it. What follows from the answers is rules/guard.py's.
+    `known` is what each said when training began. The poll names no epoch, because a ps would adopt
+    it. rules/guard.py decides what follows from the answers.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class PeerGuard:
             threading.Thread(target=self._ask_on, args=(peer, guarded), daemon=True).start()
 
     def stop(self) -> None:
-        """Ask no more."""
+        """Stop polling."""
         self._stopped.set()
 
     def _ask_on(self, peer: Peer, guarded: Guarded) -> None:

@@ -1,4 +1,4 @@
-"""By which IP address this task is reached."""
+"""Finds the IP address at which other tasks reach this one."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import socket
 
 
 def by_ip(status: str) -> str:
-    """The host:port of this task's own status port, with an IP address for its name.
+    """The host:port of this task's own status port, with an IP address in place of its name.
 
     The name is a Service's, which an upgrade deletes while the pod behind it still saves. The
-    address is that of the interface by which packets go to the name; the name stays where it has
-    no address.
+    address is that of the interface that routes to the name. If the name has no address, it stays.
     """
     host, _, port = status.rpartition(":")
     try:

@@ -1,1 +1,1 @@
-"""The one child of a task, and how it is tied to its supervisor."""
+"""The one child of a task, which dies with its supervisor."""

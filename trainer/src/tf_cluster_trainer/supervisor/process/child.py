@@ -1,4 +1,4 @@
-"""One child: started, listened to, asked to end."""
+"""One child process: starts it, reads its messages, ends it."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from pathlib import Path
 from tf_cluster_trainer import protocol
 from tf_cluster_trainer.supervisor.inbox import Inbox
 from tf_cluster_trainer.supervisor.log import Log
-from tf_cluster_trainer.supervisor.process import die_with_parent as tied
+from tf_cluster_trainer.supervisor.process import die_with_parent
 from tf_cluster_trainer.supervisor.rules.events import ChildEnded, ChildSaid
 
-HEAR_OUT_SECONDS = 5.0
+DRAIN_SECONDS = 5.0
 
 
 class Child:
-    """A running process of which no more is known than that it runs.
+    """A child process that sends no messages.
 
     Start it from the main thread only: the kernel kills it when the starting *thread* ends. It has
-    a session of its own, so that Ctrl-C in a terminal reaches the supervisor alone and whatever
-    it leaves behind can be found. stdout and stderr are the supervisor's.
+    its own session, so that Ctrl-C in a terminal reaches only the supervisor, and its leftover
+    processes can be found. stdout and stderr are the supervisor's.
     """
 
     def __init__(
@@ -42,11 +42,9 @@ class Child:
     ) -> None:
         self.number = number
         self._inbox = inbox
+        starter = str(Path(die_with_parent.__file__))
         self._process = subprocess.Popen(
-            [
-                *(sys.executable, "-I", "-S", str(Path(tied.__file__)), str(os.getpid())),
-                *command,
-            ],
+            [sys.executable, "-I", "-S", starter, str(os.getpid()), *command],
             env=environment,
             cwd=directory,
             pass_fds=pass_fds,
@@ -61,22 +59,22 @@ class Child:
         return self._process.pid
 
     def terminate(self) -> None:
-        """Ask it to save and end."""
+        """Ask the child to save and end."""
         self._process.send_signal(signal.SIGTERM)
 
     def kill(self) -> None:
-        """End it now, and what it started."""
+        """Kill the child and the processes that it started."""
         self._kill_group()
         self._process.kill()
 
     def _wait(self) -> None:
         returncode = self._process.wait()
         self._kill_group()
-        self._hear_out()
+        self._drain_output()
         self._inbox.put(ChildEnded(self.number, returncode))
 
-    def _hear_out(self) -> None:
-        """Called when it has ended, before that is told."""
+    def _drain_output(self) -> None:
+        """Called when the child has ended, before ChildEnded."""
 
     def _kill_group(self) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -86,8 +84,8 @@ class Child:
 class TalkingChild(Child):
     """A child of ours, with the pipes of protocol.py.
 
-    It has a directory for temporary files, which is removed after it: TensorFlow leaves a file for
-    every function that it rewrites, and a process that is killed can't clear up.
+    It has a directory for temporary files, which is removed after its end: TensorFlow leaves a file
+    for every function that it rewrites, and a killed process can't clean up.
     """
 
     def __init__(
@@ -107,17 +105,17 @@ class TalkingChild(Child):
         ends = (child_reads, child_writes)
         try:
             self._temporary = tempfile.mkdtemp(prefix="tf-trainer-")
-            told = {
+            ours = {
                 "TMPDIR": self._temporary,
                 protocol.CONTROL_VARIABLE: f"{child_reads},{child_writes}",
             }
-            super().__init__(number, command, {**environment, **told}, inbox, pass_fds=ends)
+            super().__init__(number, command, {**environment, **ours}, inbox, pass_fds=ends)
         finally:
             for end in ends:
                 os.close(end)
 
     def go(self) -> None:
-        """Let a waiting child begin. A child that is gone already is heard of as ChildEnded."""
+        """Let a waiting child begin. For a child that has ended, ChildEnded follows."""
         with contextlib.suppress(OSError):
             self._channel.send(protocol.Go())
 
@@ -131,17 +129,17 @@ class TalkingChild(Child):
             for message in self._channel.receive():
                 self._inbox.put(ChildSaid(self.number, message))
         except (ValueError, KeyError, TypeError) as error:
-            self._log.say(f"what the child says is not understood any more: {error!r}")
+            self._log.write(f"can't read the child's messages any more: {error!r}")
 
-    def _hear_out(self) -> None:
-        # Everything it said is heard before its end, unless something still holds its pipe: what
-        # is not heard, a result, counts as never said.
-        self._reader.join(HEAR_OUT_SECONDS)
+    def _drain_output(self) -> None:
+        # All its messages are read before its end is reported, unless another process still holds
+        # its pipe. An unread message, even a result, counts as never sent.
+        self._reader.join(DRAIN_SECONDS)
         shutil.rmtree(self._temporary, ignore_errors=True)
 
 
 def reap_orphans(child: int | None) -> None:
-    """Collect processes that were left to this one as PID 1, but not the child itself."""
+    """Reap the orphans that this process gets as PID 1, but not the child itself."""
     with contextlib.suppress(ChildProcessError):
         while True:
             ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)

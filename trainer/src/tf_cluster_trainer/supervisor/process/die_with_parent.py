@@ -2,8 +2,8 @@
 
     python -I -S die_with_parent.py <pid of the starter> <command> [<argument> …]
 
-A program of its own, because Python's `preexec_fn` is not safe in a process with threads. The tie
-(PR_SET_PDEATHSIG) holds to the *thread* that started this process and survives exec.
+It is a separate program, because Python's `preexec_fn` is not safe in a process with threads.
+PR_SET_PDEATHSIG watches the *thread* that started this process, and survives exec.
 """
 
 import ctypes
@@ -14,16 +14,17 @@ import sys
 PR_SET_PDEATHSIG = 1
 
 
-def tie(death_signal: int, parent: int) -> bool:
-    """Have this process sent a signal when its parent ends; False when that is no longer `parent`.
+def signal_on_parent_death(death_signal: int, parent: int) -> bool:
+    """Ask the kernel for a signal when the parent ends; False if the parent is not `parent` any
+    more.
 
-    The comparison comes after the call: a parent that ended before it is not missed.
+    The comparison comes after the request, so a parent that ended before it is detected.
     """
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, death_signal, 0, 0, 0)
     return os.getppid() == parent
 
 
 if __name__ == "__main__":
-    if not tie(signal.SIGKILL, int(sys.argv[1])):
+    if not signal_on_parent_death(signal.SIGKILL, int(sys.argv[1])):
         sys.exit(1)
     os.execvp(sys.argv[2], sys.argv[2:])

@@ -1,1 +1,1 @@
-"""What each kind of task does of what its rules decide."""
+"""How each kind of task carries out what its rules decide."""

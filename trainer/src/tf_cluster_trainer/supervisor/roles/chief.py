@@ -1,4 +1,4 @@
-"""The chief's task: it has the processes, threads and files do what rules/chief.py decides."""
+"""The chief's task: carries out with processes, threads and files what rules/chief.py decides."""
 
 from __future__ import annotations
 
@@ -83,18 +83,18 @@ class Chief(Supervisor):
         self._environment = environment
         self._rules = chief_turn.Chief(config, timing)
         self._state = chief_turn.first_state(self._rules, time.monotonic())
-        self._report = Report(config, log.say, lambda task, why: inbox.put(PeerFailed(task, why)))
+        self._report = Report(config, log.write, lambda task, why: inbox.put(PeerFailed(task, why)))
         self._election: ElectionThread | None = None
         self._watch: Watch | None = None
         self._guard: PeerGuard | None = None
 
     @property
     def board(self) -> Board:
-        """What its status port shows."""
+        """What the status port shows."""
         return self._report.board
 
     def first_event(self) -> Event:
-        """Whether the directories can be used, and how far the run is."""
+        """The first event: whether the directories can be used, and how far the run is."""
         settings = self._config.settings
         try:
             probe.writable(settings.run_dir, "log")
@@ -108,17 +108,17 @@ class Chief(Supervisor):
         return self._run_seen(taken_by=self._taken_by())
 
     def decide(self, event: Event) -> Sequence[Action]:
-        """What follows from an event."""
+        """Let the rules decide what follows from an event."""
         now = time.monotonic()
         self._state, actions = rules.decide(self._rules, self._state, event, now)
         return actions
 
     def do(self, action: Action) -> Event | None:
-        """Do it; the answer, where it is a question."""
+        """Carry out an action; return the answer, if the action is a question."""
         if isinstance(action, Say):
-            self._log.say(action.text)
+            self._log.write(action.text)
         elif isinstance(action, SayWaiting):
-            self._gate_log.say(action.what, action.text)
+            self._gate_log.write(action.what, action.text)
         elif isinstance(action, Show):
             self._report.update(**action.changes)
         elif isinstance(action, KeepOnDisk):
@@ -126,7 +126,7 @@ class Chief(Supervisor):
         elif isinstance(action, Publish):
             self._report.publish()
         elif isinstance(action, Hear):
-            self._report.hear(action.message)
+            self._report.on_message(action.message)
         elif isinstance(action, Recall):
             self._report.recall(action.step, action.told)
         elif isinstance(action, ForgetPace):
@@ -145,19 +145,19 @@ class Chief(Supervisor):
         return None
 
     def finish(self, outcome: Outcome) -> None:
-        """Publish how it ended, let the run go, and serve a final state while it is awaited."""
+        """Publish how it ended, release the run, serve a final state while tasks wait for it."""
         self._ask_nobody()
         self._report.end(outcome)
         if self._election is not None:
             self._election.release(superseded=outcome.status == SUPERSEDED)
         if outcome.final:
-            self._log.say(outcome.message)
+            self._log.write(outcome.message)
             self._serve_the_end()
 
     # The run
 
     def _arrive(self) -> None:
-        """A later attempt is one whose chief came later, whoever passes the gate first."""
+        """The later attempt is the one whose chief came later, whoever passes the gate first."""
         run_dir = self._config.settings.run_dir
         try:
             arrive(run_dir, self._config.task.job_uid)
@@ -165,7 +165,7 @@ class Chief(Supervisor):
             raise probe.unusable(run_dir / layout.ARRIVALS, "log", "written", error) from None
 
     def _taken_by(self) -> str | None:
-        """The attempt that took the run from this Job: then no peer is worth waiting for."""
+        """The attempt that took the run from this Job; then it is useless to wait for peers."""
         try:
             owner = read_owner(self._config.settings.run_dir)
         except (OSError, OwnerUnreadableError):
@@ -190,7 +190,7 @@ class Chief(Supervisor):
             patience=self._timing.save,
             answers=lambda owner: answers_as(owner.status, owner.pod_uid),
             clock=time.monotonic,
-            say=self._log.say,
+            log=self._log.write,
         )
         return ElectionThread(election, self._timing.renewal, self._inbox)
 
@@ -230,7 +230,7 @@ class Chief(Supervisor):
 
     def _ask_peers(self, epoch: str) -> None:
         assert self._state.child is not None
-        self._gate_log = GateLog(self._log.say)
+        self._gate_log = GateLog(self._log.write)
         self._report.board.forget_visitors()
         question = urlencode({"attempt": self._config.cluster.attempt, "epoch": epoch})
         self._watch = Watch(
@@ -255,7 +255,7 @@ class Chief(Supervisor):
             )
 
     def _tell_news(self) -> None:
-        # Only who has asked us: the name of another may not be there yet (peers.py).
+        # Only tasks that have contacted us: another's name may not exist yet (peers/ask.py).
         visited = self._report.board.has_visited
         tell_news(peer for peer in self._rules.peers if visited(peer.task))
 
@@ -278,7 +278,7 @@ class Chief(Supervisor):
             )
             if isinstance(then, Leave):
                 if then.words:
-                    self._log.say(then.words)
+                    self._log.write(then.words)
                 return
             if isinstance(then, WriteAgain):
                 self._report.publish()

@@ -1,4 +1,4 @@
-"""Every other task: it has the processes, threads and files do what rules/follower.py decides."""
+"""Every other task: does with processes, threads and files what rules/follower.py decides."""
 
 from __future__ import annotations
 
@@ -61,16 +61,16 @@ class Follower(Supervisor):
         self._document = first_document(config)
         self._poll = ChiefPoll(config, inbox, timing)
         self._board = Board(
-            config.task, self._document, self._asked_by_the_chief, hears_news=self._poll.now
+            config.task, self._document, self._asked_by_the_chief, on_news=self._poll.now
         )
 
     @property
     def board(self) -> Board:
-        """What its status port shows."""
+        """What the status port shows."""
         return self._board
 
     def before(self) -> Outcome | None:
-        """Whether an evaluator can write what it finds; others need nothing before they serve."""
+        """Check that an evaluator can write its files; other tasks need no check."""
         settings, task = self._config.settings, self._config.task
         if not self._config.evaluates:
             return None
@@ -78,22 +78,22 @@ class Follower(Supervisor):
             probe.writable(settings.run_dir / layout.EVALUATOR_EVENTS, "log")
             probe.readable(settings.data_dir, "data")
             try:
-                # From here on an evaluator of this attempt that is still there writes nothing.
+                # From here on an older evaluator of this attempt writes nothing.
                 evaluator_claim.post(settings.run_dir, self._config.cluster.attempt, task.pod_uid)
             except OSError as error:
                 path = settings.run_dir / layout.EVALUATOR
                 raise probe.unusable(path, "log", "write", error) from None
         except probe.UnusableError as unusable:
-            self._log.say(str(unusable))
+            self._log.write(str(unusable))
             return Outcome(unusable.exit_code, FAILED, str(unusable))
         return None
 
     def first_event(self) -> Event:
-        """What progress.json says: an attempt that is over needs no child, and no TensorFlow."""
+        """The first event: progress.json. An attempt that is over needs no child."""
         return self._poll.file()
 
     def decide(self, event: Event) -> Sequence[Action]:
-        """What follows from an event."""
+        """Let the rules decide what follows from an event."""
         if isinstance(event, ChiefSeen):
             event = self._with_the_run(event)
         self._state, actions = rules.decide(self._rules, self._state, event, time.monotonic())
@@ -102,9 +102,9 @@ class Follower(Supervisor):
     def do(self, action: Action) -> None:
         """Do it."""
         if isinstance(action, Say):
-            self._log.say(action.text)
+            self._log.write(action.text)
         elif isinstance(action, SayWaiting):
-            self._gate_log.say(action.what, action.text)
+            self._gate_log.write(action.what, action.text)
         elif isinstance(action, ShowTask):
             self._show(action)
         elif isinstance(action, AskChief):
@@ -115,7 +115,7 @@ class Follower(Supervisor):
             self._do_with_child(action)
 
     def finish(self, outcome: Outcome) -> None:
-        """Tell the chief of a failure that no retry can help, and show how it ended."""
+        """Tell the chief of a failure that no retry can cure, and show how the task ended."""
         if outcome.exit_code == exit_codes.CONFIG and not self._config.evaluates:
             self._poll.tell_failure(outcome.message)
         self._poll.stop()
@@ -164,7 +164,7 @@ class Follower(Supervisor):
         self._inbox.put(rules.asked_by_the_chief(attempt, epoch))
 
     def _with_the_run(self, seen: ChiefSeen) -> ChiefSeen:
-        """What the run's directory says beside progress.json."""
+        """Add what the run's directory says beside progress.json."""
         evaluated = self._evaluated()
         if not seen.from_file:
             return replace(seen, evaluated=evaluated)
@@ -176,9 +176,10 @@ class Follower(Supervisor):
         )
 
     def _evaluated(self) -> int | None:
-        """Up to which step an evaluator before us has done it all, where a child may be spared.
+        """The last step that earlier evaluators have done, if a child may be unnecessary; else
+        None.
 
-        Unknown where the volume does not work: that ends nobody who has a child, or starts one.
+        If the volume does not work it is None: that ends no task that has or starts a child.
         """
         if not self._config.evaluates or self._child is not None:
             return None
@@ -199,9 +200,9 @@ class Follower(Supervisor):
         return is_at_total(seen.document, step, settings.steps)
 
     def _is_superseded(self) -> bool:
-        """Whether a later attempt took the run from this very Job, that of worker 0 as the chief.
+        """Whether a later attempt took the run from this very Job, with worker 0 as the chief.
 
-        What that attempt writes to progress.json names other Jobs.
+        That attempt's progress.json names other Jobs.
         """
         try:
             owner = read_owner(self._config.settings.run_dir)

@@ -1,1 +1,1 @@
-"""What a task says of itself: its document, the port that shows it, progress.json."""
+"""A task's status: its document, the port that shows it, progress.json."""

@@ -1,4 +1,4 @@
-"""What a chief's supervisor counts while its pod lives: for /metrics alone."""
+"""The counters of a chief's supervisor over its pod's life, only for /metrics."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, replace
 
 @dataclass(frozen=True)
 class Counts:
-    """Checkpoints written and the seconds they took in all; losses by the lost task's name."""
+    """Checkpoints written and their total seconds; losses by the lost task's name."""
 
     checkpoints: int = 0
     checkpoint_seconds: float = 0.0
     losses: Mapping[str, int] = field(default_factory=dict)
 
     def saved(self, seconds: float) -> Counts:
-        """One checkpoint more."""
+        """Add one checkpoint."""
         return replace(
             self,
             checkpoints=self.checkpoints + 1,
@@ -23,7 +23,7 @@ class Counts:
         )
 
     def lost(self, tasks: Iterable[str]) -> Counts:
-        """One loss more of each of these."""
+        """Add one loss of each of these tasks."""
         losses = dict(self.losses)
         for task in tasks:
             losses[task] = losses.get(task, 0) + 1

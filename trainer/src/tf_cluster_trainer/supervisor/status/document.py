@@ -15,7 +15,7 @@ DONE, FAILED, SUPERSEDED, STOPPED = "done", "failed", "superseded", "stopped"
 
 @dataclass(frozen=True)
 class Document:
-    """What a task says of itself; the chief's is the attempt's."""
+    """A task's status; the chief's is the attempt's."""
 
     attempt: str
     start: float
@@ -44,20 +44,20 @@ class Document:
 
     @property
     def percent(self) -> float | None:
-        """How much of the total is made, at most 100."""
+        """The part of the total that is done, at most 100."""
         if self.step is None or self.total is None:
             return None
         return round(min(100.0, 100.0 * self.step / self.total), 2)
 
     @property
     def examples_per_second(self) -> float | None:
-        """A step is one applied update: of one batch, or of one batch a worker when sync."""
+        """The rate in examples; a step has the batch of one worker, or of each worker when sync."""
         if self.steps_per_second is None:
             return None
         return self.steps_per_second * self.examples_per_step
 
     def as_json(self) -> dict[str, Any]:
-        """The document's own shape."""
+        """The document in the form of its schema."""
         return {
             "version": 1,
             "attempt": self.attempt,
@@ -100,12 +100,12 @@ class Outcome:
 
     @property
     def final(self) -> bool:
-        """No new pod of this attempt can change it."""
+        """Whether no new pod of this attempt can change it."""
         return self.status in (DONE, SUPERSEDED) or self.exit_code == exit_codes.CONFIG
 
     @property
     def last_line(self) -> str:
-        """What the log ends with: the exit code, what it means for a retry, and the reason."""
+        """The log's last line: the exit code, what it means for a retry, and the reason."""
         return (
             f"{self.status}, exit code {self.exit_code}{_ADVICE.get(self.exit_code, '')}: "
             + (self.message.partition("\n")[0])
@@ -125,7 +125,7 @@ def as_bytes(document: Document) -> bytes:
 
 
 def _number(value: float | None) -> float | None:
-    """JSON has no NaN and no infinity: a loss that is neither is unknown."""
+    """None for NaN and infinity, which JSON does not have."""
     if value is None or value != value or value in (float("inf"), float("-inf")):
         return None
     return value

@@ -29,7 +29,7 @@ class _Snapshot(Collector):
         now = self._document
         gauges = {
             "step": (now.step, "Applied updates of the run so far."),
-            "step_target": (now.total, "Applied updates the run shall have."),
+            "step_target": (now.total, "Applied updates that the run will have at its end."),
             "examples": (now.examples, "Examples trained on so far."),
             "steps_per_second": (now.steps_per_second, "Applied updates per second, lately."),
             "examples_per_second": (now.examples_per_second, "Examples per second, lately."),
@@ -53,7 +53,7 @@ class _Snapshot(Collector):
         yield workers
         yield SummaryMetricFamily(
             "tf_cluster_checkpoint_seconds",
-            "From the begin of a checkpoint's copy until it was whole on disk.",
+            "From the start of a checkpoint's copy until it was whole on disk.",
             count_value=self._counts.checkpoints,
             sum_value=self._counts.checkpoint_seconds,
         )

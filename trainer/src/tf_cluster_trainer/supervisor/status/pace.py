@@ -1,13 +1,13 @@
-"""How fast a child trains and how long it will take."""
+"""Estimates how fast a child trains and how long it still takes."""
 
 from __future__ import annotations
 
 
 class Pace:
-    """Steps against seconds since a child's first step; made anew for every child.
+    """Steps over seconds since a child's first step; each child has a new one.
 
-    The estimate is over all of the child's run: an interval alone jumps with every save. The time
-    until the first step is left out, because that is when TensorFlow traces and compiles.
+    The estimate covers the child's whole run, because the rate of one interval jumps with every
+    save. It leaves out the time until the first step, when TensorFlow traces and compiles.
     """
 
     def __init__(self, total: int | None) -> None:
@@ -17,9 +17,9 @@ class Pace:
         self._last: tuple[int, float] = (0, 0.0)
 
     def add(self, step: int, seconds: float) -> None:
-        """A report: the step reached at this moment of a monotonic clock.
+        """Add a report: the step reached at this time of a monotonic clock.
 
-        A child's first tells where it begins.
+        A child's first report says where it begins.
         """
         if self._origin is None:
             self._origin = step
@@ -28,14 +28,14 @@ class Pace:
         self._last = (step, seconds)
 
     def steps_per_second(self) -> float | None:
-        """Mean since the first step was reported, None until there is another report with more."""
+        """The mean since the first report; None until a later report has more steps."""
         if self._first is None:
             return None
         steps, seconds = self._last[0] - self._first[0], self._last[1] - self._first[1]
         return steps / seconds if steps > 0 and seconds > 0 else None
 
     def eta_seconds(self) -> float | None:
-        """Seconds until the total at the mean pace; 0 when it is reached, None when unknown."""
+        """Seconds until the total at the mean rate; 0 at the total, None if unknown."""
         if self._total is None:
             return None
         if self._origin is not None and self._last[0] >= self._total:

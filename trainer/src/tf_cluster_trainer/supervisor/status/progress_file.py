@@ -16,13 +16,13 @@ PROGRESS_FILE = "progress.json"
 
 
 class _TakenError(Exception):
-    """The run is another chief's by now."""
+    """Another chief owns the run now."""
 
 
 class ProgressFile:
     """Writes at most once a second, and at once when the status changes.
 
-    When nothing but the time has changed it writes every five seconds: a sign of life.
+    If only the time has changed it writes every five seconds, as a sign of life.
     """
 
     def __init__(
@@ -31,13 +31,13 @@ class ProgressFile:
         job_uid: str,
         pod_uid: str,
         *,
-        say: Callable[[str], None],
+        log: Callable[[str], None],
         period: float = 1.0,
         life_sign: float = 5.0,
     ) -> None:
         self._run_dir = run_dir
         self._uids = (job_uid, pod_uid)
-        self._say = say
+        self._log = log
         self._period = period
         self._life_sign = life_sign
         self._written: Document | None = None
@@ -45,9 +45,9 @@ class ProgressFile:
         self._trouble = False
 
     def offer(self, document: Document, seconds: float) -> None:
-        """Write the document if it is due at this moment of a monotonic clock and the run is ours.
+        """Write the document if it is due at this time of a monotonic clock and the run is ours.
 
-        A disk that is full or gone does not end training: that is said once.
+        A full or missing disk does not end training; it is logged once.
         """
         if not self._is_due(document, seconds):
             return
@@ -63,15 +63,17 @@ class ProgressFile:
         except OSError as error:
             if not self._trouble:
                 self._trouble = True
-                self._say(f"can't write {self._run_dir / PROGRESS_FILE}: {error}; training goes on")
+                self._log(f"can't write {self._run_dir / PROGRESS_FILE}: {error}; training goes on")
 
     @property
     def owed(self) -> bool:
-        """Whether what was offered last is not on disk, though the run was ours."""
+        """Whether the last offered document is not on disk although the run was ours."""
         return self._trouble
 
     def _check_owner(self) -> None:
-        """A bad disk holds a flush up for long; who has released the run may have lost it since."""
+        """A bad disk can delay a flush for long; after a release the run may belong to another
+        chief.
+        """
         if not owns(self._run_dir, *self._uids):
             raise _TakenError
 
@@ -84,7 +86,7 @@ class ProgressFile:
 
 
 def read_progress(run_dir: Path) -> dict[str, Any] | None:
-    """The document in progress.json; None when there is none that can be read."""
+    """The document in progress.json; None if there is no readable one."""
     try:
         document = json.loads((run_dir / PROGRESS_FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""What the chief tells the world: one document, shown on the status port and kept on disk."""
+"""The chief's report: one document, shown on the status port and kept on disk."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tf_cluster_trainer.supervisor.status.server import Board, Condition
 
 
 def first_document(config: Config) -> Document:
-    """The document of a task that has just started. It names the task's own Job."""
+    """The document of a task that has just started, with the UID of its own Job."""
     now = time.time()
     task = config.task
     return Document(
@@ -39,26 +39,26 @@ def _examples_per_step(config: Config) -> int:
 
 
 class Report:
-    """The chief's status document: changed by what happens, published after every change."""
+    """The chief's status document, published after every change."""
 
     def __init__(
         self,
         config: Config,
-        say: Callable[[str], None],
-        hears_failure: Callable[[str, str], None],
+        log: Callable[[str], None],
+        on_failure: Callable[[str, str], None],
     ) -> None:
-        """`hears_failure` hears which other task has failed for good, and why."""
+        """`on_failure(task, why)` is called when another task has failed for good."""
         task, settings = config.task, config.settings
         self._document = first_document(config)
-        self._file = ProgressFile(settings.run_dir, task.job_uid, task.pod_uid, say=say)
+        self._file = ProgressFile(settings.run_dir, task.job_uid, task.pod_uid, log=log)
         self._on_disk = False
         self._pace = Pace(self._document.total)
         self._counts = NOTHING_COUNTED
-        self.board = Board(task, self._document, hears_failure=hears_failure)
+        self.board = Board(task, self._document, on_failure=on_failure)
 
     @property
     def document(self) -> Document:
-        """As last published."""
+        """The document as last published."""
         return self._document
 
     def update(self, **changes: Any) -> None:
@@ -67,7 +67,7 @@ class Report:
         self.publish()
 
     def publish(self) -> None:
-        """Show the document with the present time; write it to disk when that is due."""
+        """Show the document with the present time; write it to disk if that is due."""
         shown = self.board.document()
         self._document = replace(
             self._document,
@@ -81,21 +81,23 @@ class Report:
             self._file.offer(self._document, time.monotonic())
 
     def begin(self) -> None:
-        """Keep the document on disk from now on: before, progress.json is the last writer's."""
+        """Write the document to disk from now on; until now progress.json was the previous
+        writer's.
+        """
         self._on_disk = True
 
     @property
     def owed(self) -> bool:
-        """Whether the disk refused the document as last published."""
+        """Whether the disk refused the last published document."""
         return self._on_disk and self._file.owed
 
     def new_child(self) -> None:
-        """Rates and estimates are a child's own."""
+        """Reset the rates and estimates, which are those of one child."""
         self._pace = Pace(self._document.total)
         self.update(steps_per_second=None, eta_seconds=None)
 
-    def hear(self, message: protocol.Message) -> None:
-        """Take over what the child says."""
+    def on_message(self, message: protocol.Message) -> None:
+        """Take a child's message into the document."""
         if isinstance(message, protocol.Phase) and message.status in (RUNNING, SAVING):
             self.update(status=message.status, message=message.message)
         elif isinstance(message, protocol.Progress):
@@ -124,16 +126,16 @@ class Report:
             )
 
     def count_losses(self, tasks: Iterable[str]) -> None:
-        """These tasks were lost, each once more."""
+        """Count one loss of each of these tasks."""
         self._counts = self._counts.lost(tasks)
         self.publish()
 
-    def recall(self, step: int, told: Mapping[str, Any]) -> None:
-        """The run is at its total already: tell again what its last writer told."""
+    def recall(self, step: int, previous: Mapping[str, Any]) -> None:
+        """The run is at its total already: repeat what its last writer reported."""
         self.update(step=step, checkpoint_step=step, eta_seconds=0.0)
-        if told.get("step") == step:
+        if previous.get("step") == step:
             kept = ("examples", "loss", "workers", "placement", "metrics", "export")
-            self.update(**{name: told[name] for name in kept if told.get(name) is not None})
+            self.update(**{name: previous[name] for name in kept if previous.get(name) is not None})
 
     def end(self, outcome: Outcome) -> None:
         """Publish how it ended."""

@@ -22,12 +22,12 @@ LOOPBACK = ("127.", "localhost")
 
 
 class PortTakenError(Exception):
-    """The status port can't be had; the message names it, who needs it and the fix. Exit code 2."""
+    """The status port is taken; the message names it, its user and the fix. Exit code 2."""
 
 
 @dataclass(frozen=True)
 class Condition:
-    """What /healthz says beside the task's name and attempt, and what /metrics counts."""
+    """What /healthz shows beside the task's name and attempt, and what /metrics counts."""
 
     serving: bool
     epoch: str | None
@@ -43,25 +43,25 @@ class Board:
         task: Task,
         document: Document,
         asked: Callable[[str, str], None] | None = None,
-        hears_failure: Callable[[str, str], None] | None = None,
-        hears_news: Callable[[], None] = lambda: None,
+        on_failure: Callable[[str, str], None] | None = None,
+        on_news: Callable[[], None] = lambda: None,
     ) -> None:
-        """`asked` hears the attempt and epoch that a chief's question after our health names;
-        `hears_failure` hears which task has failed for good, and why; `hears_news` is called when
-        the chief's document has changed in a way that matters to us.
+        """`asked(attempt, epoch)` is called when a chief asks for our health and names them;
+        `on_failure(task, why)` when a task has failed for good; `on_news()` when the chief's
+        document has changed in a way that matters to us.
         """
         self._lock = threading.Lock()
         self._task = task.name
         self._pod = task.pod_uid
         self._document = document
         self._asked = asked
-        self._hears_failure = hears_failure
-        self._hears_news = hears_news
+        self._on_failure = on_failure
+        self._on_news = on_news
         self._condition = Condition(False, None, 0)
         self._visits = Visits()
 
     def show(self, document: Document, condition: Condition) -> None:
-        """Put up a new document; the Job UIDs that visitors left are kept."""
+        """Show a new document; keep the Job UIDs that visitors have sent."""
         with self._lock:
             before = self._document
             self._document = replace(
@@ -72,14 +72,14 @@ class Board:
             self._condition = condition
 
     def document(self) -> Document:
-        """The document that is up."""
+        """The document as shown."""
         with self._lock:
             return self._document
 
     def healthz(self, attempt: str = "", epoch: str = "", *, news: bool = False) -> bytes:
-        """The body of /healthz; a waiting chief names its attempt and epoch."""
+        """The body of /healthz. A waiting chief names its attempt and epoch."""
         if news:
-            self._hears_news()
+            self._on_news()
         if self._asked is not None and attempt and epoch:
             self._asked(attempt, epoch)
         with self._lock:
@@ -105,22 +105,22 @@ class Board:
         return text(document, condition.serving, condition.counts)
 
     def failed(self, task: str, attempt: str, message: str) -> None:
-        """A task of our attempt says that it has failed for good."""
-        if self._hears_failure is None or attempt != self.document().attempt:
+        """Note that a task of our attempt has failed for good."""
+        if self._on_failure is None or attempt != self.document().attempt:
             return
         with self._lock:
             self._visits = self._visits.knows_the_end(task)  # it won't come back to ask
-        self._hears_failure(task, message)
+        self._on_failure(task, message)
 
     def visited(self, task: str, job_uid: str) -> Document:
-        """The document for a visitor; records the visitor's Job UID as the attempt's."""
+        """Return the document for a visitor; record the visitor's Job UID as the attempt's."""
         with self._lock:
             self._visits = self._visits.asked(task, time.monotonic())
             self._document = with_job(self._document, self._task, task, job_uid)
             return self._document
 
     def visits(self) -> Visits:
-        """Who has asked, and who has seen the end."""
+        """The tasks that have asked, and those that have seen the end."""
         with self._lock:
             return self._visits
 
@@ -129,18 +129,18 @@ class Board:
         return self.visits().has_asked(task, time.monotonic())
 
     def forget_visitors(self) -> None:
-        """Who asks from now on is there now."""
+        """Forget the visitors: only tasks that ask from now on count as present."""
         with self._lock:
             self._visits = self._visits.forgotten()
 
     def left(self, task: str, document: Document) -> None:
-        """The visitor has this document: remember who has seen the end."""
+        """Note that the visitor has this document, and so whether it has seen the end."""
         with self._lock:
             self._visits = self._visits.left(task, document)
 
 
 class StatusServer(ThreadingTCPServer):
-    """Serves a board until closed. `http.server`'s own class would look up this host's name."""
+    """Serves a board until closed. (`http.server`'s own class would look up this host's name.)"""
 
     allow_reuse_address = True
     daemon_threads = True
@@ -164,10 +164,10 @@ class StatusServer(ThreadingTCPServer):
         threading.Thread(target=self.serve_forever, args=(0.1,), daemon=True).start()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A visitor that hung up is no news."""
+        """Ignore visitors that hang up."""
 
     def close(self) -> None:
-        """Serve no more."""
+        """Stop serving."""
         self.shutdown()
         self.server_close()
 
@@ -206,4 +206,4 @@ class _Visit(BaseHTTPRequestHandler):
         self.wfile.flush()
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Visits are not logged: every task asks again and again."""
+        """Log no visits: every task polls."""
