@@ -92,6 +92,7 @@ class World:
         """Make a pod, and have it start when it has a node."""
         late = self.late.get((job.attempt.name, f"{job.kind}-{index}"), 0.0)
         if late < NEVER:
+            self.late.pop((job.attempt.name, f"{job.kind}-{index}"), None)  # the next one is not
             self.engine.after(delay + late, self._start, job, index)
 
     def _start(self, job: Job, index: int) -> None:
