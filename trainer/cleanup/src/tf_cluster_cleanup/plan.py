@@ -1,4 +1,4 @@
-"""What cleanup is told: the JSON of `--plan`, written by the chart (cleanup/_spec.tpl)."""
+"""The plan of cleanup: the JSON of `--plan`, written by the chart (cleanup/_spec.tpl)."""
 
 from __future__ import annotations
 

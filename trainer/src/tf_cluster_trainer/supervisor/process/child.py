@@ -101,7 +101,7 @@ class TalkingChild(Child):
         we_read, child_writes = os.pipe()
         self._channel = protocol.Channel(os.fdopen(we_read), os.fdopen(we_write, "w"))
         self._reader = threading.Thread(target=self._listen, daemon=True)
-        self._reader.start()  # it hears nothing before the child is there
+        self._reader.start()  # there is nothing to read before the child is there
         ends = (child_reads, child_writes)
         try:
             self._temporary = tempfile.mkdtemp(prefix="tf-trainer-")
