@@ -232,7 +232,7 @@ class ChiefPod(Pod):
         self._publish()
 
     def _hear(self, message: protocol.Message) -> None:
-        """As Report.hear, as far as others act on it."""
+        """As Report.on_message, as far as others act on it."""
         if isinstance(message, protocol.Saved):
             self._fruitless = 0
             self._show(checkpoint_step=message.step)

@@ -54,6 +54,7 @@ from .supervisors import SCHEMAS
 
 CHIEF = Task("chief", 0, "job", "pod")
 WORKER_0 = Task("worker", 0, "job", "pod")
+FORMATS = Path(__file__).resolve().parents[3] / "docs" / "formats.md"
 DOCUMENT = Document(attempt="a1", start=1.0, total=2000, examples_per_step=64)
 
 
@@ -233,6 +234,28 @@ def test_numbers_that_json_does_not_have_are_unknown() -> None:
     told = json.loads(as_bytes(document))
     jsonschema.validate(told, json.loads((SCHEMAS / "progress.schema.json").read_text()))
     assert (told["loss"], told["metrics"], told["percent"]) == (None, {"accuracy": None}, 0.5)
+
+
+def test_every_field_of_the_document_is_required_and_explained() -> None:
+    schema = json.loads((SCHEMAS / "progress.schema.json").read_text())
+    page = FORMATS.read_text()
+    assert sorted(schema["required"]) == sorted(schema["properties"])
+    assert [name for name in schema["properties"] if f'"{name}": ' not in page] == []
+
+
+def test_every_metric_has_a_name_of_its_own_and_stands_in_the_formats() -> None:
+    document = replace(
+        DOCUMENT, step=10, examples=640, steps_per_second=2.0, eta_seconds=9.0, loss=0.5
+    )
+    document = replace(document, checkpoint_step=5)
+    names = [
+        line.split()[2].removeprefix("tf_cluster_")
+        for line in text(document, serving=False).decode().splitlines()
+        if line.startswith("# TYPE ")
+    ]
+    page = FORMATS.read_text()
+    assert sorted(names) == sorted(set(names))
+    assert [name for name in names if f"`{name}`" not in page and f"`{name}{{" not in page] == []
 
 
 def test_metrics_have_the_documents_numbers_and_leave_out_unknown_ones() -> None:

@@ -134,6 +134,7 @@ class Report:
         """The run is at its total already: repeat what its last writer reported."""
         self.update(step=step, checkpoint_step=step, eta_seconds=0.0)
         if previous.get("step") == step:
+            # The names of fields that are the same in the document and in JSON.
             kept = ("examples", "loss", "workers", "placement", "metrics", "export")
             self.update(**{name: previous[name] for name in kept if previous.get(name) is not None})
 
