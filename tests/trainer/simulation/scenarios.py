@@ -1,8 +1,8 @@
 """Schedules that are written out, event by event: what each guards is in its docstring.
 
 They are run without chance (engine.Steady), so nothing that is drawn elsewhere changes them. Each
-is here because something broke in it once, and has its mutant in mutants.py, with which it breaks
-again.
+is here because something broke in it once, or because a rule was made for it, and has its mutant in
+mutants.py, with which it breaks.
 """
 
 from __future__ import annotations

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 
 import pytest
 
 from tests.slices import slice_number
 
+from . import scenarios
 from .mutants import MOST, MUTANTS, Mutant
 from .schedule import Focus
 from .world import BrokenError, World
@@ -26,6 +28,17 @@ def test_no_invariant_breaks(batch: int) -> None:
     first = slice_number() % 1_000_000 * SCHEDULES + batch * each
     for seed in range(first, first + each):
         World.drawn(seed).run()
+
+
+def test_every_schedule_that_is_written_out_has_a_rule_that_breaks_it() -> None:
+    written = {
+        name
+        for name, value in vars(scenarios).items()
+        if inspect.isfunction(value)
+        and value.__module__ == scenarios.__name__
+        and not name.startswith("_")
+    }
+    assert written == set(WRITTEN_OUT)
 
 
 @pytest.mark.parametrize("name", WRITTEN_OUT)

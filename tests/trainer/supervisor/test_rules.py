@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -234,6 +235,13 @@ def test_numbers_that_json_does_not_have_are_unknown() -> None:
     told = json.loads(as_bytes(document))
     jsonschema.validate(told, json.loads((SCHEMAS / "progress.schema.json").read_text()))
     assert (told["loss"], told["metrics"], told["percent"]) == (None, {"accuracy": None}, 0.5)
+
+
+def test_every_exit_code_of_a_child_is_explained() -> None:
+    section = FORMATS.read_text().partition("## A child that ends")[2].partition("\n## ")[0]
+    codes = {value for name, value in vars(exit_codes).items() if name.isupper()}
+    explained = {int(number) for number in re.findall(r"\b\d+\b", section)}
+    assert codes - explained == set()
 
 
 def test_every_field_of_the_document_is_required_and_explained() -> None:
