@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,6 +21,16 @@ SCHEMA = json.loads((CHART / "values.schema.json").read_text())
 
 def test_every_value_is_used_and_every_used_value_is_declared() -> None:
     assert findings(templates_of(CHART), VALUES) == []
+
+
+@pytest.mark.parametrize("role", ["chief", "worker", "ps", "evaluator", "cleanup"])
+def test_every_role_has_the_values_that_pods_pass_through(role: str) -> None:
+    pod = (CHART / "templates" / "_pod.tpl").read_text()
+    loop = re.search(r"range \$field := list ([^}]*)}}", pod)
+    assert loop is not None
+    assert [
+        n for n in re.findall(r'"(\w+)"', loop[1]) if n not in yaml.safe_load(VALUES)[role]
+    ] == []
 
 
 def test_the_lint_sees_a_value_that_nobody_uses() -> None:

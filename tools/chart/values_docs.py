@@ -110,6 +110,8 @@ def with_descriptions(schema: dict[str, Any], values: list[Value]) -> dict[str, 
     for value in values:
         node: Any = schema
         for key in value.path:
+            if key not in node["properties"]:
+                raise SystemExit(f"values.schema.json has no {'.'.join(value.path)}: add it there")
             node = node["properties"][key]
         node["description"] = value.comment
     return schema

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from tf_cluster_trainer import config
 
 from tests.support.children import training
 
+SCHEMAS = Path(config.__file__).parents[1] / "schemas"
 ADDRESSES = {kind: ["127.0.0.1:1"] for kind in ("chief", "worker", "ps")}
 OPTIMIZER = {"name": "SGD", "learningRate": 0.5}
 
@@ -59,3 +61,55 @@ def test_nulls_of_flags_are_the_users(tmp_path: Path) -> None:
     (tmp_path / "training.json").write_text(json.dumps(document))
     told = config.load({"TF_CLUSTER_CONFIG": str(tmp_path), "TF_CLUSTER_TASK_TYPE": "chief"})
     assert told.flags == {"a": None}
+
+
+OTHER: dict[str, Any] = {
+    "steps": 7,
+    "batchSize": 7,
+    "microBatches": 7,
+    "stepsPerCall": 7,
+    "seed": 7,
+    "precision": "mixed_bfloat16",
+    "xla": True,
+    "optimizer.name": "Momentum",
+    "optimizer.learningRate": 0.25,
+    "optimizer.momentum": 0.25,
+    "optimizer.schedule": {"name": "linear"},
+    "optimizer.schedule.name": "exponential",
+    "optimizer.schedule.warmupSteps": 7,
+    "optimizer.schedule.decaySteps": 7,
+    "optimizer.schedule.endFactor": 0.25,
+    "checkpoint.seconds": 7,
+    "checkpoint.steps": 7,
+    "checkpoint.keep": 7,
+    "reportSeconds": 7,
+}
+SCHEDULE = {"name": "cosine", "warmupSteps": 1, "decaySteps": 2, "endFactor": 0.5}
+
+
+def test_each_key_of_train_has_another_value_here() -> None:
+    schema = json.loads((SCHEMAS / "training.schema.json").read_text())
+    assert set(OTHER) == set(_keys(schema["properties"]["train"]["properties"]))
+
+
+@pytest.mark.parametrize("key", OTHER)
+def test_each_key_of_train_reaches_the_settings(tmp_path: Path, key: str) -> None:
+    document = {"optimizer": {**OPTIMIZER, "schedule": SCHEDULE}}
+    before = loaded(tmp_path, document).settings
+    section = training(tmp_path)["train"] | document
+    at = section
+    *above, last = key.split(".")
+    for name in above:
+        at[name] = dict(at[name])
+        at = at[name]
+    at[last] = OTHER[key]
+
+    assert loaded(tmp_path, section).settings != before
+
+
+def _keys(properties: dict[str, Any], above: str = "") -> Iterator[str]:
+    for name, schema in properties.items():
+        below = schema.get("properties")
+        if below is None or "null" in schema["type"]:
+            yield above + name
+        yield from _keys(below or {}, f"{above}{name}.")
