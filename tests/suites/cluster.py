@@ -65,6 +65,7 @@ class ImageBuild:
 
     def __init__(self, log: Path) -> None:
         self._log = log
+        self._is_shown = False
         self._command = (*MACHINE, "image", "--load", "none")
         with log.open("w") as file:
             self._process = subprocess.Popen(
@@ -78,14 +79,20 @@ class ImageBuild:
     def finish(self) -> None:
         """Wait for its end and print what it has printed. Raises CalledProcessError."""
         code = self._process.wait()
-        print(f"--- the image, built beside\n{self._log.read_text(errors='replace')}", flush=True)
+        self._show()
         if code:
             raise subprocess.CalledProcessError(code, self._command)
 
     def end(self) -> None:
-        """End it, if it still runs."""
+        """End it, if it still runs, and print what it has printed, if that is not done yet."""
         if self._process.poll() is None:
             end(self._process)
+        if not self._is_shown:
+            self._show()
+
+    def _show(self) -> None:
+        self._is_shown = True
+        print(f"--- the image, built beside\n{self._log.read_text(errors='replace')}", flush=True)
 
 
 def image() -> None:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 from tests.suites import __main__ as suites
 from tests.suites import cluster, suite
+from tests.suites.commands import leave
 from tests.suites.suite import Outcome
 from tests.support.processes import alive
 from tests.support.waiting import eventually
 
 # It notes what it is asked. `up` ends when the image is being built; `image --load none` ends
-# when the cluster is up, or, where `fails` names a command, that one fails at once.
+# when the cluster is up. Where `fails` names a command, that one fails, and with `hangs` the image
+# is never ready.
 MACHINE = """
 import os, sys, time
 from pathlib import Path
@@ -26,15 +30,16 @@ def wait(name):
     while not (here / name).exists():
         time.sleep(0.05)
 print(f"the words of {command}", file=sys.stderr)
+if command == "up":
+    wait("building")
 if (here / "fails").exists() and (here / "fails").read_text() == command:
     sys.exit(7)
 if command == "up":
-    wait("building")
     (here / "up").touch()
     print("export KUBECONFIG=/the/config")
 elif command == "image --load none":
     (here / "building").write_text(str(os.getpid()))
-    wait("up")
+    wait("never" if (here / "hangs").exists() else "up")
 elif command == "status":
     sys.exit(3)
 elif command == "tools kubectl":
@@ -109,11 +114,31 @@ def test_a_cluster_that_does_not_come_up_ends_the_building_of_the_image(
     prepared.fails("up")
     prepared.run()
 
-    # It may have been ended before it began; where it began, it is gone.
     begun = prepared.folder / "building"
-    if begun.exists():
-        eventually("the end of the image's build", lambda: not alive(int(begun.read_text())))
+    eventually("the end of the image's build", lambda: not alive(int(begun.read_text())))
     assert not (prepared.folder / "up").exists()
+
+
+def test_an_image_that_is_never_ready_is_ended_with_the_suite_and_its_words_are_shown(
+    prepared: ClusterSuite, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (prepared.folder / "hangs").touch()
+
+    def end_the_suite_once_the_cluster_is_up() -> None:
+        eventually("the cluster", (prepared.folder / "up").exists)
+        os.kill(os.getpid(), signal.SIGUSR1)
+
+    before = signal.signal(signal.SIGUSR1, leave)
+    threading.Thread(target=end_the_suite_once_the_cluster_is_up, daemon=True).start()
+    try:
+        with pytest.raises(SystemExit):
+            prepared.run()
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+    assert not alive(int((prepared.folder / "building").read_text()))
+    assert capfd.readouterr().out.count("the words of image --load none") == 1
+    assert prepared.asked[-1] == "down"
 
 
 @pytest.mark.parametrize(("in_ci", "ok"), [("1", False), ("", True)])
