@@ -70,6 +70,9 @@ class ChiefPod(Pod):
         self._state, actions = chief_rules.decide(self._rules, self._state, event, self.engine.now)
         return actions
 
+    def acted(self) -> None:
+        self._state = self._state.acted(self.engine.now)
+
     def begin(self) -> None:
         if self._run_seen().unusable is not None:
             self.deliver(self._run_seen())

@@ -188,9 +188,13 @@ class Pod:
 
         def free() -> None:
             self._busy = False
+            self.acted()
             self._drain()
 
         until(free)
+
+    def acted(self) -> None:
+        """The main thread has done what it waited for."""
 
     def exit(self, code: int) -> None:
         """The process ends."""

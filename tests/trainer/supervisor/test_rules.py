@@ -404,6 +404,20 @@ def test_time_in_which_a_chief_was_stopped_is_nobodys_absence(began: bool) -> No
     assert state.ending is not None and state.ending.exit_code == exit_codes.PEERS_LOST
 
 
+def test_time_that_a_slow_disk_took_is_time_in_which_a_worker_was_absent() -> None:
+    attempt = Attempt("a1", COMBINATIONS[0], 1, 1, 100, 5, 40.0, evaluator=False, backoff=6)
+    chief = chief_turn.Chief(attempt.config("chief", 0, "cj", "pod"), Timing())
+    state = chief_turn.first_state(chief, 0.0)
+    state, _ = decide(chief, state, RunSeen(), 0.0)
+    state, _ = decide(chief, state, ChildSaid(1, protocol.Ready()), 0.0)
+    for now in (0.5, 11.0, 21.5, 32.0):
+        assert state.ending is None
+        state, _ = decide(chief, state, Tick(), now)
+        state = state.acted(now + 10)  # progress.json was written for as long
+    state, _ = decide(chief, state, Tick(), 42.5)
+    assert state.ending is not None and state.ending.exit_code == exit_codes.PEERS_LOST
+
+
 def test_an_end_is_told_in_words() -> None:
     assert how_it_ended(1) == "ended with exit code 1"
     assert how_it_ended(-9) == "was killed by SIGKILL (out of memory?)"

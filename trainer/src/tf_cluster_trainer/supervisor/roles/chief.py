@@ -114,7 +114,12 @@ class Chief(Supervisor):
         return actions
 
     def do(self, action: Action) -> Event | None:
-        """Carry out an action; return the answer, if the action is a question."""
+        """Do it; the answer, where it is a question."""
+        answer = self._do(action)
+        self._state = self._state.acted(time.monotonic())
+        return answer
+
+    def _do(self, action: Action) -> Event | None:
         if isinstance(action, Say):
             self._log.write(action.text)
         elif isinstance(action, SayWaiting):
