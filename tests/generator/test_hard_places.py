@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 from tf_cluster.check import check
 from tf_cluster.findings.formats import Format, report
+from tf_cluster.params.schema_files import chart_values
 
 from tests.generator.conftest import Command
 from tests.generator.local.local_run import fake_trainer
@@ -278,3 +282,20 @@ def test_a_folder_of_runs_that_is_in_the_way_is_told(
 
     assert ran.returncode == 2
     assert ran.stderr == f"tf-cluster: {tmp_path}/{words}\n"
+
+
+def _sections(values: dict[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    for key, value in values.items():
+        if isinstance(value, dict):
+            yield (*path, key)
+            yield from _sections(value, (*path, key))
+
+
+@pytest.mark.parametrize("wrong", [True, "x", [1], [{}], 5])
+def test_a_section_of_extra_values_that_is_no_mapping_is_a_finding(wrong: Any) -> None:
+    for path in _sections(chart_values()):
+        values: Any = wrong
+        for key in reversed(path):
+            values = {key: values}
+
+        assert found(GOOD + json.dumps({"extraValues": values})[1:-1]), path

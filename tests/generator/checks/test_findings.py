@@ -262,6 +262,11 @@ def test_a_five_line_file_is_enough() -> None:
             "[/extraValues/peers/deadlineSeconds]",
         ),
         (
+            "extraValues: {evaluator: true}",
+            "4:26: TFC311: extraValues.evaluator is true, a boolean; a mapping is needed "
+            "[/extraValues/evaluator]",
+        ),
+        (
             "workers: 2\nextraValues: {worker: {replicas: 3}}",
             "5:34: TFC310: extraValues.worker.replicas sets again what workers sets "
             "(keep one of them) [/extraValues/worker/replicas]",

@@ -84,8 +84,9 @@ def gpus_used(values: Mapping[str, Any]) -> dict[str, int]:
 
 
 def has_evaluator(values: Mapping[str, Any]) -> bool:
-    """Whether a task of its own measures the checkpoints."""
-    return bool((values.get("evaluator") or {}).get("enabled"))
+    """Whether a task of its own measures the checkpoints. The values need not be sound yet."""
+    evaluator = values.get("evaluator")
+    return isinstance(evaluator, Mapping) and bool(evaluator.get("enabled"))
 
 
 def absent_roles(values: Mapping[str, Any]) -> dict[str, str]:
