@@ -1,4 +1,4 @@
-"""Run schedules: `python -m tests.trainer.simulation [SEED…] [--from N --seeds N]`."""
+"""Run schedules: `python -m tests.trainer.simulation [SEED…] [--first N --seeds N]`."""
 
 from __future__ import annotations
 

@@ -91,9 +91,8 @@ class ChiefPod(Pod):
         return self._document.as_json()
 
     def visited(self, visitor: Pod) -> dict[str, Any]:
-        self._visits = self._visits.asked(visitor.name, self.engine.now)
-        job = visitor.job.uid
-        self._document = with_job(self._document, self.name, visitor.name, job)
+        self._visits = self._visits.asked(visitor.name, visitor.job.uid, self.engine.now)
+        self._document = with_job(self._document, self._visits, self.name, visitor.name)
         self._visits = self._visits.left(visitor.name, self._document)
         return self.document()
 
@@ -174,6 +173,8 @@ class ChiefPod(Pod):
         elif isinstance(action, do.TellNews):
             for name in self._visits.last:
                 self.world.tell_news(self, name)
+        elif isinstance(action, do.KnowNoOtherJob):
+            self._visits = self._visits.before_the_end()
 
     def _look_at(self, task: str, watch: int, known: Health, epoch: str) -> None:
         if watch != self._watch or not self._watching or self.gone:

@@ -245,6 +245,8 @@ class Trainer(Child):
             server.held = Variables(self.epoch, self.step)
 
     def _count(self, steps: int) -> None:
+        if self.pod.paused and self.pod.job.deleted:
+            return  # beside the next attempt of its name (decision 14)
         self.step += steps
         self._steps += steps
         for server in self._ps():

@@ -30,6 +30,7 @@ from tf_cluster_trainer.supervisor.rules.chief_gate import advance
 from tf_cluster_trainer.supervisor.rules.chief_turn import Turn as ChiefsTurn
 from tf_cluster_trainer.supervisor.rules.follower_turn import Turn
 from tf_cluster_trainer.supervisor.rules.standing import Owning, Standing
+from tf_cluster_trainer.supervisor.rules.visits import Visits
 from tf_cluster_trainer.supervisor.status.document import Document
 
 from . import chief_pod, children, scenarios
@@ -181,12 +182,20 @@ def _is_never_through(patch: pytest.MonkeyPatch) -> None:
 def _learns_to_the_end(patch: pytest.MonkeyPatch) -> None:
     real = visits.with_job
 
-    def with_job(document: Document, own_task: str, visitor: str, job_uid: str) -> Document:
+    def with_job(document: Document, asked: Visits, own_task: str, visitor: str) -> Document:
         if visitor.startswith("evaluator-"):
-            return replace(document, evaluator_uid=job_uid)
-        return real(document, own_task, visitor, job_uid)
+            return replace(document, evaluator_uid=asked.jobs[visitor][0])
+        return real(document, asked, own_task, visitor)
 
     patch.setattr(chief_pod, "with_job", with_job)
+
+
+def _learns_while_it_ends(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(visits.Visits, "before_the_end", lambda its: its)
+
+
+def _learns_at_once(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(visits, "NEWCOMER_SECONDS", 0.0)
 
 
 MUTANTS = (
@@ -249,6 +258,16 @@ MUTANTS = (
         "a final state is that of whichever evaluator asks",
         _learns_to_the_end,
         scenarios.an_evaluator_asks_the_chief_of_the_attempt_before_of_the_same_name,
+    ),
+    Mutant(
+        "a chief that ends learns of other Jobs",
+        _learns_while_it_ends,
+        scenarios.an_evaluator_comes_to_a_chief_of_the_same_name_that_saves_and_ends,
+    ),
+    Mutant(
+        "an evaluator's first question makes it the chief's",
+        _learns_at_once,
+        scenarios.an_evaluator_comes_to_a_chief_of_the_same_name_a_moment_before_that_fails,
     ),
     Mutant(
         "the gate opens without the ps' epoch",

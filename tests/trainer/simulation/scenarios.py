@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.config import COMBINATIONS
 from tf_cluster_trainer.supervisor.rules.election import ReplaceOwner
 
@@ -146,6 +147,37 @@ def an_evaluator_asks_the_chief_of_the_attempt_before_of_the_same_name(world: Wo
         _at(world, 12.0, lambda: world.remove(first))
 
     world.when_ended = come_back
+
+
+def an_evaluator_comes_to_a_chief_of_the_same_name_that_saves_and_ends(world: World) -> None:
+    """It became that one's, and ended with it before its own chief had begun."""
+    first = _attempt(evaluator=True, total=2000)
+    world.saves_for_long = True
+    world.install(first)
+    _at(world, 30.0, lambda: world.install(changed(first, "a2", number=2)))
+    _at(world, 48.0, lambda: world.install_again(first))
+
+
+def an_evaluator_comes_to_a_chief_of_the_same_name_a_moment_before_that_fails(
+    world: World,
+) -> None:
+    """Its first question made it that one's."""
+    first = _attempt(evaluator=True)
+    world.install(first)
+
+    def install_again() -> None:
+        first.jobs["evaluator"].deleted = True
+        world.stop_pods(first.jobs["evaluator"])
+        world.install(changed(first, "a1", number=2))
+
+    def fail() -> None:
+        chief = world.named(first, "chief-0")
+        assert chief is not None and chief.child is not None
+        chief.child.end(exit_codes.CONFIG, "the data has no column b")
+
+    _at(world, 20.0, install_again)
+    _at(world, 25.0, fail)
+    _at(world, 30.0, lambda: world.remove(first))
 
 
 def an_owner_saves_for_long_and_can_not_renew(world: World) -> None:

@@ -315,7 +315,7 @@ class World:
             return  # the election tells the two apart
         owner = next((other for other in self.pods if other.uid == before.pod_uid), None)
         calm = self.engine.now - 3 * TIMING.renewal
-        cut = any(until > calm and owner in (a, b) for a, b, until in self.cuts)
+        cut = any(until > calm and (owner in (a, b) or pod in (a, b)) for a, b, until in self.cuts)
         if owner is None or owner.paused_until > calm or owner.gone or owner.ending:
             return
         # On a disk that is slow or broken it does not renew, and answers all the same.

@@ -64,7 +64,9 @@ def chief() -> chief_turn.Chief:
 
 
 def test_a_chief_stays_until_every_worker_and_the_evaluator_know_the_end() -> None:
-    visits = Visits().asked("worker-0", 0.0).asked("evaluator-0", 95.0).asked("ps-0", 99.0)
+    visits = (
+        Visits().asked("worker-0", "w", 0.0).asked("evaluator-0", "e", 95.0).asked("ps-0", "", 99.0)
+    )
     begun = farewell.begin(chief(), visits, 100.0)
     for task in ("worker-0", "evaluator-0", "worker-1"):
         assert farewell.look(begun, visits, 101.0, stood=True, refused=False) == (begun, Stay())
@@ -73,7 +75,9 @@ def test_a_chief_stays_until_every_worker_and_the_evaluator_know_the_end() -> No
 
 
 def test_a_chief_waits_for_no_evaluator_that_has_not_asked_lately() -> None:
-    visits = Visits().asked("evaluator-0", 89.0).knows_the_end("worker-0").knows_the_end("worker-1")
+    visits = (
+        Visits().asked("evaluator-0", "e", 89.0).knows_the_end("worker-0").knows_the_end("worker-1")
+    )
     begun = farewell.begin(chief(), visits, 100.0)
     assert farewell.look(begun, visits, 100.0, stood=True, refused=False)[1] == Leave()
 

@@ -8,6 +8,7 @@ import os
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -33,6 +34,7 @@ from tf_cluster_trainer.supervisor.rules.gate import NOT_ASKED, Health, Peer
 from tf_cluster_trainer.supervisor.rules.restart import how_it_ended
 from tf_cluster_trainer.supervisor.rules.stall import Replaced
 from tf_cluster_trainer.supervisor.rules.standing import Owning
+from tf_cluster_trainer.supervisor.rules.visits import Visits, with_job
 from tf_cluster_trainer.supervisor.saved_step import saved_step
 from tf_cluster_trainer.supervisor.status.counts import NOTHING_COUNTED
 from tf_cluster_trainer.supervisor.status.document import (
@@ -110,13 +112,42 @@ def test_a_worker_that_is_first_heard_of_at_the_end_is_known() -> None:
     assert board.visited("worker-0", "first").worker_uid == "first"
 
 
-def test_the_latest_evaluators_job_is_the_attempts_until_the_end() -> None:
-    """After it, it may be that of the next attempt with the same hash: its chief comes soon."""
-    board = Board(CHIEF, replace(DOCUMENT, status=RUNNING))
-    board.visited("evaluator-0", "first")
-    assert board.visited("evaluator-0", "second").evaluator_uid == "second"
-    board.show(replace(DOCUMENT, status=DONE, final=True), Condition(False, None, 0))
-    assert board.visited("evaluator-0", "third").evaluator_uid == "second"
+@pytest.mark.parametrize(
+    ("changes", "asked", "known"),
+    [
+        ({"status": WAITING}, [(0, "first"), (1, "second")], "second"),
+        ({"status": RUNNING}, [(0, "first"), (1, "second")], "first"),
+        ({"status": RUNNING}, [(0, "first"), (1, "second"), (11, "second")], "second"),
+        ({"status": RUNNING}, [(0, "first"), (1, "second"), (6, "first"), (11, "second")], "first"),
+        ({"status": RUNNING}, [(0, "first"), (1, ""), (11, "")], "first"),
+        ({"status": DONE, "final": True}, [(0, "first"), (1, "second"), (11, "second")], "first"),
+        ({"status": DONE, "final": True}, [(0, "first")], "first"),
+    ],
+)
+def test_another_evaluators_job_is_the_attempts_when_it_alone_has_asked_for_a_while(
+    changes: dict[str, Any], asked: list[tuple[float, str]], known: str
+) -> None:
+    """The chief may be that of an uninstalled release with the same name, and about to end."""
+    document, visits = DOCUMENT, Visits()
+    for now, job in asked:
+        visits = visits.asked("evaluator-0", job, now)
+        document = with_job(replace(document, **changes), visits, "chief-0", "evaluator-0")
+    assert document.evaluator_uid == known
+
+
+@pytest.mark.parametrize("kind", ["worker", "evaluator"])
+def test_a_chief_that_ends_takes_no_other_job_for_its_own(kind: str) -> None:
+    board = Board(CHIEF, replace(DOCUMENT, status=WAITING))
+    board.visited(f"{kind}-0", "first")
+    board.know_no_other_job()
+    assert getattr(board.visited(f"{kind}-0", "second"), f"{kind}_uid") == "first"
+
+
+@pytest.mark.parametrize("kind", ["worker", "evaluator"])
+def test_a_chief_that_ends_learns_the_first_job_it_hears_of(kind: str) -> None:
+    board = Board(CHIEF, replace(DOCUMENT, status=WAITING))
+    board.know_no_other_job()
+    assert getattr(board.visited(f"{kind}-0", "first"), f"{kind}_uid") == "first"
 
 
 PS, WORKER = Peer("ps-0", "ps-0.host:8080"), Peer("worker-0", "worker-0.host:8080")

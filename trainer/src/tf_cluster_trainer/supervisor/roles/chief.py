@@ -35,6 +35,7 @@ from tf_cluster_trainer.supervisor.rules.actions import (
     HurryPeers,
     KeepOnDisk,
     Kill,
+    KnowNoOtherJob,
     LetGo,
     LookAtRun,
     LookAtStanding,
@@ -232,6 +233,8 @@ class Chief(Supervisor):
             self._tell_news()
         elif isinstance(action, AskNobody):
             self._ask_nobody()
+        elif isinstance(action, KnowNoOtherJob):
+            self._report.board.know_no_other_job()
 
     def _ask_peers(self, epoch: str) -> None:
         assert self._state.child is not None

@@ -143,6 +143,11 @@ class TellNews:
 
 
 @dataclass(frozen=True)
+class KnowNoOtherJob:
+    """We end: whoever asks from another Job may be of the next attempt with the same name."""
+
+
+@dataclass(frozen=True)
 class AskChief:
     """Look at the chief's status from now on."""
 
@@ -195,6 +200,7 @@ Action = (
     | GuardPeers
     | AskNobody
     | TellNews
+    | KnowNoOtherJob
     | AskChief
     | AskChiefNoMore
     | StandForElection

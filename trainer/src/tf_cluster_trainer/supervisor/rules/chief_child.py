@@ -15,6 +15,7 @@ from tf_cluster_trainer.supervisor.rules.actions import (
     Hear,
     HurryPeers,
     Kill,
+    KnowNoOtherJob,
     LookAtRun,
     LookAtStanding,
     Say,
@@ -179,6 +180,7 @@ def end_child(turn: Turn, outcome: Outcome, grace: float) -> None:
     if turn.state.ending is not None:
         return
     turn.set(ending=outcome, kill_at=turn.now + grace)
+    turn.do(KnowNoOtherJob())
     if turn.child_is_alive:
         turn.do(Terminate())
 

@@ -8,17 +8,29 @@ from dataclasses import dataclass, field, replace
 
 from tf_cluster_trainer.supervisor.status.document import STARTING, WAITING, Document
 
+# For so long another Job's evaluator asks, and no other, before it is the attempt's. The pods of an
+# uninstalled release, with its chief, are asked to end sooner.
+NEWCOMER_SECONDS = 10.0
+
 
 @dataclass(frozen=True)
 class Visits:
-    """When each task asked last (monotonic seconds), and who has seen a final state."""
+    """When each task asked last (monotonic seconds), and who has seen a final state.
+
+    `jobs` has the Job that each task asked from last, and since when it is no other. `ending`: this
+    attempt ends, and whoever comes from another Job may be of the next one with the same name.
+    """
 
     last: Mapping[str, float] = field(default_factory=dict)
     saw_the_end: frozenset[str] = frozenset()
+    jobs: Mapping[str, tuple[str, float]] = field(default_factory=dict)
+    ending: bool = False
 
-    def asked(self, task: str, now: float) -> Visits:
-        """This task asks now."""
-        return replace(self, last={**self.last, task: now})
+    def asked(self, task: str, job_uid: str, now: float) -> Visits:
+        """This task asks now, from this Job."""
+        same = task in self.jobs and self.jobs[task][0] == job_uid
+        jobs = self.jobs if same else {**self.jobs, task: (job_uid, now)}
+        return replace(self, last={**self.last, task: now}, jobs=jobs)
 
     def left(self, task: str, document: Document) -> Visits:
         """This task has got this document."""
@@ -27,6 +39,10 @@ class Visits:
     def knows_the_end(self, task: str) -> Visits:
         """This task needs no final state any more."""
         return replace(self, saw_the_end=self.saw_the_end | {task})
+
+    def before_the_end(self) -> Visits:
+        """Whoever has asked so far is ours, and nobody else."""
+        return replace(self, ending=True)
 
     def forgotten(self) -> Visits:
         """Who asks from now on is there now."""
@@ -37,19 +53,25 @@ class Visits:
         return task in self.last and now - self.last[task] <= lately
 
 
-def with_job(document: Document, own_task: str, visitor: str, job_uid: str) -> Document:
+def with_job(document: Document, visits: Visits, own_task: str, visitor: str) -> Document:
     """The document of `own_task`, which names the visitor's Job as the attempt's where it may.
 
-    Before training begins the latest worker's UID wins: pods of an uninstalled release with the
-    same hash may still be ending, and ask first. Worker 0 as the chief knows the Job itself. Of
-    evaluators the latest wins until the end: their Job may be replaced while training goes on. One
-    that comes to a final state may be that of the next attempt with the same hash.
+    Pods of an uninstalled release with the same name may still be ending, and ask first; and the
+    chief of one may be asked by the next one's. So before training begins the latest Job wins, and
+    later the first one stays; an evaluator's may be replaced while training goes on, by one that
+    alone asks for NEWCOMER_SECONDS. An attempt that ends takes no other Job for its own. Worker 0
+    as the chief knows the workers' Job itself.
     """
-    known = document.worker_uid and document.status not in (STARTING, WAITING)
-    learns = not own_task.startswith("worker-") and not known
-    if visitor.startswith("worker-") and job_uid and learns:
-        return replace(document, worker_uid=job_uid)
-    over = document.final and document.evaluator_uid
-    if visitor.startswith("evaluator-") and job_uid and not over:
-        return replace(document, evaluator_uid=job_uid)
-    return document
+    kind = visitor.partition("-")[0]
+    if kind not in ("worker", "evaluator") or own_task.startswith(f"{kind}-"):
+        return document
+    job_uid, since = visits.jobs[visitor]
+    uid = f"{kind}_uid"
+    known = getattr(document, uid)
+    stays = document.final or visits.ending
+    if document.status not in (STARTING, WAITING):
+        alone = visits.last[visitor] - since
+        stays = stays or kind == "worker" or alone < NEWCOMER_SECONDS
+    if not job_uid or (known and stays):
+        return document
+    return replace(document, **{uid: job_uid})

@@ -115,9 +115,14 @@ class Board:
     def visited(self, task: str, job_uid: str) -> Document:
         """Return the document for a visitor; record the visitor's Job UID as the attempt's."""
         with self._lock:
-            self._visits = self._visits.asked(task, time.monotonic())
-            self._document = with_job(self._document, self._task, task, job_uid)
+            self._visits = self._visits.asked(task, job_uid, time.monotonic())
+            self._document = with_job(self._document, self._visits, self._task, task)
             return self._document
+
+    def know_no_other_job(self) -> None:
+        """This attempt ends: take no Job for its own that has not asked yet."""
+        with self._lock:
+            self._visits = self._visits.before_the_end()
 
     def visits(self) -> Visits:
         """The tasks that have asked, and those that have seen the end."""
