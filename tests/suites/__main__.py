@@ -58,6 +58,8 @@ def main() -> int:
     parser.add_argument("--outcome", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, leave)
+    # What a script starts in the background ignores it, and so would all that is started here.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     unknown = set(options.names) - set(NAMES)
     if unknown:
         parser.error(f"no suite {', '.join(sorted(unknown))}: choose from {', '.join(NAMES)}")
