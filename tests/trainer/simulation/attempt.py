@@ -83,6 +83,7 @@ class Attempt:
     # What really happened, for the invariants: how its chief ended for good.
     final: str | None = None
     script_done: bool = False  # the chief's
+    waited_for_nodes: bool = False  # for longer than a task waits for another
 
     def __post_init__(self) -> None:
         row = self.combination

@@ -236,6 +236,7 @@ class Trainer(Child):
         for server in self._ps():
             before = server.held
             stays = not (self.attempt.combination.ps_rejoins or server.pod.stopping)
+            stays = stays and not self.world.shares_its_name(self.attempt)  # decision 14
             if before and before.epoch != self.epoch and stays:
                 # In-graph they are never given back.
                 self.world.break_off(
@@ -245,12 +246,12 @@ class Trainer(Child):
             server.held = Variables(self.epoch, self.step)
 
     def _count(self, steps: int) -> None:
-        if self.pod.paused and self.pod.job.deleted:
-            return  # beside the next attempt of its name (decision 14)
         self.step += steps
         self._steps += steps
         for server in self._ps():
             if server.held is None or server.held.epoch != self.epoch:
+                if self.world.shares_its_name(self.attempt):
+                    continue  # decision 14
                 whose = server.held.epoch if server.held else "nobody"
                 self.world.break_off(f"{self.pod.label} trains on variables of {whose}")
             else:
@@ -258,6 +259,8 @@ class Trainer(Child):
 
     def _steps_in_variables(self) -> int:
         """How many steps are in what is saved; where they differ, any that is not right."""
+        if self.world.shares_its_name(self.attempt):
+            return self.step  # decision 14
         found = {server.held.steps if server.held else 0 for server in self._ps()}
         found = found or {self._steps}
         wrong = [steps for steps in found if steps != self.step]

@@ -22,6 +22,7 @@ from .schedule import ANYTHING, CALM_AFTER, GRACE, NEVER, Focus, draw
 
 HORIZON = 6000.0
 SAME_MOMENT = 0.1  # seconds in which two can take a run, as neither sees the other's file
+HELM_SECONDS = 1.5  # from `helm uninstall` to the next one's objects, at the least
 
 
 class BrokenError(AssertionError):
@@ -91,6 +92,7 @@ class World:
     def _schedule(self, job: Job, index: int, delay: float) -> None:
         """Make a pod, and have it start when it has a node."""
         late = self.late.get((job.attempt.name, f"{job.kind}-{index}"), 0.0)
+        job.attempt.waited_for_nodes |= job.kind != "evaluator" and late > job.attempt.deadline
         if late < NEVER:
             self.late.pop((job.attempt.name, f"{job.kind}-{index}"), None)  # the next one is not
             self.engine.after(delay + late, self._start, job, index)
@@ -109,7 +111,8 @@ class World:
         self.broken_programs.discard(before.name)
         self.broken_data.discard(before.name)
         self.crashing.discard(before.name)
-        self.install(changed(before, before.name, number=len(self.attempts) + 1))
+        again = changed(before, before.name, number=len(self.attempts) + 1)
+        self.engine.after(HELM_SECONDS, self.install, again)
 
     def remove(self, attempt: Attempt) -> None:
         """Delete all its objects."""
@@ -235,6 +238,15 @@ class World:
             lambda _: None,
         )
 
+    def shares_its_name(self, attempt: Attempt) -> bool:
+        """Whether pods of an earlier install of the same name were there a minute ago."""
+        return any(
+            pod.job.attempt is not attempt
+            and pod.job.attempt.name == attempt.name
+            and (not pod.gone or pod.gone_at > self.engine.now - 60.0)
+            for pod in self.pods
+        )
+
     # Kubernetes
 
     def is_ready(self, job: Job) -> bool:
@@ -258,13 +270,25 @@ class World:
             if counts_as_failure(code):
                 job.failures += 1
             if job.failures > job.backoff:
-                excused = self._fatal or job.attempt.name in self.crashing
+                excused = self._fatal or self._had_a_reason(job)
                 if job.backoff >= 6 and not excused and NEVER not in self.late.values():
                     self.break_off(f"the Job {job.kind} of {job.attempt.name} failed for good")
                 self._fatal = True
                 self.fail(job)
             else:
                 self._replace(pod, min(10.0 * 2**job.failures, 60.0))
+
+    def _had_a_reason(self, job: Job) -> bool:
+        """Whether something was done to this attempt after which its Jobs may fail for good."""
+        attempt, told = job.attempt, self.disk.progress or {}
+        crashes = attempt.name in self.crashing
+        # Tasks that give up sooner than their Jobs start them again may miss each other for long.
+        missed = attempt.waited_for_nodes
+        # A script's end is known to nobody when the disk did not take it and the chief went.
+        unknown_end = attempt.script_done and told.get("status") != DONE
+        # Its chief was superseded and left while it could hear nobody; nobody needs it.
+        deaf = job.kind == "evaluator" and attempt.final == SUPERSEDED
+        return crashes or missed or unknown_end or deaf
 
     def pod_lost(self, pod: Pod) -> None:
         """It is gone with its node, or was killed after its grace period: a disruption."""

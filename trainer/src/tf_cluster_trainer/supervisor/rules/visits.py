@@ -66,12 +66,13 @@ def with_job(document: Document, visits: Visits, own_task: str, visitor: str) ->
     if kind not in ("worker", "evaluator") or own_task.startswith(f"{kind}-"):
         return document
     job_uid, since = visits.jobs[visitor]
-    uid = f"{kind}_uid"
-    known = getattr(document, uid)
+    known = document.worker_uid if kind == "worker" else document.evaluator_uid
     stays = document.final or visits.ending
     if document.status not in (STARTING, WAITING):
         alone = visits.last[visitor] - since
         stays = stays or kind == "worker" or alone < NEWCOMER_SECONDS
     if not job_uid or (known and stays):
         return document
-    return replace(document, **{uid: job_uid})
+    if kind == "worker":
+        return replace(document, worker_uid=job_uid)
+    return replace(document, evaluator_uid=job_uid)
