@@ -70,6 +70,8 @@ class Mnist(Program):
 
     def dataset(self, ctx: Context, input_context: tf.distribute.InputContext) -> tf.data.Dataset:
         """The training set; each worker reads the files itself."""
+        for name in SHA256:
+            _file(ctx, name)  # the test set's too: it would be late to miss them at the end
         return _examples(ctx, "train")
 
     def metrics(self, labels: Any, outputs: Any) -> Mapping[str, Any]:
@@ -94,29 +96,39 @@ def _examples(ctx: Context, part: str) -> tf.data.Dataset:
 
     # An IDX file begins with 0, 0, 8 (bytes), its dimensions, and the size of each in 4 bytes.
     size = SIDE.to_bytes(4, "big")
-    images = _records(ctx, f"{part}-images-idx3-ubyte", b"\0\0\x08\x03", size * 2, SIDE * SIDE)
-    labels = _records(ctx, f"{part}-labels-idx1-ubyte", b"\0\0\x08\x01", b"", 1)
-    return tf.data.Dataset.zip((images, labels)).map(decoded, num_parallel_calls=tf.data.AUTOTUNE)
+    images = _file(ctx, f"{part}-images-idx3-ubyte.gz")
+    labels = _file(ctx, f"{part}-labels-idx1-ubyte.gz")
+    records = (
+        _records(images, b"\0\0\x08\x03", size * 2, SIDE * SIDE),
+        _records(labels, b"\0\0\x08\x01", b"", 1),
+    )
+    return tf.data.Dataset.zip(records).map(decoded, num_parallel_calls=tf.data.AUTOTUNE)
 
 
-def _records(ctx: Context, name: str, magic: bytes, sizes: bytes, length: int) -> tf.data.Dataset:
+def _records(file: Path, magic: bytes, sizes: bytes, length: int) -> tf.data.Dataset:
     """The records of an IDX file, `length` bytes each; `sizes` follow their number."""
-    file = ctx.data_dir / FOLDER / name
-    packed = file.with_name(f"{name}.gz")
-    if not file.is_file():
-        if not packed.is_file():
-            _fetch(ctx.flags.mirror, packed)
-        file = packed
+    packed = file.suffix == ".gz"
     header = len(magic) + 4 + len(sizes)
     try:
-        with gzip.open(file) if file == packed else file.open("rb") as opened:
+        with gzip.open(file) if packed else file.open("rb") as opened:
             start = opened.read(header)
     except (gzip.BadGzipFile, EOFError) as error:
         raise ValueError(f"{file} is not packed by gzip, or not whole: {error}") from error
     if not (start.startswith(magic) and start.endswith(sizes)):
         raise ValueError(f"{file} is no file of MNIST's form: it begins with {start.hex(' ')}")
-    kind = "GZIP" if file == packed else ""
+    kind = "GZIP" if packed else ""
     return tf.data.FixedLengthRecordDataset(str(file), length, header, compression_type=kind)
+
+
+def _file(ctx: Context, name: str) -> Path:
+    """The file, unpacked if it is there so; fetched if it is not there."""
+    packed = ctx.data_dir / FOLDER / name
+    unpacked = packed.with_suffix("")
+    if unpacked.is_file():
+        return unpacked
+    if not packed.is_file():
+        _fetch(ctx.flags.mirror, packed)
+    return packed
 
 
 def _fetch(mirror: str, file: Path) -> None:
