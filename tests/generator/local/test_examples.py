@@ -57,6 +57,14 @@ def test_every_example_is_run_somewhere() -> None:
     assert names == {*TRAINED, *SCRIPTS, *ELSEWHERE}
 
 
+def test_the_readme_lists_every_example() -> None:
+    table = (ROOT / "README.md").read_text().partition("## Examples\n")[2].partition("\n## ")[0]
+
+    listed = re.findall(r"^\| \[\S+\]\(values-examples/(\S+)\)", table, re.MULTILINE)
+
+    assert sorted(listed) == sorted(file.name for file in EXAMPLES.glob("*.params.yaml"))
+
+
 @pytest.mark.parametrize("name", sliced(list(TRAINED), 1))
 def test_an_example_learns(start: Start, tmp_path: Path, name: str) -> None:
     steps, metric, good = TRAINED[name]
