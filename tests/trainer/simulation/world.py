@@ -111,8 +111,12 @@ class World:
         self.broken_programs.discard(before.name)
         self.broken_data.discard(before.name)
         self.crashing.discard(before.name)
-        again = changed(before, before.name, number=len(self.attempts) + 1)
-        self.engine.after(HELM_SECONDS, self.install, again)
+        self.engine.after(HELM_SECONDS, self._install_if_removed, before)
+
+    def _install_if_removed(self, before: Attempt) -> None:
+        known = [one for one in self.attempts if one.name == before.name]
+        if all(job.deleted for one in known for job in one.jobs.values()):
+            self.install(changed(before, before.name, number=len(self.attempts) + 1))
 
     def remove(self, attempt: Attempt) -> None:
         """Delete all its objects."""
