@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import shutil
 import ssl
 import subprocess
@@ -60,16 +61,58 @@ def content(body: bytes, status: int = 200, cut: int = 0) -> Answer:
     return answer
 
 
+def to_a_login(name: str, value: str, body: bytes, refusal: int = 401) -> Answer:
+    """This body for who sends the header; a refusal, that repeats what was sent, for others."""
+
+    def answer(visit: BaseHTTPRequestHandler) -> None:
+        if visit.headers.get(name) == value:
+            return content(body)(visit)
+        visit.send_response(refusal, f"not {visit.headers.get(name)}")
+        visit.send_header("Content-Length", "0")
+        visit.end_headers()
+
+    return answer
+
+
+def moved(to: str) -> Answer:
+    """A redirect to another address."""
+
+    def answer(visit: BaseHTTPRequestHandler) -> None:
+        visit.send_response(302)
+        visit.send_header("Location", to)
+        visit.send_header("Content-Length", "0")
+        visit.end_headers()
+
+    return answer
+
+
 @contextmanager
-def git_serving(repository: MemoryRepo, certificate: Path | None = None) -> Iterator[str]:
-    """The address of a Git server with this one repository at /code.git."""
+def git_serving(
+    repository: MemoryRepo,
+    certificate: Path | None = None,
+    login: tuple[str, str] | None = None,
+    refusal: str = "401 Unauthorized",
+) -> Iterator[str]:
+    """The address of a Git server with this one repository at /code.git.
+
+    With a login (user, password) nobody else is served.
+    """
 
     class Visit(WSGIRequestHandler):
         def log_message(self, format: str, *args: Any) -> None:
             """Tests print what they need."""
 
     server = WSGIServer(("127.0.0.1", 0), Visit)
-    server.set_app(make_wsgi_chain(DictBackend({"/code.git": repository})))
+    app = make_wsgi_chain(DictBackend({"/code.git": repository}))
+
+    def guarded(environ: dict[str, Any], start: Any) -> Any:
+        sent = "Basic " + base64.b64encode(":".join(login or ()).encode()).decode()
+        if login is None or environ.get("HTTP_AUTHORIZATION") == sent:
+            return app(environ, start)
+        start(refusal, [("Content-Length", "0"), ("WWW-Authenticate", 'Basic realm="code"')])
+        return []
+
+    server.set_app(guarded)
     with _running(server, certificate) as address:
         yield f"{address}/code.git"
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.ports import free_port
 from tests.support.waiting import eventually
-from tests.trainer.sources.serving import content, make_certificate, serving
+from tests.trainer.sources.serving import content, make_certificate, serving, to_a_login
 
 from .conftest import MakeWorld
 from .supervisors import Supervisors
@@ -88,6 +88,37 @@ def test_a_certificate_that_is_not_trusted_is_exit_2_and_a_trusted_one_runs(
         client.child(1)
     client.do("exit 0")
     assert client.ends() == 0
+
+
+def test_private_code_needs_the_login_of_its_secret_and_nobody_reads_it(
+    make_world: MakeWorld, tmp_path: Path
+) -> None:
+    token, body = "glpat-x9Yz31", SCRIPT.encode()
+    logins = tmp_path / "login"
+    logins.mkdir()
+    with serving(to_a_login("Authorization", f"Bearer {token}", body)) as (address, _):
+        source = {"url": f"{address}/train.py", "sha256": hashlib.sha256(body).hexdigest()}
+        world = script_world(make_world, {**source, "secretName": "code-login"})
+        client = world.start("worker", TF_CLUSTER_SOURCE_LOGIN=str(logins))
+        assert client.ends() == 2
+        last = client.said().splitlines()[-1]
+        assert "program.source.secretName is code-login" in last
+        assert "username and password, or token" in last
+        (logins / "token").write_text("glpat-wrong9")
+        client = world.start("worker", TF_CLUSTER_SOURCE_LOGIN=str(logins))
+        assert client.ends() == 2
+        last = client.said().splitlines()[-1]
+        assert "refuses the login of Secret code-login (key token)" in last
+        assert "glpat-wrong9" not in client.said()
+        (logins / "token").write_text(token)
+        client = world.start("worker", TF_CLUSTER_SOURCE_LOGIN=str(logins))
+        client.child(1)
+    client.do("exit 0")
+    assert client.ends() == 0
+    assert token not in client.said()
+    written = [file for file in tmp_path.rglob("*") if file.is_file() and file.parent != logins]
+    assert any(file.name == "progress.json" for file in written)
+    assert [file for file in written if token.encode() in file.read_bytes()] == []
 
 
 def test_a_sigterm_while_code_is_fetched_is_42(make_world: MakeWorld) -> None:

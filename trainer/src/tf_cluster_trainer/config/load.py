@@ -166,9 +166,10 @@ def _source(document: Any) -> Source | None:
         return None
     if "files" in document:
         return Files(document["files"])
+    secret = document.get("secretName", "")
     if "url" in document:
-        return Download(document["url"], document["sha256"])
-    return GitCommit(document["git"], document["commit"])
+        return Download(document["url"], document["sha256"], secret)
+    return GitCommit(document["git"], document["commit"], secret)
 
 
 def _program_path(program: Mapping[str, Any], fetched: str) -> str:

@@ -111,6 +111,7 @@ class Download:
 
     url: str
     sha256: str
+    secret: str = ""  # the name of the Secret with the login
 
 
 @dataclass(frozen=True)
@@ -119,6 +120,7 @@ class GitCommit:
 
     repository: str
     commit: str
+    secret: str = ""  # the name of the Secret with the login
 
 
 Source = Files | Download | GitCommit

@@ -14,6 +14,7 @@ from ..config import Source
 from .errors import StoppedError, UnreachableError
 from .fetch import described, fetch
 from .limits import Limits
+from .login import DEFAULT_LOGIN_DIRECTORY
 
 
 @contextlib.contextmanager
@@ -22,8 +23,11 @@ def fetched(
     log: Callable[[str], None],
     stopped: Callable[[], bool],
     limits: Limits,
+    logins: Path = Path(DEFAULT_LOGIN_DIRECTORY),
 ) -> Iterator[Path]:
     """A context that gives a directory with the code, and removes it at the end.
+
+    `logins` is the directory with the login of a private source.
 
     The fetch runs in a thread, so that no hanging connection or file system keeps the task from
     ending. Raises what `fetch` raises, and StoppedError once `stopped` returns True.
@@ -34,7 +38,8 @@ def fetched(
         code.mkdir()
         began = time.monotonic()
         _in_a_thread(
-            lambda: fetch(source, code, place / "scratch", limits, log), source, stopped, limits
+            lambda: fetch(source, code, place / "scratch", limits, log, logins=logins),
+            *(source, stopped, limits),
         )
         shutil.rmtree(place / "scratch", ignore_errors=True)
         log(f"code: {described(source)}, here after {time.monotonic() - began:.1f} s")

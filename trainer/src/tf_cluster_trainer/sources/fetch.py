@@ -12,6 +12,7 @@ from .download import download, name_of
 from .errors import SourceError, UnreachableError
 from .git import check_out
 from .limits import Limits
+from .login import DEFAULT_LOGIN_DIRECTORY, Login, login
 from .unpack import unpack
 from .writing import Writer
 
@@ -23,19 +24,29 @@ def fetch(
     limits: Limits,
     log: Callable[[str], None],
     sleep: Callable[[float], None] = time.sleep,
+    logins: Path = Path(DEFAULT_LOGIN_DIRECTORY),
 ) -> None:
-    """Fill `directory`; `scratch` is a directory for temporary files.
+    """Fill `directory`; `scratch` is a directory for temporary files, `logins` has the login.
 
     Raises SourceError or, after several tries, UnreachableError; both name the source.
     """
     pause = limits.pause
+    try:
+        known = login(source, logins)
+    except SourceError as error:
+        raise SourceError(f"program.source: {described(source)}: {error}") from None
+    hidden = known.hidden if known else str
+    if known and described(source).startswith("http:"):
+        log(f"the login of {known.words} travels in clear text: the address is not https")
     for number in range(1, limits.tries + 1):
         try:
-            return _fetch_once(source, directory, scratch / str(number), limits, log)
+            return _fetch_once(source, directory, scratch / str(number), limits, log, known)
         except SourceError as error:
-            raise SourceError(f"program.source: {described(source)}: {error}") from None
+            raise SourceError(
+                f"program.source: {described(source)}: {hidden(str(error))}"
+            ) from None
         except (UnreachableError, OSError) as error:
-            words = f"program.source: {described(source)}: {error}"
+            words = f"program.source: {described(source)}: {hidden(str(error))}"
             if number == limits.tries:
                 raise UnreachableError(f"{words}; given up after {number} tries") from None
             log(f"{words}; trying again in {pause:g} s")
@@ -56,7 +67,12 @@ def described(source: Source) -> str:
 
 
 def _fetch_once(
-    source: Source, directory: Path, scratch: Path, limits: Limits, log: Callable[[str], None]
+    source: Source,
+    directory: Path,
+    scratch: Path,
+    limits: Limits,
+    log: Callable[[str], None],
+    known: Login | None,
 ) -> None:
     if isinstance(source, Files):
         writer = Writer(directory, limits)
@@ -65,8 +81,8 @@ def _fetch_once(
     elif isinstance(source, Download):
         scratch.mkdir(parents=True)
         file = scratch / "download"
-        download(source.url, source.sha256, file, limits)
+        download(source.url, source.sha256, file, limits, known)
         unpack(file, name_of(source.url), directory, limits)
     else:
         scratch.parent.mkdir(parents=True, exist_ok=True)
-        check_out(source.repository, source.commit, directory, scratch, limits, log)
+        check_out(source.repository, source.commit, directory, scratch, limits, log, known)

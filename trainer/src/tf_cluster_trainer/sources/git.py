@@ -9,7 +9,11 @@ from typing import Any
 
 from .errors import SourceError, UnreachableError, of_connection
 from .limits import Limits, size
+from .login import Login, not_shown_to, refused
 from .writing import Writer
+
+# How dulwich tells of this answer.
+_FORBIDDEN = "unexpected http resp 403 "
 
 
 def check_out(
@@ -19,6 +23,7 @@ def check_out(
     scratch: Path,
     limits: Limits,
     log: Callable[[str], None],
+    login: Login | None,
 ) -> None:
     """Write the files of `commit` (40 hex digits) below `directory`; `scratch` is for the objects.
 
@@ -43,10 +48,13 @@ def check_out(
     wanted = ObjectID(commit.lower().encode())
     try:
         with Repo.init_bare(scratch) as repo:
-            client = HttpGitClient(url, timeout=limits.silence)
+            name, password = (login.user if login else None) or (None, None)
+            client = HttpGitClient(url, timeout=limits.silence, username=name, password=password)
             try:
                 _fetch(client, repo, limits, wanted)
-            except GitProtocolError:
+            except GitProtocolError as error:
+                if _FORBIDDEN in str(error):
+                    raise SourceError(refused("HTTP 403", login)) from None
                 log("this server gives no single commit: asking for all branches and tags")
                 _fetch(client, repo, limits, None)
             store = repo.object_store
@@ -65,9 +73,9 @@ def check_out(
             if left_out:
                 log(f"left out, being links or submodules: {', '.join(left_out)}")
     except NotGitRepository:
-        raise SourceError("there is no Git repository") from None
+        raise SourceError(f"there is no Git repository{not_shown_to(login)}") from None
     except HTTPUnauthorized:
-        raise SourceError("it asks for a login: it does not exist, or is not public") from None
+        raise SourceError(refused("HTTP 401", login)) from None
     except (ApplyDeltaError, ChecksumMismatch, FileFormatException) as error:
         raise UnreachableError(f"what came is damaged: {error}") from None
     except (GitProtocolError, HTTPError, OSError) as error:

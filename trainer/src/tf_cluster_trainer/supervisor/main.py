@@ -6,12 +6,14 @@ import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.config import CODE_VARIABLE, Cluster, Config, ConfigError, Settings, load
 from tf_cluster_trainer.script_start import script_start
 from tf_cluster_trainer.sources.errors import SourceError, StoppedError, UnreachableError
 from tf_cluster_trainer.sources.limits import REAL_LIMITS, Limits
+from tf_cluster_trainer.sources.login import DEFAULT_LOGIN_DIRECTORY, LOGIN_VARIABLE
 from tf_cluster_trainer.supervisor.inbox import Inbox
 from tf_cluster_trainer.supervisor.log import Log
 from tf_cluster_trainer.supervisor.process.die_with_parent import signal_on_parent_death
@@ -61,7 +63,8 @@ def supervise(
         def asked() -> bool:
             return isinstance(inbox.next(0), StopAsked)  # nothing else can come yet
 
-        with fetched(source, log.write, asked, limits) as code:
+        logins = Path(environment.get(LOGIN_VARIABLE, DEFAULT_LOGIN_DIRECTORY))
+        with fetched(source, log.write, asked, limits, logins) as code:
             environment = {**environment, CODE_VARIABLE: str(code)}
             return _run(load(environment), command, environment, inbox, log, timing)
     except (ConfigError, PortTakenError, SourceError) as error:
