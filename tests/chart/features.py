@@ -59,6 +59,15 @@ FEATURES: dict[str, dict[str, Any]] = {
             "source": {"git": "https://example.com/code.git", "commit": "0123456789" * 4},
         },
     },
+    "source-private": {
+        "program": {
+            "source": {
+                "url": "https://example.com/code.tar.gz",
+                "sha256": "0123456789abcdef" * 4,
+                "secretName": "code-login",
+            },
+        },
+    },
     "no-cleanup": {"cleanup": {"enabled": False}},
     "keep-ps-after-failure": {"cleanup": {"delaySeconds": {"failure": None}}},
     "existing-claims": {

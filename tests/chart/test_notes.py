@@ -122,3 +122,13 @@ def test_no_cleanup_is_told() -> None:
 
 def test_the_umbrella_tells_the_same() -> None:
     assert notes(umbrella_values(), chart=ROOT).strip() == notes().strip()
+
+
+def test_a_secret_that_is_not_made_here_is_named() -> None:
+    source = FEATURES["source-private"]["program"]["source"]
+    assert commands(notes({"program": {"source": source}}))[-1][3:] == [
+        "get",
+        "secret",
+        "code-login",
+    ]
+    assert "secret" not in notes().lower()

@@ -51,6 +51,7 @@ EXACTLY = {
     "script-on-ps": BETWEEN_GRAPH,
     "source-files": LEAST,
     "source-git": LEAST,
+    "source-private": LEAST,
     "no-cleanup": ALWAYS | CLAIMS | TASKS_POLICY,
     "keep-ps-after-failure": LEAST,
     "existing-claims": LEAST - CLAIMS,

@@ -122,6 +122,9 @@ evaluator.enabled is true, but a script has no `evaluate` to measure its checkpo
 program.source.{{ first $pair }} and program.source.{{ last $pair }} need each other: {{ $missing }} is empty.
 {{- end }}
 {{- end }}
+{{- if and $source.secretName (not $source.url) (not $source.git) }}
+program.source.secretName is {{ $source.secretName }}, but only program.source.url and program.source.git need a login.
+{{- end }}
 {{- if include "tf-cluster.guards.hasSource" . }}
 {{- range $key := list "path" "script" }}
 {{- with get $program $key }}

@@ -68,6 +68,12 @@ storage.log.accessModes to [ReadWriteMany] and a storageClassName that can.
 {{- end }}
 {{- include "tf-cluster.notes.existingClaims" . }}
 {{- include "tf-cluster.notes.sharedClaims" . }}
+{{- with (.Values.program.source | default dict).secretName }}
+
+The Secret {{ . }} is not made here. While it does not exist, the pods that fetch the code wait:
+
+    {{ $kubectl }} get secret {{ . }}
+{{- end }}
 {{- end -}}
 
 {{- /* The pod of step 3: mounts the log claim and sleeps. */ -}}

@@ -11,6 +11,7 @@ _helpers.tpl and, where they apply:
 {{- define "tf-cluster.pod" -}}
 {{- $values := get .root.Values .role.name -}}
 {{- $mountsClaims := include "tf-cluster.pod.mountsClaims" . -}}
+{{- $login := include "tf-cluster.pod.login" . -}}
 metadata:
   labels:
     {{- include "tf-cluster.pod.labels" . | nindent 4 }}
@@ -108,6 +109,11 @@ spec:
           mountPath: /etc/tf-cluster
           readOnly: true
         {{- end }}
+        {{- if $login }}
+        - name: login
+          mountPath: /etc/tf-cluster-source
+          readOnly: true
+        {{- end }}
         {{- if $mountsClaims }}
         - name: data
           mountPath: /data
@@ -121,6 +127,12 @@ spec:
     - name: config
       configMap:
         name: {{ include "tf-cluster.config.name" . }}
+    {{- end }}
+    {{- with $login }}
+    - name: login
+      secret:
+        secretName: {{ . | quote }}
+        defaultMode: 0440
     {{- end }}
     {{- if $mountsClaims }}
     - name: data
@@ -150,6 +162,15 @@ tf-cluster.io/index: {{ .index | quote }}
 {{- /* "true" for the roles that mount /data and /log: those that run the user's code. */ -}}
 {{- define "tf-cluster.pod.mountsClaims" -}}
 {{- if or (eq .role.claims "always") (and (eq .role.claims "script") (include "tf-cluster.ps.runScript" .root)) }}true{{ end -}}
+{{- end -}}
+
+{{- /* The Secret with the login of a private source, for the roles that fetch it: those that run the user's code. */ -}}
+{{- define "tf-cluster.pod.login" -}}
+{{- $when := .role.code | default "never" -}}
+{{- $free := or .root.Values.program.script (ne (include "tf-cluster.client" .root) "chief") -}}
+{{- if or (eq $when "always") (and (eq $when "free") $free) (and (eq $when "script") (include "tf-cluster.ps.runScript" .root)) -}}
+{{- (.root.Values.program.source | default dict).secretName -}}
+{{- end -}}
 {{- end -}}
 
 {{- /*

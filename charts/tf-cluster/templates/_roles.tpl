@@ -11,22 +11,23 @@ too. Other columns that a row leaves out are null or false. The table is JSON, w
     ports          what it listens on, as in tf-cluster.port.NAME; `status` brings the readiness probe
     claims         when it mounts /data and /log: always, script (if it runs the user's script) or never
     gpus           when a task is shown GPUs: always, asked (if its limits name one) or never
+    code           when it runs the user's code: always, free (where no chief drives it, or it runs a script), script
     env            the named template of the variables that this role alone has, or null
     command        of its container; null is the image's own
 */ -}}
 {{- define "tf-cluster.roles" -}}
 [
 {"name": "chief", "task": true, "job": true, "restartPolicy": "Never", "index": "chart",
- "ports": ["tensorflow", "status"], "claims": "always", "gpus": "never"},
+ "ports": ["tensorflow", "status"], "claims": "always", "gpus": "never", "code": "always"},
 
 {"name": "worker", "task": true, "job": true, "restartPolicy": "Never", "index": "job",
- "ports": ["tensorflow", "status"], "claims": "always", "gpus": "always"},
+ "ports": ["tensorflow", "status"], "claims": "always", "gpus": "always", "code": "free"},
 
 {"name": "ps", "task": true, "index": "chart",
- "ports": ["tensorflow", "status"], "claims": "script", "gpus": "never"},
+ "ports": ["tensorflow", "status"], "claims": "script", "gpus": "never", "code": "script"},
 
 {"name": "evaluator", "task": true, "job": true, "restartPolicy": "Never", "index": "chart",
- "ports": ["status"], "claims": "always", "gpus": "asked", "env": "tf-cluster.evaluator.env"},
+ "ports": ["status"], "claims": "always", "gpus": "asked", "code": "always", "env": "tf-cluster.evaluator.env"},
 
 {"name": "cleanup", "job": true, "restartPolicy": "OnFailure",
  "claims": "never", "gpus": "never", "command": ["tf-cluster-cleanup"]}

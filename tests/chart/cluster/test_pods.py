@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tf_cluster_trainer.sources.login import DEFAULT_LOGIN_DIRECTORY
 
 from tests.chart import helm
 from tests.chart.features import FEATURES
@@ -297,3 +298,40 @@ def test_the_chief_is_found_by_a_name_that_is_there_before_its_pod() -> None:
         if spec["selector"].items() <= pod["metadata"]["labels"].items()
     ]
     assert selected == [name for name in rendered.pods if "chief" in name]
+
+
+PRIVATE = FEATURES["source-private"]["program"]["source"]
+SCRIPT = {"module": "", "script": "train.py", "source": PRIVATE}
+
+
+@pytest.mark.parametrize(
+    ("values", "fetching"),
+    [
+        ({"program": {"source": PRIVATE}}, {"chief", "evaluator"}),
+        ({"program": SCRIPT}, {"chief", "worker"}),
+        ({"program": SCRIPT | {"ps": "script"}}, {"chief", "worker", "ps"}),
+        (
+            {"program": {"source": PRIVATE}, "replication": "between-graph"},
+            {"worker", "evaluator"},
+        ),
+    ],
+    ids=["in-graph", "script", "script on ps", "between-graph"],
+)
+def test_the_login_of_a_private_source_is_a_file_in_the_pods_that_fetch(
+    values: dict[str, Any], fetching: set[str]
+) -> None:
+    evaluator = {"evaluator": {"enabled": "evaluator" in fetching}}
+    rendered = render(values | evaluator)
+    for role in ROLES:
+        if not rendered.all("Deployment" if role == "ps" else "Job", role):
+            continue
+        spec = pod_of(rendered, role)["spec"]
+        mounted = {v["name"]: v for v in spec["containers"][0]["volumeMounts"]}
+        volumes = {v["name"]: v for v in spec["volumes"]}
+        assert ("login" in mounted) == ("login" in volumes) == (role in fetching), role
+        if role in fetching:
+            assert mounted["login"]["mountPath"] == DEFAULT_LOGIN_DIRECTORY
+            assert mounted["login"]["readOnly"] is True
+            secret = {"secretName": "code-login", "defaultMode": 0o440}
+            assert volumes["login"]["secret"] == secret
+        assert "code-login" not in str(spec["containers"][0]["env"])

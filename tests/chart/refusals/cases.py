@@ -159,6 +159,11 @@ def _names() -> Iterator[tuple[str, Case]]:
     secrets = {"image": {"pullSecrets": ["a..b"]}}
     good = {"image": {"pullSecrets": ["a.b"]}}
     yield "image.pullSecrets", schema_case(secrets, good, at="/image/pullSecrets/0")
+    address = {"url": "http://a.example/b.zip", "sha256": "ab" * 32}
+    wrong, right = (
+        {"program": {"source": address | {"secretName": name}}} for name in ("a..b", "a.b")
+    )
+    yield "program.source.secretName", schema_case(wrong, right, at="/program/source/secretName")
     # Its name would be too long for the objects' names.
     short = {"fullnameOverride": "short"}
     long = {"nameOverride": "a" * 64}

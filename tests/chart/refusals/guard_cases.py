@@ -23,6 +23,7 @@ MODULE = LEAST["program"]
 EVALUATED = {"evaluator": True}
 URL = "http://example.com/code.zip"
 COMMIT = {"git": "http://example.com/code.git", "commit": "ab" * 20}
+LOGIN = {"secretName": "code-login"}
 FILES = {"files": {"a.py": ""}}
 PAIRS = {"url": URL, "sha256": "ab" * 32}
 
@@ -102,6 +103,13 @@ def _source() -> Named:
     both = {"source": COMMIT | FILES}
     chart = "the code comes from one place"
     yield "two sources", case(both, chart, "TFC207 source/git", source=COMMIT)
+    chart = "only program.source.url and program.source.git need a login"
+    for why, source in {"nothing": {}, "files": FILES}.items():
+        wrong = {"source": source | LOGIN}
+        yield (
+            f"a login for {why}",
+            case(wrong, chart, "TFC207 source/secretName", source=PAIRS | LOGIN),
+        )
     chart = "with a program.source it is a path in that"
     outside, inside = {"path": "/x", "source": FILES}, {"path": "x", "source": FILES}
     yield "a whole path beside a source", case(outside, chart, "TFC326 path", **inside)

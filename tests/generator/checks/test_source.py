@@ -43,10 +43,13 @@ def found(folder: Path, text: str) -> list[str]:
 
 URL = {"url": "https://e.com/c.zip", "sha256": HASH}
 GIT = {"git": "https://e.com/c.git", "commit": COMMIT}
+LOGIN = {"secretName": "code-login"}
 SOURCES = [
     ({"files": ["train.py", "lib/more.py"]}, {"files": CODE}),
     (URL, URL),
     (GIT, GIT),
+    (URL | LOGIN, URL | LOGIN),
+    (GIT | LOGIN, GIT | LOGIN),
 ]
 
 

@@ -94,12 +94,14 @@ version of Helm, or when a user writes out a default.
 {{- /* program.source of training.json. Without a source it is an empty object. */ -}}
 {{- define "tf-cluster.config.source" -}}
 {{- $source := (.Values.program.source | default dict) -}}
+{{- $login := dict -}}
+{{- with $source.secretName -}}{{- $login = dict "secretName" . -}}{{- end -}}
 {{- if $source.files -}}
 {{- dict "files" $source.files | toJson -}}
 {{- else if $source.url -}}
-{{- dict "url" $source.url "sha256" $source.sha256 | toJson -}}
+{{- dict "url" $source.url "sha256" $source.sha256 | merge $login | toJson -}}
 {{- else if $source.git -}}
-{{- dict "git" $source.git "commit" $source.commit | toJson -}}
+{{- dict "git" $source.git "commit" $source.commit | merge $login | toJson -}}
 {{- else -}}
 {}
 {{- end -}}

@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 from urllib.parse import urlsplit
 
 from tf_cluster.expand.go_json import json_bytes
-from tf_cluster.expand.source import PAIRS, SOURCE
+from tf_cluster.expand.source import LOGIN, PAIRS, SOURCE
 from tf_cluster.findings.finding import Code, Finding
 from tf_cluster.params.params import Params
 from tf_cluster.params.schema_violations import MISSING_KEY, TWO_FORMS, WRONG_FORM
@@ -32,6 +32,11 @@ def check(params: Params) -> Iterator[Finding]:
         if where[0] == "extraValues" and source.get(one) and not source.get(other):
             message = f"{dotted(where)} needs {dotted((*where[:-1], other))}"
             yield params.finding(where, MISSING_KEY, message, source[one])
+    where = params.origin_of((*SOURCE, *LOGIN))
+    # Elsewhere the schema of params files has this finding.
+    if where[0] == "extraValues" and source.get(LOGIN[0]) and not {"url", "git"} & set(forms):
+        message = f"{dotted(where)} is a login, and only url and git of a source need one"
+        yield params.finding(where, TWO_FORMS, message, source[LOGIN[0]], "leave it out")
     for form in ("url", "git"):
         why = _wrong_address(source.get(form) or "")
         if why:

@@ -8,6 +8,8 @@ from tf_cluster.pointer import Pointer, value_at
 SOURCE: Pointer = ("program", "source")
 PAIRS = (("url", "sha256"), ("git", "commit"))
 """An address, and what pins its content."""
+LOGIN = ("secretName",)
+"""What an address may need besides."""
 
 
 def has_source(effective: Mapping[str, Any]) -> bool:
@@ -20,5 +22,6 @@ def source_document(effective: Mapping[str, Any]) -> dict[str, Any]:
     source = value_at(effective, SOURCE) or {}
     for form in (("files",), *PAIRS):
         if source.get(form[0]):
-            return {key: source[key] for key in form}
+            login = LOGIN if form in PAIRS and source.get(LOGIN[0]) else ()
+            return {key: source[key] for key in (*form, *login)}
     return {}
