@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from tf_cluster_trainer.config import Cluster, read_cluster
 
 from tests.cluster.machine_tools import tool_path
 
@@ -82,6 +83,14 @@ class Rendered:
             for obj in self.objects
             if obj["kind"] in ("Job", "Deployment")
         }
+
+    @functools.cached_property
+    def cluster(self) -> Cluster:
+        """cluster.json as the trainer reads it: every task's addresses."""
+        with tempfile.TemporaryDirectory() as folder:
+            text = self.one("ConfigMap", "config")["data"]["cluster.json"]
+            Path(folder, "cluster.json").write_text(text)
+            return read_cluster(Path(folder))
 
     def config(self, name: str) -> Any:
         """One file of the ConfigMap, parsed."""

@@ -146,7 +146,7 @@ def test_names_fit_where_the_name_is_as_long_as_it_may_be() -> None:
     )
     for kind, name in rendered.names:
         assert len(name) <= 63, (kind, name)
-    for address in rendered.config("cluster.json")["cluster"]["worker"]:
+    for address in rendered.cluster.cluster["worker"]:
         host, service = address.removesuffix(":2222").split(".")
         assert len(host) <= 63
         assert len(service) <= 63

@@ -7,7 +7,8 @@ and it promises no order of files.
 {{- $complaints := list -}}
 {{- range $guard := list
   "null" "image" "program" "source" "combination" "momentum" "schedule" "preStop" "gpus" "name" "claims" "env" "labels"
-  "resources" "annotations" "flags" "characters" "arguments" "volumes" -}}
+  "resources" "annotations" "flags" "characters" "arguments" "volumes"
+  "hosts" -}}
 {{- with include (printf "tf-cluster.guards.%s" $guard) $ | trim -}}
 {{- $complaints = append $complaints . -}}
 {{- end -}}

@@ -164,6 +164,28 @@ storage.data.volumeName and storage.log.volumeName are both {{ $data }}, and a v
 {{- end -}}
 
 {{- /*
+A script is told all tasks in TF_CONFIG, and Linux hands a process no variable over 128 KiB. 256 bytes are more than
+what is no worker and no ps.
+*/ -}}
+{{- define "tf-cluster.guards.hosts" -}}
+{{- if (.Values.program | default dict).script }}
+{{- $combination := include "tf-cluster.combination" . | fromJson }}
+{{- $ps := eq (toString $combination.hasPs) "true" | ternary (int64 (.Values.ps | default dict).replicas) 0 }}
+{{- $workers := int64 (.Values.worker | default dict).replicas }}
+{{- $size := 256 }}
+{{- range $role, $count := dict "worker" $workers "ps" $ps }}
+{{- $address := printf `"%[1]s-%[2]s-01234567-.%[1]s-01234567:2222", ` (include "tf-cluster.fullname" $) $role | len }}
+{{- $size = add $size (mul $count $address) }}
+{{- range $start := list 0 10 100 1000 }}{{ $size = max 0 (sub $count $start) | add $size }}{{ end }}
+{{- end }}
+{{- if gt (int64 $size) 131072 }}
+program.script: TF_CONFIG tells a script of {{ $workers }} workers and {{ $ps }} ps in {{ div $size 1024 }} KiB, and Linux hands a process
+at most 128 KiB. Take fewer tasks, a shorter name, or a program.module.
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- /*
 The texts of a ConfigMap have at most 1 MiB. This guard renders them, so it comes last: by then the values are good
 enough for that. Takes root.
 */ -}}
@@ -172,13 +194,9 @@ enough for that. Takes root.
 {{- /* Each has a last newline there. */ -}}
 {{- $cluster := include "tf-cluster.config.cluster" $draft | len | add 1 }}
 {{- $training := include "tf-cluster.config.training" $draft | len | add 1 }}
-{{- if gt (add $cluster $training | int64) 1048576 }}
-{{- $workers := int64 .Values.worker.replicas }}
-{{- $ps := include "tf-cluster.ps.count" . }}
-{{- $size := div (add $cluster $training) 1024 }}
-The ConfigMap of the tasks would have {{ $size }} KiB; Kubernetes takes 1024. The addresses of {{ $workers }} worker(s) and
-{{ $ps }} ps are {{ div $cluster 1024 }} KiB of it, program and flags {{ div $training 1024 }}: take fewer tasks or a shorter name
-{{- printf " (each address has it" }}
-twice), and put long texts on the data volume.
+{{- $size := add $cluster $training }}
+{{- if gt (int64 $size) 1048576 }}
+The ConfigMap of the tasks would have {{ div $size 1024 }} KiB; Kubernetes takes 1024. It holds program and flags: put long
+texts on the data volume.
 {{- end }}
 {{- end -}}

@@ -47,12 +47,12 @@ def test_worker_0s_status_is_asked_for_at_its_service_which_is_there_before_its_
 ) -> None:
     rendered = render(FEATURES[feature])
     service = rendered.one("Service", "worker")
-    first, *others = rendered.config("cluster.json")["status"]["worker"]
+    first, *others = rendered.cluster.status["worker"]
 
     assert first == f"{service['metadata']['name']}:8080"
     # A headless Service has no address of its own: its name is absent while it has no pod.
     assert "clusterIP" not in service["spec"]
     assert service["spec"]["publishNotReadyAddresses"] is True
     assert [port["port"] for port in service["spec"]["ports"]] == [8080]
-    servers = rendered.config("cluster.json")["cluster"]["worker"][1:]
+    servers = rendered.cluster.cluster["worker"][1:]
     assert others == [server.replace(":2222", ":8080") for server in servers]

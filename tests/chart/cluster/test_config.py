@@ -28,36 +28,32 @@ def test_both_files_are_valid_for_the_trainer(feature: str, name: str) -> None:
 def test_cluster_json_names_every_task_by_host_and_service() -> None:
     rendered = render({"worker": {"replicas": 2}, "ps": {"replicas": 2}})
     h = rendered.attempt
-    config = rendered.config("cluster.json")
-    assert config["attempt"] == h
-    assert config["cluster"] == {
-        "chief": [f"digits-chief-{h}.digits-{h}:2222"],
-        "worker": [f"digits-worker-{h}-0.digits-{h}:2222", f"digits-worker-{h}-1.digits-{h}:2222"],
-        "ps": [f"digits-ps-0-{h}.digits-{h}:2222", f"digits-ps-1-{h}.digits-{h}:2222"],
+    told = rendered.cluster
+    assert told.attempt == h
+    assert told.cluster == {
+        "chief": (f"digits-chief-{h}.digits-{h}:2222",),
+        "worker": (f"digits-worker-{h}-0.digits-{h}:2222", f"digits-worker-{h}-1.digits-{h}:2222"),
+        "ps": (f"digits-ps-0-{h}.digits-{h}:2222", f"digits-ps-1-{h}.digits-{h}:2222"),
     }
-    assert config["status"] == {
-        "chief": [f"digits-chief-{h}:8080"],
+    assert told.status == {
+        "chief": (f"digits-chief-{h}:8080",),
         **{
-            task: [address.replace(":2222", ":8080") for address in config["cluster"][task]]
+            task: tuple(address.replace(":2222", ":8080") for address in told.cluster[task])
             for task in ("worker", "ps")
         },
     }
 
 
 def test_a_type_without_tasks_has_no_key() -> None:
-    between_graph = render(FEATURES["between-graph"]).config("cluster.json")
-    all_reduce = render(FEATURES["all-reduce"]).config("cluster.json")
-    for key in ("cluster", "status"):
-        assert {kind: len(hosts) for kind, hosts in between_graph[key].items()} == {
-            "worker": 3,
-            "ps": 1,
-        }
-        assert {kind: len(hosts) for kind, hosts in all_reduce[key].items()} == {"worker": 2}
+    between_graph = render(FEATURES["between-graph"]).cluster
+    all_reduce = render(FEATURES["all-reduce"]).cluster
+    for told, sizes in ((between_graph, {"worker": 3, "ps": 1}), (all_reduce, {"worker": 2})):
+        for addresses in (told.cluster, told.status):
+            assert {kind: len(hosts) for kind, hosts in addresses.items()} == sizes
 
 
 def test_addresses_are_the_hostnames_of_the_pods() -> None:
     rendered = render({"worker": {"replicas": 2}, "ps": {"replicas": 2}})
-    config = rendered.config("cluster.json")["cluster"]
     service = rendered.one("Service", "service")["metadata"]["name"]
     worker = rendered.one("Job", "worker")["metadata"]["name"]
     hosts = {
@@ -69,7 +65,7 @@ def test_addresses_are_the_hostnames_of_the_pods() -> None:
         ],
     }
     for task, names in hosts.items():
-        assert config[task] == [f"{name}.{service}:2222" for name in names]
+        assert rendered.cluster.cluster[task] == tuple(f"{name}.{service}:2222" for name in names)
     for name, pod in rendered.pods.items():
         if "cleanup" not in name:
             assert pod["spec"]["subdomain"] == service

@@ -291,7 +291,7 @@ def test_the_chief_is_found_by_a_name_that_is_there_before_its_pod() -> None:
     assert spec["publishNotReadyAddresses"] is True
     assert [port["port"] for port in spec["ports"]] == [8080]
     address = f"{service['metadata']['name']}:8080"
-    assert rendered.config("cluster.json")["status"]["chief"] == [address]
+    assert rendered.cluster.status["chief"] == (address,)
     selected = [
         name
         for name, pod in rendered.pods.items()

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from tests.chart.helm import merged
+
 Values = dict[str, Any]
 
 
@@ -415,16 +417,6 @@ def _sizes() -> Iterator[tuple[str, Case]]:
     name = "TFC331 "
     for why, values, instead in (
         (
-            "workers with a long name",
-            {"fullnameOverride": "n" * 40, "worker": {"replicas": 5000}},
-            {"fullnameOverride": "n" * 40, "worker": {"replicas": 3500}},
-        ),
-        (
-            "workers and ps",
-            {"worker": {"replicas": 9000}, "ps": {"replicas": 900}},
-            {"worker": {"replicas": 6000}},
-        ),
-        (
             "flags of less-than signs",
             {"flags": {"a": "<" * 180_000}},
             {"flags": {"a": "<" * 150_000}},
@@ -443,6 +435,24 @@ def _sizes() -> Iterator[tuple[str, Case]]:
     ):
         chart = "The ConfigMap of the tasks would have "
         yield f"a ConfigMap too large: {why}", in_extra_values(values, chart, name, instead, "size")
+
+
+def _hosts() -> Iterator[tuple[str, Case]]:
+    script = {"module": "", "script": "/data/train.py"}
+    long = {"program": script, "fullnameOverride": "n" * 40}
+    for role, workers, ps in (("worker", 1098, 1), ("ps", 134, 1000)):
+        taken = {"worker": {"replicas": workers}, "ps": {"replicas": ps}}
+        refused = merged(taken, {"worker": {"replicas": workers + 1}})
+        yield (
+            f"a script of too many {role}",
+            in_extra_values(
+                long | refused,
+                "TF_CONFIG tells a script of ",
+                f"TFC333 /extraValues/{role}/replicas",
+                long | taken,
+                "hosts",
+            ),
+        )
 
 
 def _scheduling() -> Iterator[tuple[str, Case]]:
@@ -645,6 +655,7 @@ CASES: dict[str, Case] = dict(
         _storage,
         _characters,
         _sizes,
+        _hosts,
         _scheduling,
         _security,
         _variables,

@@ -23,7 +23,7 @@ CHART = ROOT / "charts" / "tf-cluster"
 LINES = "\\u2028" * 150_000
 GOOD = "name: demo\nimage: localhost/x:1\nprogram: {module: a:B}\n"
 SCRIPT = "name: demo\nimage: localhost/x:1\nprogram: {script: /data/x.py, %s}\n"
-LONG = GOOD.replace("demo", "n" * 40)
+LONG_SCRIPT = (SCRIPT % "ps: server").replace("demo", "n" * 40)
 HASH, COMMIT = "ab" * 32, "cd" * 20
 
 
@@ -51,11 +51,11 @@ def _refused() -> list[tuple[str, str, str]]:
             "/extraValues/program/path",
         ),
         (SCRIPT % 'path: "/a\\0b"', "TFC206", "/program/path"),
-        (f"{LONG}workers: 5000", "TFC331", "/workers"),
-        (f"{GOOD}workers: 10000\nps: 1000", "TFC331", "/workers"),
+        (f"{LONG_SCRIPT}workers: 1200", "TFC333", "/workers"),
+        (f"{LONG_SCRIPT}workers: 200\nps: 1000", "TFC333", "/ps"),
         (
-            f"{LONG}extraValues: {{worker: {{replicas: 5000}}}}",
-            "TFC331",
+            f"{LONG_SCRIPT}extraValues: {{worker: {{replicas: 1200}}}}",
+            "TFC333",
             "/extraValues/worker/replicas",
         ),
         (f"{GOOD}flags: {{b: 1, a: {'<' * 500_000}}}", "TFC331", "/flags/a"),
@@ -166,15 +166,15 @@ def test_what_is_accepted_is_rendered_and_fits(text: str, helm: str, tmp_path: P
 
 
 def test_the_largest_configuration_that_is_accepted_fits(helm: str, tmp_path: Path) -> None:
-    def refused(workers: int) -> bool:
-        findings = check("p.yaml", f"{LONG}workers: {workers}".encode()).findings
+    def refused(letters: int) -> bool:
+        findings = check("p.yaml", f"{GOOD}flags: {{a: {'<' * letters}}}".encode()).findings
         return any(finding.code == "TFC331" for finding in findings)
 
-    low, high = 1, 10_000
+    low, high = 1, 200_000
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if refused(middle) else (middle, high)
-    data = config_map(helm, f"{LONG}workers: {low}", tmp_path)["data"]
+    data = config_map(helm, f"{GOOD}flags: {{a: {'<' * low}}}", tmp_path)["data"]
 
     size = sum(len(part.encode()) for part in data.values())
     assert MOST_BYTES - 10_000 < size <= MOST_BYTES

@@ -113,3 +113,54 @@ def _keys(properties: dict[str, Any], above: str = "") -> Iterator[str]:
         if below is None or "null" in schema["type"]:
             yield above + name
         yield from _keys(below or {}, f"{above}{name}.")
+
+
+def test_a_count_and_a_pattern_stand_for_the_address_of_each_task(tmp_path: Path) -> None:
+    pattern = {"count": 3, "address": "w-h-{}.s-h:2222"}
+    cluster = {"chief": ["c-h.s-h:2222"], "worker": pattern}
+    first = {"count": 3, "address": "w-h-{}.s-h:8080", "first": "w-h-0:8080"}
+    told = read(tmp_path, cluster, {"chief": ["c-h:8080"], "worker": first})
+
+    workers = tuple(f"w-h-{index}.s-h:2222" for index in range(3))
+    assert told.cluster == {"chief": ("c-h.s-h:2222",), "worker": workers}
+    statuses = ("w-h-0:8080", "w-h-1.s-h:8080", "w-h-2.s-h:8080")
+    assert told.status == {"chief": ("c-h:8080",), "worker": statuses}
+    assert told.spec() == {"chief": ["c-h.s-h:2222"], "worker": list(workers)}
+
+
+def test_a_pattern_and_a_list_have_to_agree_on_the_number(tmp_path: Path) -> None:
+    with pytest.raises(config.ConfigError, match="/status/worker: one address for each"):
+        read(tmp_path, {"worker": {"count": 2, "address": "w-{}:1"}}, {"worker": ["w-0:2"]})
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"count": 0, "address": "w-{}:1"},
+        {"count": 2, "address": "w:1"},
+        {"count": 2, "address": "w-{}-{}:1"},
+        {"count": 2, "address": "w-{}"},
+        {"count": 2},
+        {"count": 1, "address": "w-{}:1", "last": "w:1"},
+        [],
+    ],
+)
+def test_what_is_neither_a_list_nor_a_pattern_is_told_with_both_forms(
+    tmp_path: Path, wrong: Any
+) -> None:
+    with pytest.raises(config.ConfigError, match="/cluster/worker: give a list of host:port, or"):
+        read(tmp_path, {"worker": wrong}, {"worker": ["w:2"]})
+
+
+def test_the_most_tasks_that_the_chart_takes_are_read(tmp_path: Path) -> None:
+    sizes = {"worker": 10_000, "ps": 1_000}
+    addresses = {kind: {"count": n, "address": f"{kind}-{{}}:1"} for kind, n in sizes.items()}
+    told = read(tmp_path, addresses, addresses)
+    assert {kind: told.size(kind) for kind in sizes} == sizes
+    assert told.cluster["worker"][9_999] == "worker-9999:1"
+
+
+def read(folder: Path, cluster: dict[str, Any], status: dict[str, Any]) -> config.Cluster:
+    document = {"version": 1, "attempt": "h", "cluster": cluster, "status": status}
+    (folder / "cluster.json").write_text(json.dumps(document))
+    return config.read_cluster(folder)

@@ -62,7 +62,7 @@ def _serving(
     folder: Path, hosts: dict[str, list[str]], within: Sequence[str] = ()
 ) -> Iterator[Path]:
     """The directory of a cluster.json whose ps and workers are up; a chief in it is not."""
-    document = {"attempt": "0123abcd", "cluster": hosts, "status": hosts}
+    document = {"version": 1, "attempt": "0123abcd", "cluster": hosts, "status": hosts}
     (folder / "cluster.json").write_text(json.dumps(document))
     served = json.dumps({kind: hosts[kind] for kind in ("ps", "worker")})
     command = (*within, sys.executable, "-c", _SERVER, served)

@@ -9,46 +9,35 @@ training.json: |
 {{- end -}}
 
 {{- /*
-cluster.json: the tasks and their addresses. The status port of the chief, or of worker 0, has the name of a
-Service of its own (service/client-service.yaml says why).
+cluster.json: of each type how many tasks there are and where, with {} in place of a task's index. A type without tasks
+has no key. The status port of the chief, or of worker 0, has the name of a Service of its own
+(service/client-service.yaml says why).
 */ -}}
 {{- define "tf-cluster.config.cluster" -}}
 {{- $root := .root -}}
-{{- $chief := include "tf-cluster.chief.name" . -}}
+{{- $tensorflow := printf ".%s:%s" (include "tf-cluster.service.name" .) (include "tf-cluster.port.tensorflow" .) -}}
+{{- $statusPort := printf ":%s" (include "tf-cluster.port.status" .) -}}
+{{- $status := printf ".%s%s" (include "tf-cluster.service.name" .) $statusPort -}}
 {{- $worker := include "tf-cluster.worker.name" . -}}
-{{- /* A type without tasks has no key. */ -}}
-{{- $port := include "tf-cluster.port.tensorflow" . -}}
-{{- $statusPort := include "tf-cluster.port.status" . -}}
 {{- $cluster := dict -}}
-{{- $status := dict -}}
-{{- range $type, $names := include "tf-cluster.config.hosts" . | fromYaml -}}
-{{- $hosts := splitList " " $names -}}
-{{- $_ := set $cluster $type (printf "%s:%s" (join (printf ":%s " $port) $hosts) $port | splitList " ") -}}
-{{- $_ := set $status $type (printf "%s:%s" (join (printf ":%s " $statusPort) $hosts) $statusPort | splitList " ") -}}
+{{- $statuses := dict -}}
+{{- $counts := dict "worker" (int64 $root.Values.worker.replicas) "ps" (include "tf-cluster.ps.count" $root | int64) -}}
+{{- $hosts := dict "worker" (printf "%s-{}" $worker) "ps" (include "tf-cluster.ps.name" (merge (dict "index" "{}") .)) -}}
+{{- range $type, $count := $counts -}}
+{{- if $count -}}
+{{- $_ := set $cluster $type (dict "count" $count "address" (print (get $hosts $type) $tensorflow)) -}}
+{{- $_ := set $statuses $type (dict "count" $count "address" (print (get $hosts $type) $status)) -}}
+{{- end -}}
 {{- end -}}
 {{- if eq (include "tf-cluster.client" $root) "chief" -}}
-{{- $_ := set $status "chief" (list (printf "%s:%s" $chief $statusPort)) -}}
+{{- $chief := include "tf-cluster.chief.name" . -}}
+{{- $_ := set $cluster "chief" (list (print $chief $tensorflow)) -}}
+{{- $_ := set $statuses "chief" (list (print $chief $statusPort)) -}}
 {{- else -}}
-{{- $_ := set $status "worker" (prepend (rest $status.worker) (printf "%s-0:%s" $worker $statusPort)) -}}
+{{- $_ := set $statuses.worker "first" (printf "%s-0%s" $worker $statusPort) -}}
 {{- end -}}
 {{- $hint := printf "kubectl --namespace %s get pods --selector tf-cluster.io/attempt=%s --output wide" $root.Release.Namespace .attempt -}}
-{{- dict "version" 1 "attempt" .attempt "cluster" $cluster "status" $status "hint" $hint | toPrettyJson -}}
-{{- end -}}
-
-{{- /* The tasks' hosts by type, joined by blanks. A list would be copied for each host that is added. */ -}}
-{{- define "tf-cluster.config.hosts" -}}
-{{- $root := .root -}}
-{{- $service := include "tf-cluster.service.name" . -}}
-{{- $worker := include "tf-cluster.worker.name" . -}}
-{{- if eq (include "tf-cluster.client" $root) "chief" }}
-chief: {{ include "tf-cluster.chief.name" . }}.{{ $service }}
-{{- end }}
-{{- with include "tf-cluster.ps.names" . }}
-ps: {{ replace " " (printf ".%s " $service) . }}.{{ $service }}
-{{- end }}
-worker: {{ range $index := until (int $root.Values.worker.replicas) -}}
-{{- if $index }} {{ end }}{{ $worker }}-{{ $index }}.{{ $service }}
-{{- end }}
+{{- dict "version" 1 "attempt" .attempt "cluster" $cluster "status" $statuses "hint" $hint | toPrettyJson -}}
 {{- end -}}
 
 {{- /* training.json: what to train, and how. */ -}}

@@ -10,9 +10,9 @@ template:
   {{- include "tf-cluster.pod" (merge (dict "hostname" $name "preStopSeconds" $wait) .) | nindent 2 }}
 {{- end -}}
 
-{{- /* The Deployment of a parameter server, and its pod's hostname. */ -}}
+{{- /* The Deployment of a parameter server, and its pod's hostname. The index may be {}, which stands for any. */ -}}
 {{- define "tf-cluster.ps.name" -}}
-{{- printf "%s-ps-%d-%s" (include "tf-cluster.fullname" .root) (int .index) .attempt -}}
+{{- printf "%s-ps-%v-%s" (include "tf-cluster.fullname" .root) .index .attempt -}}
 {{- end -}}
 
 {{- /* The names of all parameter servers, joined by blanks. Takes root, attempt. */ -}}

@@ -4,7 +4,7 @@ Imports no TensorFlow: the supervisor uses it too.
 """
 
 from .combination import COMBINATIONS, Combination, TaskType
-from .load import CODE_VARIABLE, DEFAULT_CONFIG_DIR, load
+from .load import CODE_VARIABLE, DEFAULT_CONFIG_DIR, load, read_cluster
 from .settings import (
     CheckpointCadence,
     Cluster,
@@ -45,4 +45,5 @@ __all__ = [
     "Task",
     "TaskType",
     "load",
+    "read_cluster",
 ]

@@ -45,7 +45,7 @@ def load(environment: Mapping[str, str]) -> Config:
     Raises ConfigError for a missing or malformed file, or for a task that is not in the cluster.
     """
     directory = Path(environment.get("TF_CLUSTER_CONFIG", DEFAULT_CONFIG_DIR))
-    cluster = _cluster(_document(directory / "cluster.json", "cluster"))
+    cluster = read_cluster(directory)
     training = _document(directory / "training.json", "training")
     task = _task(environment, cluster)
     export_best = None
@@ -54,6 +54,11 @@ def load(environment: Mapping[str, str]) -> Config:
         export_best = _export_best(environment.get("TF_CLUSTER_EXPORT_BEST", ""))
     settings = _settings(training, environment.get(CODE_VARIABLE, ""))
     return Config(task, cluster, settings, training["flags"], training, export_best)
+
+
+def read_cluster(directory: Path) -> Cluster:
+    """The tasks of the cluster.json in a directory. Raises ConfigError."""
+    return _cluster(_document(directory / "cluster.json", "cluster"))
 
 
 def _document(path: Path, schema_name: str) -> Any:
@@ -87,7 +92,7 @@ def _document(path: Path, schema_name: str) -> Any:
 
 def _cluster(document: Any) -> Cluster:
     hosts = {
-        key: {kind: tuple(addresses) for kind, addresses in document[key].items()}
+        key: {kind: _addresses(said) for kind, said in document[key].items()}
         for key in ("cluster", "status")
     }
     for kind, addresses in hosts["cluster"].items():
@@ -96,6 +101,16 @@ def _cluster(document: Any) -> Cluster:
                 f"cluster.json: /status/{kind}: one address for each of /cluster/{kind}"
             )
     return Cluster(document["attempt"], hosts["cluster"], hosts["status"], document.get("hint", ""))
+
+
+def _addresses(said: Any) -> tuple[str, ...]:
+    """A list as it is; a count and a pattern as the address of each index."""
+    if isinstance(said, list):
+        return tuple(said)
+    addresses = [said["address"].replace("{}", str(index)) for index in range(said["count"])]
+    if "first" in said:
+        addresses[0] = said["first"]
+    return tuple(addresses)
 
 
 def _settings(document: Any, fetched: str) -> Settings:
