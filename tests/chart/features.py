@@ -68,6 +68,23 @@ FEATURES: dict[str, dict[str, Any]] = {
             },
         },
     },
+    "pod-defaults": {
+        "evaluator": {"enabled": True},
+        "pod": {
+            "extraEnv": [{"name": "A", "value": "all"}, {"name": "B", "value": "all"}],
+            "nodeSelector": {"disk": "ssd"},
+            "tolerations": [{"operator": "Exists"}],
+            "podLabels": {"team": "research", "tier": "batch"},
+            "podAnnotations": {"example.com/scrape": "true"},
+            "priorityClassName": "training",
+        },
+        "worker": {
+            "extraEnv": [{"name": "C", "value": "worker"}, {"name": "A", "value": "worker"}],
+            "nodeSelector": {"gpu": "a100"},
+            "podLabels": {"tier": "gpu"},
+        },
+        "ps": {"priorityClassName": "", "tolerations": [], "podAnnotations": {}},
+    },
     "no-cleanup": {"cleanup": {"enabled": False}},
     "keep-ps-after-failure": {"cleanup": {"delaySeconds": {"failure": None}}},
     "existing-claims": {

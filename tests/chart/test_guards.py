@@ -259,7 +259,7 @@ def test_an_existing_claim_with_a_setting_of_a_claim_to_make(
     )
 
 
-@pytest.mark.parametrize("role", ["chief", "worker", "ps", "evaluator"])
+@pytest.mark.parametrize("role", ["pod", "chief", "worker", "ps", "evaluator"])
 @pytest.mark.parametrize(
     "name",
     ["TF_CONFIG", "JOB_COMPLETION_INDEX", "GRPC_FAIL_FAST", "TF_CLUSTER_CONFIG", "TF_CLUSTER_X"],
@@ -278,7 +278,7 @@ def test_a_variable_that_stands_twice() -> None:
 
 
 @pytest.mark.parametrize("label", ["app.kubernetes.io/component", "tf-cluster.io/attempt"])
-@pytest.mark.parametrize("role", ["chief", "worker", "ps", "evaluator", "cleanup"])
+@pytest.mark.parametrize("role", ["pod", "chief", "worker", "ps", "evaluator", "cleanup"])
 def test_a_pod_label_of_the_charts_own(role: str, label: str) -> None:
     assert refusal({role: {"podLabels": {label: "x"}}}) == (
         f"{role}.podLabels sets the label {label}, which is the chart's own: take another name."

@@ -52,6 +52,7 @@ EXACTLY = {
     "source-files": LEAST,
     "source-git": LEAST,
     "source-private": LEAST,
+    "pod-defaults": LEAST | EVALUATOR,
     "no-cleanup": ALWAYS | CLAIMS | TASKS_POLICY,
     "keep-ps-after-failure": LEAST,
     "existing-claims": LEAST - CLAIMS,
@@ -185,7 +186,7 @@ PRINTED = r"^\s*(?:- )?(?!restartPolicy)[\w.-]+: \{\{ (.*?) \}\}"
 # What is printed without quotes: words of the chart's own, and names that start with the fullname.
 OURS = (
     r"^if\b|quote|toYaml|toJson|nindent|int64|\.(role|component|pullPolicy|graceSeconds)\b|\$name$"
-    r'|"tf-cluster\.(fullname|\w+\.name)"'
+    r'|"tf-cluster\.fullname"|names\.\w+$'
 )
 
 

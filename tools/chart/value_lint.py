@@ -4,7 +4,8 @@
 
 Templates read values by a path from `.Values`, by a variable set to such a path, and by
 `get PATH X` where X chooses a section (a role or a volume); each may be in parentheses with
-`| default dict`. All three are rewritten to one form, `.Values.<role>.resources`. Fields that pass
+`| default dict`. All three are rewritten to one form, `.Values.<role>.resources`; so is `.pod.X`,
+the pod values of a role (_pod.tpl), which come from its section or from `pod`. Fields that pass
 through stand in a loop (LOOP); a section that passes through whole is named once (WHOLE). What is
 written in another way shows as a value that nobody uses.
 """
@@ -16,16 +17,17 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from tools.chart.values_docs import CHART, read_values
+from tools.chart.values_docs import CHART, POD, ROLES, read_values
 
 # What the variables that choose a section stand for.
-ROLES = set(re.findall(r'"name": "(\w+)"', (CHART / "templates" / "_roles.tpl").read_text()))
-CHOICES = {"<role>": ROLES, "<volume>": {"data", "log"}}
+CHOICES = {"<role>": {POD, *ROLES}, "<volume>": {"data", "log"}}
 # Declared for others: Helm gives `global` to every chart of a release.
 NOT_READ = {("global",)}
 
 PATH = r"\.Values(?:\.[\w<>]+)*"
 REWRITES = (
+    (r'include "tf-cluster\.podValues" \. \| fromJson', ".Values.<role>"),
+    (r"(?<![\w)])[$]?\.pod(?=\.[a-z])", ".Values.<role>"),
     (r"(?:\$root|\.root|\$)\.Values", ".Values"),
     (rf"\(({PATH}) \| default (?:dict|list)\)", r"\1"),
     (rf"get ({PATH}) [$.](role|volume)(?:\.name)?", r"\1.<\2>"),

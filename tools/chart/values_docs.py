@@ -23,6 +23,9 @@ import yaml
 from tools import ROOT
 
 CHART = ROOT / "charts" / "tf-cluster"
+# The section with the defaults of all roles of pods: each role's section takes its keys, too.
+POD = "pod"
+ROLES = re.findall(r'"name": "(\w+)"', (CHART / "templates" / "_roles.tpl").read_text())
 BEGIN = "<!-- values: begin (written by python -m tools.chart.values_docs) -->"
 END = "<!-- values: end -->"
 
@@ -117,6 +120,25 @@ def with_descriptions(schema: dict[str, Any], values: list[Value]) -> dict[str, 
     return schema
 
 
+def with_pod_values(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema with each key of `pod` in the section of every role."""
+    sections = json.loads(json.dumps(schema))["properties"]
+    for role in (name for name in ROLES if name in sections):
+        own = sections[role]["properties"]
+        sections[role]["properties"] = {
+            **{key: node for key, node in own.items() if not _is_of_pod(node)},
+            **{
+                key: {"$ref": f"#/properties/{POD}/properties/{key}"}
+                for key in sections[POD]["properties"]
+            },
+        }
+    return {**schema, "properties": sections}
+
+
+def _is_of_pod(node: Mapping[str, Any]) -> bool:
+    return str(node.get("$ref", "")).startswith(f"#/properties/{POD}/")
+
+
 def schema_text(schema: Mapping[str, Any]) -> str:
     """The one way this file is written: two blanks, and short objects and lists on one line."""
     return _layout(schema, 0) + "\n"
@@ -142,7 +164,7 @@ def outputs() -> dict[Path, str]:
     """What each written file should contain."""
     values = read_values((CHART / "values.yaml").read_text())
     schema_path, readme_path = CHART / "values.schema.json", CHART / "README.md"
-    schema = with_descriptions(json.loads(schema_path.read_text()), values)
+    schema = with_pod_values(with_descriptions(json.loads(schema_path.read_text()), values))
     made = {schema_path: schema_text(schema)}
     if readme_path.exists():
         made[readme_path] = with_tables(readme_path.read_text(), values)

@@ -255,9 +255,7 @@ storage.{{ $volume }}.{{ $key }} would do nothing: remove one of the two.
 {{- if (.Values.program | default dict).script }}
 {{- $forScripts = list "PS_HOSTS" "WORKER_HOSTS" "JOB_NAME" "TASK_INDEX" "DATA_DIR" "LOG_DIR" }}
 {{- end }}
-{{- range $row := include "tf-cluster.roles" . | fromJsonArray }}
-{{- if $row.task }}
-{{- $role := $row.name }}
+{{- range $role := include "tf-cluster.podSections" . | splitList " " }}
 {{- $seen := list }}
 {{- range $entry := (get $.Values $role | default dict).extraEnv }}
 {{- if or (has .name (list "TF_CONFIG" "JOB_COMPLETION_INDEX" "GRPC_FAIL_FAST")) (hasPrefix "TF_CLUSTER_" .name) }}
@@ -273,13 +271,11 @@ names that start with TF_CLUSTER_: the chart and the Job controller set them.
 {{- $seen = append $seen .name }}
 {{- end }}
 {{- end }}
-{{- end }}
 {{- end -}}
 
 {{- define "tf-cluster.guards.labels" -}}
 {{- $places := dict "commonLabels" .Values.commonLabels }}
-{{- range include "tf-cluster.roles" . | fromJsonArray }}
-{{- $role := .name }}
+{{- range $role := include "tf-cluster.podSections" . | splitList " " }}
 {{- $_ := set $places (printf "%s.podLabels" $role) (get $.Values $role | default dict).podLabels }}
 {{- end }}
 {{- $reserved := list

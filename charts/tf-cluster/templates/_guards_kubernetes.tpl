@@ -52,8 +52,7 @@ list is in _guards.tpl.
 {{- define "tf-cluster.guards.annotations" -}}
 {{- $common := .Values.commonAnnotations | default dict }}
 {{- $places := dict "commonAnnotations" $common }}
-{{- range include "tf-cluster.roles" . | fromJsonArray }}
-{{- $role := .name }}
+{{- range $role := include "tf-cluster.podSections" . | splitList " " }}
 {{- $_ := set $places (printf "%s.podAnnotations" $role) (get $.Values $role | default dict).podAnnotations }}
 {{- end }}
 {{- range $volume := list "data" "log" }}
@@ -190,7 +189,7 @@ The texts of a ConfigMap have at most 1 MiB. This guard renders them, so it come
 enough for that. Takes root.
 */ -}}
 {{- define "tf-cluster.guards.size" -}}
-{{- $draft := dict "root" . "attempt" "00000000" }}
+{{- $draft := dict "root" . "names" (include "tf-cluster.names" (list . "00000000") | fromJson) }}
 {{- /* Each has a last newline there. */ -}}
 {{- $cluster := include "tf-cluster.config.cluster" $draft | len | add 1 }}
 {{- $training := include "tf-cluster.config.training" $draft | len | add 1 }}

@@ -10,7 +10,7 @@ Context. A named template that only needs the release takes the root context (`.
 an attempt takes a dictionary, always with these keys and no others:
 
     root        the root context
-    attempt     the attempt's hash, or the placeholder while the hash is being made
+    names       the attempt's names (_attempt.tpl); made of a placeholder while its hash is being made
     role        the role's row in _roles.tpl
     component   the component label of an object without pods, which has no role
     index       the task's index, for ps
@@ -26,7 +26,7 @@ of Jobs (the last one is cleanup's to patch), and `replicas` of the Deployments 
 0, for good).
 
 Failing. Templates do not fail. All complaints to the user are in _guards.tpl, and every object's file
-includes them first.
+includes them first: the file of an attempt's object by asking for its names.
 */ -}}
 
 {{- /* The name in the label app.kubernetes.io/name. */ -}}
@@ -87,8 +87,8 @@ labels:
   app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
   app.kubernetes.io/managed-by: {{ .root.Release.Service | quote }}
   helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" | quote }}
-  {{- with .attempt }}
-  tf-cluster.io/attempt: {{ . | quote }}
+  {{- with .names }}
+  tf-cluster.io/attempt: {{ .attempt | quote }}
   {{- end }}
   {{- if hasKey . "index" }}
   tf-cluster.io/index: {{ .index | quote }}

@@ -3,11 +3,11 @@ What a user wants to do next. It is not in NOTES.txt itself, so that an umbrella
 notes of the installed chart, not those of its subcharts.
 */ -}}
 {{- define "tf-cluster.notes" -}}
-{{- $attempt := include "tf-cluster.attempt" . -}}
-{{- $context := dict "root" . "attempt" $attempt -}}
+{{- $names := include "tf-cluster.attempt" . | fromJson -}}
+{{- $attempt := $names.attempt -}}
 {{- $fullname := include "tf-cluster.fullname" . -}}
-{{- $hasChief := eq (include "tf-cluster.client" .) "chief" -}}
-{{- $client := include "tf-cluster.client.name" $context -}}
+{{- $hasChief := not (empty $names.chief) -}}
+{{- $client := $names.client -}}
 {{- /* The pod of the chief or worker 0, and its host name. In an Indexed Job it is the pod with index 0. */ -}}
 {{- $pod := printf "batch.kubernetes.io/job-name=%s%s" $client ($hasChief | ternary "" ",batch.kubernetes.io/job-completion-index=0") -}}
 {{- $host := printf "%s%s" $client ($hasChief | ternary "" "-0") -}}
@@ -45,12 +45,12 @@ Run {{ .Values.run.id }}, attempt {{ $attempt }}.
 
 See what the evaluator measures. The record is {{ $run }}/evaluations.json:
 
-    {{ $kubectl }} logs --follow job/{{ include "tf-cluster.evaluator.name" $context }}
+    {{ $kubectl }} logs --follow job/{{ $names.evaluator }}
 {{- end }}
 {{- if or .Values.security.networkPolicy.statusFrom (not .Values.security.networkPolicy.enabled) }}
 
 Progress as JSON, from inside the cluster:
-{{- $service := include "tf-cluster.service.name" $context }}
+{{- $service := $names.service }}
 {{- $port := include "tf-cluster.port.status" . }}
 http://{{ $host }}.{{ $service }}.{{ .Release.Namespace }}.svc.{{ .Values.clusterDomain }}:{{ $port }}/progress
 {{- end }}

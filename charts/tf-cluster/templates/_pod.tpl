@@ -9,16 +9,17 @@ _helpers.tpl and, where they apply:
     args            the container's arguments
 */ -}}
 {{- define "tf-cluster.pod" -}}
-{{- $values := get .root.Values .role.name -}}
+{{- $pod := include "tf-cluster.podValues" . | fromJson -}}
+{{- $context := merge (dict "pod" $pod) . -}}
 {{- $mountsClaims := include "tf-cluster.pod.mountsClaims" . -}}
 {{- $login := include "tf-cluster.pod.login" . -}}
 metadata:
   labels:
     {{- include "tf-cluster.pod.labels" . | nindent 4 }}
-    {{- with $values.podLabels }}
+    {{- with $pod.podLabels }}
     {{- toYaml . | nindent 4 }}
     {{- end }}
-  {{- with $values.podAnnotations }}
+  {{- with $pod.podAnnotations }}
   annotations:
     {{- toYaml . | nindent 4 }}
   {{- end }}
@@ -32,7 +33,7 @@ spec:
   hostname: {{ . | quote }}
   {{- end }}
   {{- if .role.task }}
-  subdomain: {{ include "tf-cluster.service.name" . }}
+  subdomain: {{ .names.service }}
   {{- end }}
   dnsConfig:
     options:
@@ -42,7 +43,7 @@ spec:
   restartPolicy: {{ . }}
   {{- end }}
   {{- if .role.task }}
-  terminationGracePeriodSeconds: {{ .graceSeconds | default (int64 $values.terminationGracePeriodSeconds) }}
+  terminationGracePeriodSeconds: {{ .graceSeconds | default (int64 $pod.terminationGracePeriodSeconds) }}
   {{- end }}
   {{- with .root.Values.image.pullSecrets }}
   imagePullSecrets:
@@ -51,11 +52,11 @@ spec:
     {{- end }}
   {{- end }}
   {{- range $field := list "priorityClassName" "nodeSelector" "tolerations" }}
-  {{- with get $values $field }}
+  {{- with get $pod $field }}
   {{- dict $field . | toYaml | nindent 2 }}
   {{- end }}
   {{- end }}
-  {{- with include "tf-cluster.pod.affinity" . }}
+  {{- with include "tf-cluster.pod.affinity" $context }}
   affinity:
     {{- . | nindent 4 }}
   {{- end }}
@@ -73,7 +74,7 @@ spec:
         {{- toYaml . | nindent 8 }}
       {{- end }}
       env:
-        {{- include "tf-cluster.pod.env" . | nindent 8 }}
+        {{- include "tf-cluster.pod.env" $context | nindent 8 }}
       {{- with .role.ports }}
       ports:
         {{- range $name := . }}
@@ -95,7 +96,7 @@ spec:
             command: [sleep, {{ . | quote }}]
       {{- end }}
       resources:
-        {{- toYaml ($values.resources | default dict) | nindent 8 }}
+        {{- toYaml ($pod.resources | default dict) | nindent 8 }}
       securityContext:
         allowPrivilegeEscalation: false
         readOnlyRootFilesystem: true
@@ -126,7 +127,7 @@ spec:
     {{- if .role.task }}
     - name: config
       configMap:
-        name: {{ include "tf-cluster.config.name" . }}
+        name: {{ .names.config }}
     {{- end }}
     {{- with $login }}
     - name: login
@@ -145,6 +146,39 @@ spec:
 {{- end -}}
 
 {{- /*
+The values of a role's pods, as JSON: those of `pod`, then the role's own. A map or a list of the role takes the place
+of the whole default; labels and annotations are added to the default's by key, variables by name. null is no value.
+Takes root, role.
+*/ -}}
+{{- define "tf-cluster.podValues" -}}
+{{- $values := dict -}}
+{{- range $given := list .root.Values.pod (get .root.Values .role.name) -}}
+{{- range $key, $value := $given | default dict -}}
+{{- $default := get $values $key -}}
+{{- if and $default (has $key (list "podLabels" "podAnnotations")) -}}
+{{- $value = merge (deepCopy ($value | default dict)) $default -}}
+{{- else if eq $key "extraEnv" -}}
+{{- $value = include "tf-cluster.mergedEnv" (list $default $value) | fromJsonArray -}}
+{{- end -}}
+{{- if not (kindIs "invalid" $value) -}}{{- $_ := set $values $key $value -}}{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- toJson $values -}}
+{{- end -}}
+
+{{- /* Two lists of variables, as a JSON list. A variable of the second replaces one of the first. Takes both, listed. */ -}}
+{{- define "tf-cluster.mergedEnv" -}}
+{{- $over := last . | default list -}}
+{{- $names := list -}}
+{{- range $over -}}{{- $names = append $names .name -}}{{- end -}}
+{{- $env := list -}}
+{{- range first . | default list -}}
+{{- if not (has .name $names) -}}{{- $env = append $env . -}}{{- end -}}
+{{- end -}}
+{{- concat $env $over | toJson -}}
+{{- end -}}
+
+{{- /*
 Labels of a pod; also the selector of its Deployment. Who is no task of the attempt has no label of it: the
 headless Service leaves that pod out.
 */ -}}
@@ -152,7 +186,7 @@ headless Service leaves that pod out.
 {{- include "tf-cluster.identity" .root }}
 app.kubernetes.io/component: {{ .role.name }}
 {{- if .role.task }}
-tf-cluster.io/attempt: {{ .attempt | quote }}
+tf-cluster.io/attempt: {{ .names.attempt | quote }}
 {{- end }}
 {{- if hasKey . "index" }}
 tf-cluster.io/index: {{ .index | quote }}
@@ -178,14 +212,8 @@ Environment: ours, then the user's. An entry of the user's replaces ours of the 
 that stands twice is refused by a server-side apply. Names that must not be replaced: _guards.tpl.
 */ -}}
 {{- define "tf-cluster.pod.env" -}}
-{{- $extra := (get .root.Values .role.name).extraEnv | default list -}}
-{{- $names := list -}}
-{{- range $extra -}}{{- $names = append $names .name -}}{{- end -}}
-{{- $env := list -}}
-{{- range include "tf-cluster.pod.ownEnv" . | fromYamlArray -}}
-{{- if not (has .name $names) -}}{{- $env = append $env . -}}{{- end -}}
-{{- end -}}
-{{- concat $env $extra | toYaml -}}
+{{- $own := include "tf-cluster.pod.ownEnv" . | fromYamlArray -}}
+{{- include "tf-cluster.mergedEnv" (list $own .pod.extraEnv) | fromJsonArray | toYaml -}}
 {{- end -}}
 
 {{- define "tf-cluster.pod.ownEnv" -}}
@@ -229,7 +257,7 @@ that stands twice is refused by a server-side apply. Names that must not be repl
 on a node that shows every container all GPUs.
 */ -}}
 {{- define "tf-cluster.pod.mayUseGpus" -}}
-{{- $limits := ((get .root.Values .role.name).resources | default dict).limits | default dict -}}
+{{- $limits := (.pod.resources | default dict).limits | default dict -}}
 {{- $asks := keys $limits | join " " | regexMatch "gpu|/mig-" -}}
 {{- if or (eq .role.gpus "always") (and (eq .role.gpus "asked") $asks) }}true{{ end -}}
 {{- end -}}
@@ -240,7 +268,7 @@ a claim on one node. By release, not by attempt: two attempts overlap, on the sa
 pod matches its own rule, which Kubernetes lets pass when no other pod matches it.
 */ -}}
 {{- define "tf-cluster.pod.affinity" -}}
-{{- $affinity := deepCopy ((get .root.Values .role.name).affinity | default dict) -}}
+{{- $affinity := deepCopy (.pod.affinity | default dict) -}}
 {{- if and (include "tf-cluster.pod.mountsClaims" .) (include "tf-cluster.colocate" .root) -}}
 {{- $term := include "tf-cluster.pod.colocation" .root | fromYaml -}}
 {{- $podAffinity := $affinity.podAffinity | default dict -}}

@@ -1,6 +1,6 @@
 {{- /*
 The roles of pods, a row each. Templates ask the row and never compare a role's name. A new role is a row here, a
-folder with its spec and a section of values. Every row has name, claims and gpus; a task's row has ports and index
+folder with its spec and a section of values, which takes what `pod` has, too ("tf-cluster.podValues"). Every row has name, claims and gpus; a task's row has ports and index
 too. Other columns that a row leaves out are null or false. The table is JSON, which Helm reads much faster than YAML.
 
     name           the role: also its section of values, its component label and its container's name
@@ -39,6 +39,12 @@ too. Other columns that a row leaves out are null or false. The table is JSON, w
 {{- range $row := include "tf-cluster.roles" . | fromJsonArray -}}
 {{- if eq $row.name $ -}}{{- toJson $row -}}{{- end -}}
 {{- end -}}
+{{- end -}}
+
+{{- /* The sections of values with settings of pods: the defaults of all roles, then the roles. Joined by blanks. */ -}}
+{{- define "tf-cluster.podSections" -}}
+pod
+{{- range include "tf-cluster.roles" . | fromJsonArray }} {{ .name }}{{ end -}}
 {{- end -}}
 
 {{- define "tf-cluster.port.tensorflow" -}}2222{{- end -}}

@@ -174,6 +174,53 @@ def test_scheduling_values_reach_the_pod_of_their_role_alone(role: str) -> None:
         assert ("annotations" in pod["metadata"]) == (other == role)
 
 
+POD: dict[str, Any] = {
+    "nodeSelector": {"disk": "ssd"},
+    "tolerations": [{"key": "gpu", "operator": "Exists"}],
+    "affinity": {"nodeAffinity": {}},
+    "priorityClassName": "high",
+}
+
+
+@pytest.mark.parametrize("key", POD)
+def test_a_default_is_for_every_role_and_a_role_may_have_another(key: str) -> None:
+    rendered = render({"pod": POD, "storage": {"colocate": False}, "ps": {key: type(POD[key])()}})
+    for role in ROLES:
+        found = pod_of(rendered, role)["spec"].get(key)
+        assert found == (None if role == "ps" else POD[key]), role
+
+
+def test_a_map_of_a_role_replaces_the_whole_default() -> None:
+    rendered = render({"pod": POD, "worker": {"nodeSelector": {"gpu": "a100"}}})
+    assert pod_of(rendered, "worker")["spec"]["nodeSelector"] == {"gpu": "a100"}
+    assert pod_of(rendered, "chief")["spec"]["nodeSelector"] == {"disk": "ssd"}
+
+
+def test_labels_and_annotations_of_a_role_are_added_to_the_default_by_key() -> None:
+    words = {"team": "a", "tier": "batch"}
+    rendered = render(
+        {
+            "pod": {"podLabels": words, "podAnnotations": words},
+            "worker": {"podLabels": {"tier": "gpu"}, "podAnnotations": {"note": "b"}},
+        }
+    )
+    worker, chief = (pod_of(rendered, role)["metadata"] for role in ("worker", "chief"))
+    assert {"team": "a", "tier": "gpu"}.items() <= worker["labels"].items()
+    assert worker["annotations"] == {**words, "note": "b"}
+    assert words.items() <= chief["labels"].items()
+    assert chief["annotations"] == words
+
+
+def test_variables_of_a_role_are_added_to_the_default_by_name() -> None:
+    default = [{"name": "TF_CPP_MIN_LOG_LEVEL", "value": "3"}, {"name": "A", "value": "all"}]
+    extra = [{"name": "A", "value": "$(B)"}, {"name": "B", "value": "worker"}]
+    rendered = render({"pod": {"extraEnv": default}, "worker": {"extraEnv": extra}})
+    of_all = {"TF_CPP_MIN_LOG_LEVEL": "3", "A": "all"}
+    for role in ROLES:
+        own = {"A": "$(B)", "B": "worker"} if role == "worker" else {}
+        assert env_of(rendered, role) == {**ENV[role], **of_all, **own}
+
+
 @pytest.mark.parametrize("role", ["chief", "worker", "evaluator"])
 def test_exit_2_fails_at_once_and_42_and_disruptions_do_not_count(role: str) -> None:
     job = render().one("Job", role)["spec"]

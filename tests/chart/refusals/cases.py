@@ -149,7 +149,7 @@ def script(*args: str) -> Values:
 
 def _names() -> Iterator[tuple[str, Case]]:
     places = (
-        *(f"{role}.priorityClassName" for role in ("chief", "worker", "ps", "cleanup")),
+        *(f"{role}.priorityClassName" for role in ("pod", "worker")),
         "storage.data.existingClaim",
         "storage.log.existingClaim",
         "storage.log.storageClassName",
@@ -313,7 +313,7 @@ def _labels() -> Iterator[tuple[str, Case]]:
             ),
         )
     large, fits = "x" * 262_144, "x" * 200_000
-    for place in ("commonAnnotations", "worker.podAnnotations", "storage.log.annotations"):
+    for place in ("commonAnnotations", "pod.podAnnotations", "storage.log.annotations"):
         yield (
             f"{place} of 256 KiB",
             in_extra_values(

@@ -263,7 +263,7 @@ def _claims() -> Named:
 def _variables() -> Named:
     right = of_worker(extraEnv=[{"name": "A"}, {"name": "B"}])
     reserved = [(name, "TFC314", "Reserved are") for name in (*RESERVED_VARIABLES, "TF_CLUSTER_X")]
-    for role in ("chief", "worker", "ps", "evaluator"):
+    for role in ("pod", "chief", "worker", "ps", "evaluator", "cleanup"):
         for name, code, chart in (*reserved, ("A", "TFC315", "has A twice")):
             wrong = {role: {"extraEnv": [{"name": "A"}, {"name": name}]}}
             tool = f"{code} /extraValues/{role}/extraEnv/1/name"
@@ -285,7 +285,7 @@ def _variables() -> Named:
 def _labels() -> Named:
     right = extra({"commonLabels": {"app.kubernetes.io/part-of": "research"}})
     chart = "which is the chart's own"
-    for role in ("chief", "worker", "ps", "evaluator", "cleanup"):
+    for role in ("pod", "chief", "worker", "ps", "evaluator", "cleanup"):
         for label in (*RESERVED_LABELS, "tf-cluster.io/attempt"):
             params = extra({role: {"podLabels": {label: "x"}}}, **EVALUATED)
             tool = f"TFC316 /extraValues/{role}/podLabels/{label.replace('/', '~1')}"

@@ -153,8 +153,8 @@ def found(text: str) -> list[str]:
         ),
         (
             f"{GOOD}extraValues: {{podLabels: {{a: b}}}}",
-            "4:15: TFC311: unknown key 'podLabels' (did you mean chief.podLabels, "
-            "worker.podLabels or ps.podLabels?) [/extraValues/podLabels]",
+            "4:15: TFC311: unknown key 'podLabels' (did you mean pod.podLabels, "
+            "chief.podLabels or worker.podLabels?) [/extraValues/podLabels]",
         ),
         (
             GOOD.replace("name: a", "name: {{ name }}"),

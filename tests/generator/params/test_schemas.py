@@ -18,7 +18,7 @@ from tf_cluster.checks import CODES
 from tf_cluster.expand.expand import in_chart_order
 from tf_cluster.expand.preset import PRESETS
 from tf_cluster.findings.finding import Code
-from tf_cluster.params.schema_files import chart_values, params_schema, values_schema
+from tf_cluster.params.schema_files import chart_values, params_schema, resolved, values_schema
 from tf_cluster.params.schema_violations import violations
 from tf_cluster.pointer import Pointer, dotted
 from tf_cluster.versions import CHART_RANGE, PARAMS_SCHEMA
@@ -102,8 +102,7 @@ def test_every_pattern_says_its_form_in_words() -> None:
 
 
 def _resolved(node: dict[str, Any]) -> dict[str, Any]:
-    name = node.get("$ref", "").rpartition("/")[2]
-    return dict(values_schema()["definitions"][name]) if name else node
+    return dict(resolved(node, values_schema()))
 
 
 def _patterns(node: dict[str, Any], path: Pointer = ()) -> Iterator[Pointer]:

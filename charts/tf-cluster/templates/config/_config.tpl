@@ -1,5 +1,5 @@
 {{- /*
-What every task reads, as the trainer's schemas describe it (docs/formats.md). Takes root, attempt.
+What every task reads, as the trainer's schemas describe it (docs/formats.md). Takes root, names.
 */ -}}
 {{- define "tf-cluster.config" -}}
 cluster.json: |
@@ -15,29 +15,28 @@ has no key. The status port of the chief, or of worker 0, has the name of a Serv
 */ -}}
 {{- define "tf-cluster.config.cluster" -}}
 {{- $root := .root -}}
-{{- $tensorflow := printf ".%s:%s" (include "tf-cluster.service.name" .) (include "tf-cluster.port.tensorflow" .) -}}
+{{- $names := .names -}}
+{{- $tensorflow := printf ".%s:%s" $names.service (include "tf-cluster.port.tensorflow" .) -}}
 {{- $statusPort := printf ":%s" (include "tf-cluster.port.status" .) -}}
-{{- $status := printf ".%s%s" (include "tf-cluster.service.name" .) $statusPort -}}
-{{- $worker := include "tf-cluster.worker.name" . -}}
+{{- $status := printf ".%s%s" $names.service $statusPort -}}
 {{- $cluster := dict -}}
 {{- $statuses := dict -}}
-{{- $counts := dict "worker" (int64 $root.Values.worker.replicas) "ps" (include "tf-cluster.ps.count" $root | int64) -}}
-{{- $hosts := dict "worker" (printf "%s-{}" $worker) "ps" (include "tf-cluster.ps.name" (merge (dict "index" "{}") .)) -}}
+{{- $counts := dict "worker" (int64 $root.Values.worker.replicas) "ps" (len $names.ps) -}}
+{{- $hosts := dict "worker" (printf "%s-{}" $names.worker) "ps" $names.anyPs -}}
 {{- range $type, $count := $counts -}}
 {{- if $count -}}
 {{- $_ := set $cluster $type (dict "count" $count "address" (print (get $hosts $type) $tensorflow)) -}}
 {{- $_ := set $statuses $type (dict "count" $count "address" (print (get $hosts $type) $status)) -}}
 {{- end -}}
 {{- end -}}
-{{- if eq (include "tf-cluster.client" $root) "chief" -}}
-{{- $chief := include "tf-cluster.chief.name" . -}}
-{{- $_ := set $cluster "chief" (list (print $chief $tensorflow)) -}}
-{{- $_ := set $statuses "chief" (list (print $chief $statusPort)) -}}
+{{- with $names.chief -}}
+{{- $_ := set $cluster "chief" (list (print . $tensorflow)) -}}
+{{- $_ := set $statuses "chief" (list (print . $statusPort)) -}}
 {{- else -}}
-{{- $_ := set $statuses.worker "first" (printf "%s-0%s" $worker $statusPort) -}}
+{{- $_ := set $statuses.worker "first" (printf "%s-0%s" $names.worker $statusPort) -}}
 {{- end -}}
-{{- $hint := printf "kubectl --namespace %s get pods --selector tf-cluster.io/attempt=%s --output wide" $root.Release.Namespace .attempt -}}
-{{- dict "version" 1 "attempt" .attempt "cluster" $cluster "status" $statuses "hint" $hint | toPrettyJson -}}
+{{- $hint := printf "kubectl --namespace %s get pods --selector tf-cluster.io/attempt=%s --output wide" $root.Release.Namespace $names.attempt -}}
+{{- dict "version" 1 "attempt" $names.attempt "cluster" $cluster "status" $statuses "hint" $hint | toPrettyJson -}}
 {{- end -}}
 
 {{- /* training.json: what to train, and how. */ -}}
@@ -94,9 +93,4 @@ version of Helm, or when a user writes out a default.
 {{- else -}}
 {}
 {{- end -}}
-{{- end -}}
-
-{{- /* The ConfigMap of the tasks. */ -}}
-{{- define "tf-cluster.config.name" -}}
-{{- include "tf-cluster.attempt.name" (list "config" .) -}}
 {{- end -}}

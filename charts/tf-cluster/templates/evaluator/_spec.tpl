@@ -16,10 +16,8 @@ template:
 {{- end }}
 {{- end -}}
 
-{{- /* The evaluator's Job. It says `eval`, because a name of 40 characters leaves no room for more. Takes root, attempt. */ -}}
+{{- /* The evaluator's Job. It says `eval`, because a name of 40 characters leaves no room for more. */ -}}
 {{- define "tf-cluster.evaluator.name" -}}
-{{- $role := include "tf-cluster.role" "evaluator" | fromJson -}}
-{{- $spec := include "tf-cluster.evaluator.spec" (dict "root" .root "attempt" .attempt "role" $role) -}}
-{{- $hash := $spec | fromYaml | toJson | sha256sum | trunc 4 -}}
-{{- printf "%s-%s" (include "tf-cluster.attempt.name" (list "eval" .)) $hash -}}
+{{- $hash := include "tf-cluster.evaluator.spec" . | fromYaml | toJson | sha256sum | trunc 4 -}}
+{{- printf "%s-eval-%s-%s" (include "tf-cluster.fullname" .root) .names.attempt $hash -}}
 {{- end -}}

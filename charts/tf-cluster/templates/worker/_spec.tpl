@@ -22,8 +22,3 @@ podFailurePolicy:
 template:
   {{- include "tf-cluster.pod" (merge (dict "graceSeconds" $grace "preStopSeconds" $wait) .) | nindent 2 }}
 {{- end -}}
-
-{{- /* The workers' Job. */ -}}
-{{- define "tf-cluster.worker.name" -}}
-{{- include "tf-cluster.attempt.name" (list "worker" .) -}}
-{{- end -}}

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from tf_cluster.expand.roles import PODS
+from tf_cluster.expand.roles import POD_SECTIONS
 from tf_cluster.findings.finding import Code, Finding
 from tf_cluster.params.params import Params
 from tf_cluster.pointer import Pointer, dotted
@@ -15,7 +15,7 @@ MOST_ANNOTATIONS = 255 << 10
 
 def check(params: Params) -> Iterator[Finding]:
     """Findings on objects that the API server would refuse."""
-    pods: list[Pointer] = [(role, "podAnnotations") for role in PODS]
+    pods: list[Pointer] = [(role, "podAnnotations") for role in POD_SECTIONS]
     claims: list[Pointer] = [("storage", volume, "annotations") for volume in ("data", "log")]
     for path in [("commonAnnotations",), *pods, *claims]:
         texts = params.value_at(path) or {}

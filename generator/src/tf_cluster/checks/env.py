@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from tf_cluster.checks.script import VARIABLES as SCRIPT_VARIABLES
-from tf_cluster.expand.roles import TASKS
+from tf_cluster.expand.roles import POD_SECTIONS
 from tf_cluster.findings.finding import Code, Finding
 from tf_cluster.params.params import Params
 from tf_cluster.pointer import Pointer
@@ -20,7 +20,7 @@ def check(params: Params) -> Iterator[Finding]:
     reserved = set(RESERVED_VARIABLES)
     if params.value_at(("program", "script")):
         reserved |= set(SCRIPT_VARIABLES)
-    for role in TASKS:
+    for role in POD_SECTIONS:
         path: Pointer = (role, "extraEnv")
         seen = set()
         for i, entry in enumerate(params.value_at(path) or []):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from tf_cluster.expand.roles import PODS
+from tf_cluster.expand.roles import POD_SECTIONS
 from tf_cluster.findings.finding import Code, Finding
 from tf_cluster.params.params import Params
 from tf_cluster.pointer import Pointer, dotted
@@ -23,7 +23,7 @@ RESERVED_POD_LABEL_PREFIX = "batch.kubernetes.io/"
 
 def check(params: Params) -> Iterator[Finding]:
     """A finding for each reserved label."""
-    pods: list[Pointer] = [(role, "podLabels") for role in PODS]
+    pods: list[Pointer] = [(role, "podLabels") for role in POD_SECTIONS]
     for path in [("commonLabels",), *pods]:
         for label, text in (params.value_at(path) or {}).items():
             if label in RESERVED_LABELS or label.startswith(RESERVED_LABEL_PREFIX):

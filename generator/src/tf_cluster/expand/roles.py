@@ -24,6 +24,8 @@ TASKS = tuple(role.name for role in ROLES)
 """The roles that train or evaluate."""
 PODS = (*TASKS, "cleanup")
 """The roles that have pods in a cluster."""
+POD_SECTIONS = ("pod", *PODS)
+"""The sections of values with settings of pods: the defaults of all roles, then the roles."""
 
 
 @dataclass(frozen=True)

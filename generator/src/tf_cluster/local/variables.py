@@ -16,8 +16,11 @@ def task_variables(values: Mapping[str, Any], task: Task) -> dict[str, str]:
 
 def variables_left_out(values: Mapping[str, Any], kind: TaskType) -> list[str]:
     """The entries of `extraEnv` that a local task does not get: `worker.extraEnv TOKEN`."""
-    entries = values[kind]["extraEnv"]
-    return [f"{kind}.extraEnv {entry['name']}" for entry in entries if _kubernetes_fills(entry)]
+    return [
+        f"{section}.extraEnv {name}"
+        for name, (section, entry) in _extra_entries(values, kind).items()
+        if _kubernetes_fills(entry)
+    ]
 
 
 def _of_an_evaluator(values: Mapping[str, Any], task: Task) -> dict[str, str]:
@@ -31,9 +34,20 @@ def _of_an_evaluator(values: Mapping[str, Any], task: Task) -> dict[str, str]:
 def _extra(values: Mapping[str, Any], kind: TaskType) -> dict[str, str]:
     """The variables of `extraEnv` for tasks of this type."""
     return {
-        entry["name"]: entry.get("value") or ""
-        for entry in values[kind]["extraEnv"]
+        name: entry.get("value") or ""
+        for name, (_, entry) in _extra_entries(values, kind).items()
         if not _kubernetes_fills(entry)
+    }
+
+
+def _extra_entries(
+    values: Mapping[str, Any], kind: TaskType
+) -> dict[str, tuple[str, Mapping[str, Any]]]:
+    """The entries of `extraEnv` by name, each with its section: the role's replace those of all."""
+    return {
+        entry["name"]: (section, entry)
+        for section in ("pod", kind)
+        for entry in values[section].get("extraEnv") or []
     }
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from tf_cluster.findings.finding import Code, Finding
 from tf_cluster.params.go_validator import is_of_type
-from tf_cluster.params.schema_files import params_schema, values_schema
+from tf_cluster.params.schema_files import params_schema, resolved, values_schema
 from tf_cluster.params.schema_violations import (
     CHART_REFUSES,
     WRONG_TYPE,
@@ -92,7 +92,7 @@ class _Mender:
 
     def value(self, value: Any, node: Node, schema: Node, path: Pointer, written: Pointer) -> Any:
         """The value at `path` (in the file at `written`) as it was meant."""
-        node = _resolved(node, schema)
+        node = resolved(node, schema)
         if path == ("extraValues",):
             node = schema = values_schema()
         if isinstance(value, dict):
@@ -171,12 +171,6 @@ class _Mender:
 def _code(path: Pointer, code: Code) -> Code:
     """In extraValues every violation has the chart's code."""
     return CHART_REFUSES if path[:1] == ("extraValues",) else code
-
-
-def _resolved(node: Node, schema: Node) -> Node:
-    while "$ref" in node:
-        node = schema["definitions"][node["$ref"].rpartition("/")[2]]
-    return node
 
 
 def _fits(value: Any, types: set[str]) -> bool:

@@ -4,6 +4,7 @@ The chart's two files are links to charts/tf-cluster in a checkout, and files in
 """
 
 import json
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,16 @@ def chart_values() -> dict[str, Any]:
     """The chart's values.yaml: its defaults and its order. Do not modify it."""
     name = "values.yaml"
     return read_document(name, (_FOLDER / name).read_bytes()).data
+
+
+def resolved(node: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a node's `$ref` into the same schema leads to; a node without one itself."""
+    while "$ref" in node:
+        path = node["$ref"].removeprefix("#/").split("/")
+        node = schema
+        for key in path:
+            node = node[key]
+    return node
 
 
 def _json(name: str) -> dict[str, Any]:

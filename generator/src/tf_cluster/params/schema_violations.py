@@ -1,6 +1,6 @@
 """Validates data against a schema and describes each violation in words."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +9,7 @@ from jsonschema.exceptions import ValidationError
 from tf_cluster.findings.finding import Code
 from tf_cluster.params.go_validator import GoLikeValidator
 from tf_cluster.params.names import DNS_LABEL_LIMIT, longest_derived_name
+from tf_cluster.params.schema_files import resolved
 from tf_cluster.params.spelling import close_to, meant
 from tf_cluster.params.wording import (
     either,
@@ -217,12 +218,10 @@ def _suggestion(key: str, rules: dict[str, Any], schema: dict[str, Any]) -> str:
 
 
 def _key_paths(
-    schema: dict[str, Any], rules: dict[str, Any] | None = None, path: Pointer = ()
+    schema: dict[str, Any], rules: Mapping[str, Any] | None = None, path: Pointer = ()
 ) -> Iterator[Pointer]:
     """Every key that the schema declares, as a path."""
-    rules = schema if rules is None else rules
-    if "$ref" in rules:
-        rules = schema["definitions"][rules["$ref"].rpartition("/")[2]]
+    rules = resolved(schema if rules is None else rules, schema)
     for key, inner in rules.get("properties", {}).items():
         yield (*path, key)
         yield from _key_paths(schema, inner, (*path, key))
