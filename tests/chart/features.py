@@ -21,6 +21,11 @@ FEATURES: dict[str, dict[str, Any]] = {
         "ps": {"replicas": 2},
         "chief": {"terminationGracePeriodSeconds": 20},
     },
+    "first-worker-ends": {
+        "replication": "between-graph",
+        "run": {"deadlineSeconds": 3600},
+        "worker": {"successPolicy": "first"},
+    },
     "all-reduce": {"strategy": "all-reduce", "replication": "between-graph", "update": "sync"},
     "evaluator": {
         "evaluator": {"enabled": True, "exportBest": {"metric": "accuracy", "mode": "max"}}
@@ -126,7 +131,7 @@ FEATURES: dict[str, dict[str, Any]] = {
             "pullPolicy": "Always",
             "pullSecrets": ["registry"],
         },
-        "run": {"id": "winter-2", "attempt": 3},
+        "run": {"id": "winter-2", "attempt": 3, "deadlineSeconds": 604800},
         "program": {"path": "/data/code"},
         "train": {
             "steps": 1000000,

@@ -44,6 +44,7 @@ EXACTLY = {
     "large": LEAST | {("Deployment", "digits-ps-1-h")},
     "between-graph": BETWEEN_GRAPH,
     "between-graph-sync": BETWEEN_GRAPH | {("Deployment", "digits-ps-1-h")},
+    "first-worker-ends": BETWEEN_GRAPH,
     "all-reduce": BETWEEN_GRAPH - PS - CLEANUP - CLEANUP_POLICY,
     "evaluator": LEAST | EVALUATOR,
     "evaluator-all-reduce": (BETWEEN_GRAPH - PS) | EVALUATOR,
@@ -122,8 +123,13 @@ def test_nothing_is_rendered_that_somebody_else_owns(feature: str) -> None:
     for obj in render(FEATURES[feature]).objects:
         spec = obj.get("spec", {})
         if obj["kind"] == "Job":
-            for field in ("suspend", "ttlSecondsAfterFinished", "activeDeadlineSeconds"):
-                assert field not in spec
+            assert not {"suspend", "ttlSecondsAfterFinished"} & set(spec)
+            # Cleanup ends the other Jobs by theirs.
+            asked = FEATURES[feature].get("run", {}).get("deadlineSeconds")
+            limited = asked and obj["metadata"]["labels"]["app.kubernetes.io/component"] == (
+                "worker" if "replication" in FEATURES[feature] else "chief"
+            )
+            assert spec.get("activeDeadlineSeconds") == (asked if limited else None)
         if obj["kind"] == "Deployment":
             assert "replicas" not in spec
         annotations = obj["metadata"].get("annotations", {})

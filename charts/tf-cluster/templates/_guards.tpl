@@ -6,7 +6,7 @@ and it promises no order of files.
 {{- define "tf-cluster.guards" -}}
 {{- $complaints := list -}}
 {{- range $guard := list
-  "null" "image" "program" "source" "combination" "momentum" "schedule" "preStop" "gpus" "name" "claims" "env" "labels"
+  "null" "image" "program" "source" "combination" "success" "momentum" "schedule" "preStop" "gpus" "name" "claims" "env" "labels"
   "resources" "annotations" "flags" "characters" "arguments" "volumes"
   "hosts" -}}
 {{- with include (printf "tf-cluster.guards.%s" $guard) $ | trim -}}
@@ -30,7 +30,7 @@ and it promises no order of files.
   "train.checkpoint.seconds" "train.checkpoint.keep" "train.reportSeconds"
   "peers.deadlineSeconds" "failure.restarts" "failure.finalStateSeconds"
   "chief.backoffLimit" "chief.terminationGracePeriodSeconds"
-  "worker.replicas" "worker.backoffLimit" "worker.terminationGracePeriodSeconds"
+  "worker.replicas" "worker.successPolicy" "worker.backoffLimit" "worker.terminationGracePeriodSeconds"
   "ps.replicas" "ps.preStopSeconds" "ps.terminationGracePeriodSeconds"
   "evaluator.enabled" "evaluator.exportBest.mode" "evaluator.backoffLimit" "evaluator.terminationGracePeriodSeconds"
   "cleanup.enabled" "cleanup.delaySeconds.success" "cleanup.workersTimeoutSeconds"
@@ -153,6 +153,16 @@ release have room for. Put the code at an address (program.source.url), in Git, 
 {{ $wanted }} is no combination that TensorFlow has. These are:
 
     {{ join "\n    " $valid }}
+{{- end }}
+{{- end -}}
+
+{{- define "tf-cluster.guards.success" -}}
+{{- if eq (toString (.Values.worker | default dict).successPolicy) "first" }}
+{{- if (include "tf-cluster.combination" . | fromJson).hasChief }}
+worker.successPolicy is first, but a chief ends this run. Set it to all.
+{{- else if semverCompare "<1.33.0-0" .Capabilities.KubeVersion.Version }}
+worker.successPolicy is first, which Kubernetes has from 1.33 on; this is {{ .Capabilities.KubeVersion.Version }}. Set it to all.
+{{- end }}
 {{- end }}
 {{- end -}}
 

@@ -19,3 +19,14 @@ rules:
       - type: DisruptionTarget
         status: "True"
 {{- end -}}
+
+{{- /*
+The deadline of the Job that drives the run. It can change while the Job runs, so it is no part of the hashed spec. The
+other Jobs have none: cleanup ends them by theirs.
+*/ -}}
+{{- define "tf-cluster.deadline" -}}
+{{- $isClient := eq (include "tf-cluster.client" .root) .role.name -}}
+{{- with $isClient | ternary .root.Values.run.deadlineSeconds nil -}}
+activeDeadlineSeconds: {{ int64 . }}
+{{- end -}}
+{{- end -}}

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.chart.helm import CHART, Rendered, render
+from tests.chart.helm import CHART, Rendered, command, render
 
 ChangeChart = Callable[..., Path]
 
@@ -22,6 +22,10 @@ CHANGES_OF_SPECS: dict[str, dict[str, Any]] = {
     "a worker more": {"worker": {"replicas": 3}},
     "a ps more": {"ps": {"replicas": 2}},
     "resources of a ps": {"ps": {"resources": {"limits": {"memory": "8Gi"}}}},
+    "the workers' success": {
+        "replication": "between-graph",
+        "worker": {"successPolicy": "first"},
+    },
     "backoff of the chief": {"chief": {"backoffLimit": 1}},
     "environment": {"worker": {"extraEnv": [{"name": "A", "value": "1"}]}},
     "another claim": {"storage": {"data": {"existingClaim": "other"}}},
@@ -65,6 +69,42 @@ def test_any_other_change_leaves_the_training_as_it_is(change: str) -> None:
         assert old["metadata"]["name"] == new["metadata"]["name"]
         assert old.get("spec") == new.get("spec")
         assert old.get("data") == new.get("data")
+
+
+@pytest.mark.parametrize(
+    ("values", "client"), [({}, "chief"), ({"replication": "between-graph"}, "worker")]
+)
+def test_a_deadline_is_the_clients_alone_and_changes_in_place(
+    values: dict[str, Any], client: str
+) -> None:
+    values = values | {"evaluator": {"enabled": True}}
+    before, after = (render(values | {"run": run}) for run in ({}, {"deadlineSeconds": 1e6}))
+    assert before.names == after.names
+    for old, new in zip(before.objects, after.objects, strict=True):
+        if (new["kind"], new["metadata"]["labels"]["app.kubernetes.io/component"]) == (
+            "Job",
+            client,
+        ):
+            assert new["spec"].pop("activeDeadlineSeconds") == 1_000_000
+        assert old == new
+
+
+def test_without_a_chief_the_first_worker_can_end_the_job() -> None:
+    values: dict[str, Any] = {"replication": "between-graph"}
+    first = {"worker": {"successPolicy": "first"}}
+    assert "successPolicy" not in render(values).one("Job", "worker")["spec"]
+    spec = render(values | first).one("Job", "worker")["spec"]
+    assert spec["successPolicy"] == {"rules": [{"succeededIndexes": "0"}]}
+
+
+@pytest.mark.parametrize("version", ["v1.32.9", "v1.32.3-eks-1"])
+def test_a_success_policy_needs_a_cluster_that_has_it(version: str) -> None:
+    first = ("--set=replication=between-graph", "--set=worker.successPolicy=first")
+    asked = ("template", "digits", str(CHART), *first, f"--kube-version={version}")
+    least = ("--set=image.repository=a/b", "--set=program.module=a:B")
+    refused = command(*asked, *least)
+    assert f"which Kubernetes has from 1.33 on; this is {version}" in refused.stderr
+    assert command(*asked[:-1], "--kube-version=v1.33.0-gke.1", *least).returncode == 0
 
 
 def test_another_chart_version_leaves_the_training_as_it_is(

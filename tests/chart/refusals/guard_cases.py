@@ -196,6 +196,13 @@ def _schedule() -> Named:
         yield tool, Case(params, chart, told, instead, "schedule")
 
 
+def _success() -> Named:
+    wrong = extra({"worker": {"successPolicy": "first"}})
+    right = extra({"worker": {"successPolicy": "first"}}, replication="between-graph")
+    chart, tool = "but a chief ends this run", "TFC328 /extraValues/worker/successPolicy"
+    yield "a chief", Case(wrong, chart, tool, right, "success")
+
+
 def _pre_stop() -> Named:
     none = {"ps": {"preStopSeconds": 0, "terminationGracePeriodSeconds": 0}}
     for key, seconds in (("preStopSeconds", 30), ("terminationGracePeriodSeconds", 1)):
@@ -335,6 +342,7 @@ GUARD_CASES: dict[str, Case] = {
         _combination,
         _momentum,
         _schedule,
+        _success,
         _pre_stop,
         _gpus,
         _name,

@@ -17,6 +17,11 @@ completionMode: Indexed
 completions: {{ int64 .root.Values.worker.replicas }}
 parallelism: {{ int64 .root.Values.worker.replicas }}
 backoffLimit: {{ int64 .root.Values.worker.backoffLimit }}
+{{- if eq .root.Values.worker.successPolicy "first" }}
+successPolicy:
+  rules:
+    - succeededIndexes: "0"
+{{- end }}
 podFailurePolicy:
   {{- include "tf-cluster.podFailurePolicy" . | nindent 2 }}
 template:

@@ -32,6 +32,7 @@ from tf_cluster.checks import (
     script_hosts,
     source,
     storage_size,
+    success_policy,
     volumes,
 )
 from tf_cluster.findings.finding import Code, Finding
@@ -74,6 +75,7 @@ CLUSTER_CHECKS: tuple[Check, ...] = (
     pre_stop,
     devices,
     claims,
+    success_policy,
     labels,
     annotations,
     flag_numbers,
