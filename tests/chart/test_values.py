@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 import yaml
 
-from tests.chart.helm import CHART
+from tests.chart.helm import CHART, ROOT
 from tools.chart.value_lint import findings, templates_of, used_values
 from tools.chart.values_docs import ROLES, outputs, read_values
 
@@ -76,9 +77,8 @@ def test_the_lint_sees_fields_that_a_loop_passes_through() -> None:
     assert {("<role>", "nodeSelector"), ("<role>", "tolerations")} <= set(used_values(template))
 
 
-@pytest.mark.parametrize("name", ["values.schema.json", "README.md"])
-def test_the_file_is_written_from_the_comments_of_values(name: str) -> None:
-    path = CHART / name
+@pytest.mark.parametrize("path", [CHART / "values.schema.json", ROOT / "docs" / "values.md"])
+def test_the_file_is_written_from_the_comments_of_values(path: Path) -> None:
     assert path.read_text() == outputs()[path], "python -m tools.chart.values_docs"
 
 

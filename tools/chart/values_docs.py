@@ -1,4 +1,4 @@
-"""The comments of values.yaml, written into the README's tables and the schema's descriptions.
+"""The comments of values.yaml, written into docs/values.md and the schema's descriptions.
 
     python -m tools.chart.values_docs           write both files
     python -m tools.chart.values_docs --check   write nothing; exit 1 when a file would change
@@ -76,8 +76,8 @@ def _at(values: Any, path: tuple[str, ...]) -> Any:
     return values
 
 
-def readme_tables(values: list[Value]) -> str:
-    """The README's tables: one for the keys at the root, one for each section of the root."""
+def tables(values: list[Value]) -> str:
+    """The tables: one for the keys at the root, one for each section of the root."""
     roots = [value for value in values if len(value.path) == 1]
     plain = [value for value in roots if not value.is_section]
     parts = [_table(plain)]
@@ -100,11 +100,11 @@ def _table(rows: list[Value]) -> str:
     return "\n".join(lines)
 
 
-def with_tables(readme: str, values: list[Value]) -> str:
-    """The README with the part between its two marks replaced."""
-    head, _, rest = readme.partition(BEGIN)
+def with_tables(page: str, values: list[Value]) -> str:
+    """The page with the part between its two marks replaced."""
+    head, _, rest = page.partition(BEGIN)
     _, _, tail = rest.partition(END)
-    return f"{head}{BEGIN}\n\n{readme_tables(values)}\n\n{END}{tail}"
+    return f"{head}{BEGIN}\n\n{tables(values)}\n\n{END}{tail}"
 
 
 def with_descriptions(schema: dict[str, Any], values: list[Value]) -> dict[str, Any]:
@@ -163,12 +163,12 @@ def _layout(node: Any, indent: int, used: int = 0) -> str:
 def outputs() -> dict[Path, str]:
     """What each written file should contain."""
     values = read_values((CHART / "values.yaml").read_text())
-    schema_path, readme_path = CHART / "values.schema.json", CHART / "README.md"
+    schema_path, page_path = CHART / "values.schema.json", ROOT / "docs" / "values.md"
     schema = with_pod_values(with_descriptions(json.loads(schema_path.read_text()), values))
-    made = {schema_path: schema_text(schema)}
-    if readme_path.exists():
-        made[readme_path] = with_tables(readme_path.read_text(), values)
-    return made
+    return {
+        schema_path: schema_text(schema),
+        page_path: with_tables(page_path.read_text(), values),
+    }
 
 
 def main() -> int:
