@@ -7,12 +7,17 @@ _helpers.tpl and, where they apply:
     preStopSeconds  how long the container serves on before it gets SIGTERM
     serviceAccount  the account whose token is mounted; without it there is no token
     args            the container's arguments
+    mounts          entries of "tf-cluster.pod.mounts" that this pod alone has: each {name, mount, volume}
 */ -}}
 {{- define "tf-cluster.pod" -}}
 {{- $pod := include "tf-cluster.podValues" . | fromJson -}}
 {{- $context := merge (dict "pod" $pod) . -}}
-{{- $mountsClaims := include "tf-cluster.pod.mountsClaims" . -}}
-{{- $login := include "tf-cluster.pod.login" . -}}
+{{- $mounts := list -}}
+{{- $volumes := list -}}
+{{- range include "tf-cluster.pod.mounts" $context | fromYamlArray -}}
+{{- $mounts = append $mounts (merge (dict "name" .name) .mount) -}}
+{{- $volumes = append $volumes (merge (dict "name" .name) .volume) -}}
+{{- end -}}
 metadata:
   labels:
     {{- include "tf-cluster.pod.labels" . | nindent 4 }}
@@ -42,7 +47,7 @@ spec:
   {{- with .role.restartPolicy }}
   restartPolicy: {{ . }}
   {{- end }}
-  {{- if .role.task }}
+  {{- if hasKey $pod "terminationGracePeriodSeconds" }}
   terminationGracePeriodSeconds: {{ .graceSeconds | default (int64 $pod.terminationGracePeriodSeconds) }}
   {{- end }}
   {{- with .root.Values.image.pullSecrets }}
@@ -82,11 +87,10 @@ spec:
           containerPort: {{ include (printf "tf-cluster.port.%s" $name) $ | int64 }}
         {{- end }}
       {{- end }}
-      {{- if has "status" (.role.ports | default list) }}
+      {{- with .role.probe }}
       readinessProbe:
         httpGet:
-          path: /healthz
-          port: status
+          {{- toYaml . | nindent 10 }}
         periodSeconds: 5
       {{- end }}
       {{- with .preStopSeconds }}
@@ -103,46 +107,39 @@ spec:
         capabilities:
           drop: [ALL]
       volumeMounts:
-        - name: tmp
-          mountPath: /tmp
-        {{- if .role.task }}
-        - name: config
-          mountPath: /etc/tf-cluster
-          readOnly: true
-        {{- end }}
-        {{- if $login }}
-        - name: login
-          mountPath: /etc/tf-cluster-source
-          readOnly: true
-        {{- end }}
-        {{- if $mountsClaims }}
-        - name: data
-          mountPath: /data
-        - name: log
-          mountPath: /log
-        {{- end }}
+        {{- toYaml $mounts | nindent 8 }}
   volumes:
-    - name: tmp
-      emptyDir: {}
-    {{- if .role.task }}
-    - name: config
-      configMap:
-        name: {{ .names.config }}
-    {{- end }}
-    {{- with $login }}
-    - name: login
-      secret:
-        secretName: {{ . | quote }}
-        defaultMode: 0440
-    {{- end }}
-    {{- if $mountsClaims }}
-    - name: data
-      persistentVolumeClaim:
-        claimName: {{ include "tf-cluster.claim" (dict "root" .root "volume" "data") | quote }}
-    - name: log
-      persistentVolumeClaim:
-        claimName: {{ include "tf-cluster.claim" (dict "root" .root "volume" "log") | quote }}
-    {{- end }}
+    {{- toYaml $volumes | nindent 4 }}
+{{- end -}}
+
+{{- /*
+What the pod mounts, and where, as a YAML list: each entry is a volume's name, the rest of the mount and the rest of
+the volume.
+*/ -}}
+{{- define "tf-cluster.pod.mounts" -}}
+- name: tmp
+  mount: {mountPath: /tmp}
+  volume: {emptyDir: {}}
+{{- if .role.task }}
+- name: config
+  mount: {mountPath: /etc/tf-cluster, readOnly: true}
+  volume: {configMap: {name: {{ .names.config }}}}
+{{- end }}
+{{- with include "tf-cluster.pod.login" . }}
+- name: login
+  mount: {mountPath: /etc/tf-cluster-source, readOnly: true}
+  volume: {secret: {secretName: {{ . | quote }}, defaultMode: 0440}}
+{{- end }}
+{{- if include "tf-cluster.pod.mountsClaims" . }}
+{{- range $volume := .role.volumes | default (list "data" "log") }}
+- name: {{ $volume | quote }}
+  mount: {mountPath: /{{ $volume }}{{ if $.role.readOnly }}, readOnly: true{{ end }}}
+  volume: {persistentVolumeClaim: {claimName: {{ include "tf-cluster.claim" (dict "root" $.root "volume" $volume) | quote }}}}
+{{- end }}
+{{- end }}
+{{- with .mounts }}
+{{- toYaml . | nindent 0 }}
+{{- end }}
 {{- end -}}
 
 {{- /*
@@ -238,13 +235,13 @@ that stands twice is refused by a server-side apply. Names that must not be repl
   value: use_caller
 - name: TF_CPP_MIN_LOG_LEVEL
   value: "1"
+{{ end -}}
 {{- with .role.env }}
-{{- include . $ | nindent 0 }}
-{{- end }}
-{{- if not (include "tf-cluster.pod.mayUseGpus" .) }}
+{{- include . $ }}
+{{ end -}}
+{{- if not (include "tf-cluster.pod.mayUseGpus" .) -}}
 - name: NVIDIA_VISIBLE_DEVICES
   value: void
-{{- end }}
 {{ end -}}
 - name: HOME
   value: /tmp

@@ -1,15 +1,23 @@
 {{- /*
 The roles of pods, a row each. Templates ask the row and never compare a role's name. A new role is a row here, a
-folder with its spec and a section of values, which takes what `pod` has, too ("tf-cluster.podValues"). Every row has name, claims and gpus; a task's row has ports and index
-too. Other columns that a row leaves out are null or false. The table is JSON, which Helm reads much faster than YAML.
+folder with its spec and a section of values, which takes what `pod` has, too ("tf-cluster.podValues"). Every row has
+name, claims and gpus; a task's row has ports and index too. Other columns that a row leaves out are null or false. The
+table is JSON, which Helm reads much faster than YAML.
+
+Pods of the release, which no attempt has (a notebook, TensorBoard), are no tasks: they have no address in the headless
+Service, no label of the attempt and no ConfigMap, and a change of them restarts no training. Their Deployment's spec
+calls "tf-cluster.pod" with root and role alone, and passes what it mounts besides as `mounts`.
 
     name           the role: also its section of values, its component label and its container's name
     task           it is a task of the attempt: it has an address in the headless Service and reads the ConfigMap
     job            its pods are a Job's; else a Deployment's
     restartPolicy  of its pods; null is Always, the only one of a Deployment
     index          who tells a task its index: chart, or job for an Indexed Job
-    ports          what it listens on, as in tf-cluster.port.NAME; `status` brings the readiness probe
-    claims         when it mounts /data and /log: always, script (if it runs the user's script) or never
+    ports          what it listens on, as in tf-cluster.port.NAME
+    probe          the path and port of its readiness probe
+    claims         when it mounts the claims: always, script (if it runs the user's script) or never
+    volumes        the claims that it mounts, each at /NAME; null is both, data and log
+    readOnly       it only reads the claims
     gpus           when a task is shown GPUs: always, asked (if its limits name one) or never
     code           when it runs the user's code: always, free (where no chief drives it, or it runs a script), script
     env            the named template of the variables that this role alone has, or null
@@ -18,16 +26,20 @@ too. Other columns that a row leaves out are null or false. The table is JSON, w
 {{- define "tf-cluster.roles" -}}
 [
 {"name": "chief", "task": true, "job": true, "restartPolicy": "Never", "index": "chart",
- "ports": ["tensorflow", "status"], "claims": "always", "gpus": "never", "code": "always"},
+ "ports": ["tensorflow", "status"], "probe": {"path": "/healthz", "port": "status"},
+ "claims": "always", "gpus": "never", "code": "always"},
 
 {"name": "worker", "task": true, "job": true, "restartPolicy": "Never", "index": "job",
- "ports": ["tensorflow", "status"], "claims": "always", "gpus": "always", "code": "free"},
+ "ports": ["tensorflow", "status"], "probe": {"path": "/healthz", "port": "status"},
+ "claims": "always", "gpus": "always", "code": "free"},
 
 {"name": "ps", "task": true, "index": "chart",
- "ports": ["tensorflow", "status"], "claims": "script", "gpus": "never", "code": "script"},
+ "ports": ["tensorflow", "status"], "probe": {"path": "/healthz", "port": "status"},
+ "claims": "script", "gpus": "never", "code": "script"},
 
 {"name": "evaluator", "task": true, "job": true, "restartPolicy": "Never", "index": "chart",
- "ports": ["status"], "claims": "always", "gpus": "asked", "code": "always", "env": "tf-cluster.evaluator.env"},
+ "ports": ["status"], "probe": {"path": "/healthz", "port": "status"},
+ "claims": "always", "gpus": "asked", "code": "always", "env": "tf-cluster.evaluator.env"},
 
 {"name": "cleanup", "job": true, "restartPolicy": "OnFailure",
  "claims": "never", "gpus": "never", "command": ["tf-cluster-cleanup"]}

@@ -64,7 +64,7 @@ ENV: dict[str, dict[str, Any]] = {
         "TF_CLUSTER_JOB_UID": JOB_UID,
         "TF_CLUSTER_STATUS": "0.0.0.0:8080",
     },
-    "cleanup": COMMON,
+    "cleanup": {**COMMON, **NO_GPU},
 }
 
 
