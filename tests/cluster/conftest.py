@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -18,12 +19,14 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.cluster.kubernetes import WAIT_SECONDS, Namespace, Release
+from tests.cluster.browser import Browser, browser, lacking
+from tests.cluster.kubernetes import WAIT_SECONDS, Namespace, Release, command
 from tests.cluster.machine_tools import tool_path
 from tests.support.waiting import eventually
 
 ROOT = Path(__file__).resolve().parents[2]
 CHART = ROOT / "charts" / "tf-cluster"
+SCREENSHOTS = ROOT / "build" / "screenshots"
 IMAGE = os.environ.get("TF_CLUSTER_IMAGE", "localhost/tf-cluster-trainer:0.1.0")
 RESTRICTED = {"labels": {"pod-security.kubernetes.io/enforce": "restricted"}}
 
@@ -126,6 +129,38 @@ def read_log_volume(namespace: Namespace) -> Callable[[str, str], str]:
         return namespace.kubectl("exec", name, "--", "sh", "-c", command)
 
     return read
+
+
+@pytest.fixture(scope="module")
+def node_address(kube_config: str, kubectl_path: str) -> str:
+    """Where the NodePorts of the cluster's first node answer."""
+    environment = {**os.environ, "KUBECONFIG": kube_config}
+    nodes = json.loads(command(kubectl_path, "get", "nodes", "-o=json", environment=environment))
+    addresses = nodes["items"][0]["status"]["addresses"]
+    return str(next(one["address"] for one in addresses if one["type"] == "InternalIP"))
+
+
+@pytest.fixture(name="browser")
+def a_browser(node_address: str, tmp_path: Path) -> Iterator[Browser]:
+    """A fresh Chromium that reaches loopback and the node; skipped where there is none.
+
+    The suite of `make test` installs it with its own cluster, and takes no such skip in CI.
+    """
+    if lacking():
+        pytest.skip(lacking())
+    with browser(tmp_path, node_address) as opened:
+        yield opened
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    """Show the page of a case that has failed."""
+    report = yield
+    opened = getattr(item, "funcargs", {}).get("browser")
+    if report.failed and report.when == "call" and opened:
+        picture = SCREENSHOTS / f"{re.sub(r'[^0-9A-Za-z.]+', '-', item.nodeid)}.png"
+        report.sections.append(("the browser", opened.evidence(picture)))
+    return report
 
 
 def _reader(name: str, claim: str) -> dict[str, Any]:

@@ -100,6 +100,11 @@ def image() -> None:
     subprocess.run((*MACHINE, "image"), cwd=ROOT, check=True)
 
 
+def browser() -> None:
+    """Install Chromium and its driver, where they are missing. Raises CalledProcessError."""
+    subprocess.run((*MACHINE, "browser"), cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+
+
 def down() -> None:
     """End our own Kubernetes. Raises CalledProcessError."""
     subprocess.run((*MACHINE, "down"), cwd=ROOT, check=True)

@@ -7,10 +7,11 @@ could not do it or that something is not as it should be, 2 is wrong usage.
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 from collections.abc import Sequence
 
-from . import tools
+from . import packages, tools
 from .failure import MachineError
 from .image import image
 from .image_inputs import REPOSITORY, TrainerImage, trainer_version
@@ -64,6 +65,9 @@ def _carry_out(chosen: argparse.Namespace, layout: Layout, addresses: Addresses)
         case "volume":
             made = StaticVolume(chosen.name, chosen.uid, int(chosen.mode, 8), chosen.size)
             print(create(made, layout, addresses))
+        case "browser":
+            packages.ensure(packages.BROWSER, layout)
+            print(shutil.which("chromium"), shutil.which("chromedriver"), sep="\n")
         case "tools":
             for name in chosen.names or [one for tool in tools.TOOLS for one in tool.programs]:
                 print(tools.program(name, layout.cache))
@@ -105,6 +109,7 @@ def _parser() -> argparse.ArgumentParser:
     volume.add_argument("--uid", type=int, default=1000, help="owner of the directory")
     volume.add_argument("--mode", default="770", help="of the directory, octal")
     volume.add_argument("--size", default="10Gi", help="capacity that the volume claims to have")
+    commands.add_parser("browser", help="install Chromium and its driver; prints the paths of both")
     tool = commands.add_parser("tools", help="build Go programs into the cache, print their paths")
     tool.add_argument("names", nargs="*", metavar="NAME", help="helm, kubectl, ...; default: all")
     return parser

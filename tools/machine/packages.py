@@ -29,6 +29,7 @@ CLUSTER = (
     "mount",
 )
 IMAGE = ("buildah", "debootstrap", "mount")
+BROWSER = ("chromium", "chromium-driver")  # of one source package, so of one version
 
 
 def missing(names: Iterable[str]) -> list[str]:

@@ -1,0 +1,132 @@
+"""A headless Chromium for one case: a fresh profile, and no way but to the addresses it is given.
+
+Debian's chromedriver is of Chromium's own version, so nothing is looked up or downloaded.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from selenium import webdriver
+from selenium.common.exceptions import WebDriverException
+from urllib3.exceptions import HTTPError
+
+from tests.support.waiting import eventually
+from tests.tied import tied_to_us
+
+CHROMIUM, DRIVER = "chromium", "chromedriver"
+SHOWN = 4000  # characters of a page's text, of its console and of the driver's log
+
+
+def lacking() -> str:
+    """What of the two is not on this machine, as a sentence; empty where both are."""
+    absent = [name for name in (CHROMIUM, DRIVER) if shutil.which(name) is None]
+    how = "on Debian `python -m tools.machine browser` installs them"
+    return f"no {' and no '.join(absent)}: {how}" if absent else ""
+
+
+class Browser:
+    """Selenium's driver, and what a person would see of the page."""
+
+    def __init__(self, driver: webdriver.Remote, log: Path) -> None:
+        self.driver = driver
+        self._log = log
+
+    def open(self, url: str) -> None:
+        """Open an address and wait for the page's load event. Raises WebDriverException."""
+        self.driver.get(url)
+
+    def text(self) -> str:
+        """The words on the page, those in open shadow roots too."""
+        return str(self.driver.execute_script(_TEXT))
+
+    def until_it_says(self, words: str, seconds: float = 30) -> str:
+        """Wait until the words are on the page; returns all of its text."""
+
+        def said() -> str:
+            text = self.text()
+            assert words in text, text[-SHOWN:]
+            return text
+
+        return eventually(f"{words!r} on the page", said, seconds)
+
+    def evidence(self, picture: Path) -> str:
+        """What to look at after a failure: the page's address, text, console, and a screenshot."""
+        try:
+            picture.parent.mkdir(parents=True, exist_ok=True)
+            self.driver.save_screenshot(str(picture))
+            log = self.driver.execute("getLog", {"type": "browser"})["value"]
+            console = "\n".join(entry["message"] for entry in log)
+            return (
+                f"{self.driver.current_url}\nscreenshot: {picture}\n"
+                f"--- its text\n{self.text()[:SHOWN]}\n--- its console\n{console[-SHOWN:]}"
+            )
+        except (WebDriverException, HTTPError) as error:  # HTTPError: no driver answers
+            return f"{error}\n--- the driver's log\n{self._log.read_text()[-SHOWN:]}"
+
+
+# innerText leaves out what is hidden, and what lies in shadow roots.
+_TEXT = """
+const shadows = (node) => [...node.querySelectorAll('*')].flatMap(
+  (one) => one.shadowRoot ? [one.shadowRoot, ...shadows(one.shadowRoot)] : []);
+const inside = (root) => [...root.children].map((one) => one.innerText || '').join('\\n');
+return [document.body.innerText, ...shadows(document).map(inside)].join('\\n');
+"""
+
+
+@contextmanager
+def browser(folder: Path, *addresses: str) -> Iterator[Browser]:
+    """A browser that reaches loopback and these addresses, and resolves no name but localhost."""
+    log = folder / "chromedriver.log"
+    with log.open("w") as file:
+        process = subprocess.Popen(
+            tied_to_us(DRIVER, "--port=0"), stdout=file, stderr=subprocess.STDOUT
+        )
+    try:
+        answers = f"http://127.0.0.1:{_port(process, log)}"
+        yield Browser(webdriver.Remote(answers, options=_options(folder, addresses)), log)
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _options(folder: Path, addresses: tuple[str, ...]) -> webdriver.ChromeOptions:
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which(CHROMIUM)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    reached = "".join(f", EXCLUDE {one}" for one in ("localhost", "127.0.0.1", *addresses))
+    for argument in (
+        "--headless=new",
+        "--remote-debugging-pipe",  # ends when its driver does, however that ends
+        *(("--no-sandbox",) if os.geteuid() == 0 else ()),
+        "--disable-dev-shm-usage",
+        "--window-size=1400,1000",
+        f"--user-data-dir={folder / 'profile'}",
+        "--no-first-run",
+        "--no-proxy-server",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+        f"--host-resolver-rules=MAP * ~NOTFOUND{reached}",
+    ):
+        options.add_argument(argument)
+    return options
+
+
+def _port(process: subprocess.Popen[bytes], log: Path) -> int:
+    """The port that the driver has chosen."""
+
+    def told() -> int | None:
+        found = re.search(r"started successfully on port (\d+)", log.read_text())
+        return int(found[1]) if found else None
+
+    try:
+        return eventually("chromedriver's port", told)
+    except AssertionError as error:
+        raise AssertionError(f"{error}; exit {process.poll()}\n{log.read_text()}") from None
