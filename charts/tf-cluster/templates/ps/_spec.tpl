@@ -1,5 +1,5 @@
 {{- define "tf-cluster.ps.spec" -}}
-{{- $name := index .names.ps .index -}}
+{{- $name := replace "{}" (print .index) .names.anyPs -}}
 {{- $wait := int64 .root.Values.ps.preStopSeconds -}}
 strategy:
   type: Recreate
