@@ -61,6 +61,7 @@ TOOLS: tuple[Tool, ...] = (
         called="helm3",
     ),
     Tool("pause", (".",), called="pause"),
+    Tool("registry", (".",), called="registry"),
     Tool(
         "kubernetes",
         (
