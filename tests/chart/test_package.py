@@ -96,7 +96,9 @@ def address(version: str, package: Path, tmp_path_factory: pytest.TempPathFactor
 
 def test_what_was_pushed_renders_as_the_folder_does(version: str, address: str) -> None:
     words = ("template", "digits", address, f"--version={VERSION}", "--plain-http", *SETTINGS)
-    _, _, text = command(*words, helm=version).stdout.partition("---\n")  # Helm 4 tells the digest first
+    _, _, text = command(*words, helm=version).stdout.partition(
+        "---\n"
+    )  # Helm 4 tells the digest first
     assert Rendered(text).objects == render(helm=version).objects
 
 

@@ -66,6 +66,11 @@ cleanup.enabled is false: the parameter servers run until you scale them to 0 or
 install (a claim's access mode and class can't change), storage.data.accessModes and
 storage.log.accessModes to [ReadWriteMany] and a storageClassName that can.
 {{- end }}
+{{- if not (or .Values.image.tag .Values.image.digest) }}
+
+image.tag is empty, so the image is this chart's appVersion, {{ .Chart.AppVersion }}. An upgrade to a chart with
+another one restarts the training, which resumes. Set image.tag to keep the image, and the training, as they are.
+{{- end }}
 {{- include "tf-cluster.notes.existingClaims" . }}
 {{- include "tf-cluster.notes.sharedClaims" . }}
 {{- with (.Values.program.source | default dict).secretName }}
