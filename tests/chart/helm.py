@@ -116,7 +116,7 @@ def render(
     helm: str = "helm",
 ) -> Rendered:
     """Render the least values with changes. Raises RefusedError."""
-    values = merged(LEAST, changes or {})
+    values = merged(_least(chart), changes or {})
     return template(json.dumps(values), release, namespace, str(chart), helm)
 
 
@@ -135,18 +135,28 @@ def notes(changes: Values | None = None, *, chart: Path = CHART) -> str:
         str(chart),
         "--namespace=training",
         "--dry-run=client",
-        values=json.dumps(merged(LEAST, changes or {})),
+        values=json.dumps(merged(_least(chart), changes or {})),
     )
     return text.partition("\nNOTES:\n")[2]
 
 
-def refusal(changes: Values | None = None, *, release: str = "digits", helm: str = "helm") -> str:
+def refusal(
+    changes: Values | None = None,
+    *,
+    release: str = "digits",
+    chart: Path = CHART,
+    helm: str = "helm",
+) -> str:
     """Helm's message for values that it must refuse."""
     try:
-        render(changes, release=release, helm=helm)
+        render(changes, release=release, chart=chart, helm=helm)
     except RefusedError as error:
         return str(error)
     raise AssertionError(f"rendered: {str(changes)[:500]}")
+
+
+def _least(chart: Path) -> Values:
+    return {"tf-cluster": LEAST} if chart == ROOT else LEAST
 
 
 def command(*arguments: str, helm: str = "helm") -> subprocess.CompletedProcess[str]:

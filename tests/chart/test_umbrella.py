@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import tarfile
 from pathlib import Path
-from typing import Any
 
+import pytest
 import yaml
 
-from tests.chart.helm import LEAST, ROOT, command, render
-
-
-def umbrella_values() -> dict[str, Any]:
-    # render() lays changes over the least values of tf-cluster, which the umbrella does not have.
-    return {"image": None, "program": None, "tf-cluster": LEAST}
+from tests.chart.helm import (
+    CHART,
+    HELMS,
+    ROOT,
+    RefusedError,
+    Values,
+    command,
+    notes,
+    refusal,
+    render,
+    template,
+)
 
 
 def without_sources(text: str) -> list[str]:
@@ -22,28 +29,105 @@ def without_sources(text: str) -> list[str]:
 
 
 def test_the_umbrella_renders_what_the_chart_renders_alone() -> None:
-    umbrella = render(umbrella_values(), chart=ROOT)
+    umbrella = render(chart=ROOT)
     assert without_sources(umbrella.text) == without_sources(render().text)
 
 
-def test_global_values_may_be_given() -> None:
-    render({**umbrella_values(), "global": {"registry": "x"}}, chart=ROOT)
+@pytest.mark.parametrize("helm", HELMS)
+def test_a_part_can_be_left_out(helm: str) -> None:
+    nothing = render({"tf-cluster": {"enabled": False}}, chart=ROOT, helm=helm)
+    assert nothing.objects == []
+
+
+def test_the_notes_work_without_a_part() -> None:
+    assert notes({"tf-cluster": {"enabled": False}}, chart=ROOT).strip() == ""
+
+
+def test_alone_a_chart_cant_be_left_out() -> None:
+    assert "enabled is false: only an umbrella chart can leave this chart out" in refusal(
+        {"enabled": False}
+    )
+
+
+@pytest.mark.parametrize("helm", HELMS)
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"worker": {"replicas": 2}}, "additional properties 'worker' not allowed"),
+        ({"tf-clutser": {}}, "additional properties 'tf-clutser' not allowed"),
+        ({"global": {"registry": "x"}}, "additional properties 'registry' not allowed"),
+        ({"tf-cluster": {"wokrer": {}}}, "additional properties 'wokrer' not allowed"),
+    ],
+)
+def test_what_no_part_reads_is_refused(wrong: Values, message: str, helm: str) -> None:
+    assert message in refusal(wrong, chart=ROOT, helm=helm)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "paths"),
+    [
+        ({"image": {"repository": ""}}, ["image.repository"]),
+        (
+            {"ps": {"preStopSeconds": 100}},
+            ["ps.preStopSeconds", "ps.terminationGracePeriodSeconds"],
+        ),
+        ({"run": {"id": None}}, ["run.id"]),
+        ({"storage": None}, ["storage.data.size"]),
+        ({"storage": {"data": {"volumeName": "x"}}}, ["storage.data.storageClassName"]),
+    ],
+)
+def test_a_message_names_the_key_of_the_file_that_the_user_has(
+    wrong: Values, paths: list[str]
+) -> None:
+    alone, part = refusal(wrong), refusal({"tf-cluster": wrong}, chart=ROOT)
+    for path in paths:
+        assert path in alone
+        assert f"tf-cluster.{path}" in part
+    assert part.replace("tf-cluster.", "") == alone.replace("tf-cluster.", "")
+
+
+def test_a_message_leaves_other_words_as_they_are() -> None:
+    program = {"module": "", "script": "train.py"}
+    assert "tf-cluster.program.script is train.py: where is it?" in refusal(
+        {"tf-cluster": {"program": program}}, chart=ROOT
+    )
+
+
+def test_a_message_names_the_keys_of_umbrellas_in_umbrellas(tmp_path: Path) -> None:
+    for name, part in (("middle", CHART), ("outer", tmp_path / "middle")):
+        shutil.copytree(part, tmp_path / name / "charts" / part.name)
+        (tmp_path / name / "Chart.yaml").write_text(
+            f"{{apiVersion: v2, name: {name}, version: 0.1.0}}\n"
+        )
+    with pytest.raises(RefusedError, match=r"middle\.tf-cluster\.image\.repository is empty"):
+        template("{}", "digits", "training", str(tmp_path / "outer"))
 
 
 def test_the_lock_is_in_step_with_the_dependencies() -> None:
     chart = yaml.safe_load((ROOT / "Chart.yaml").read_text())
     lock = yaml.safe_load((ROOT / "Chart.lock").read_text())
     part = yaml.safe_load((ROOT / "charts" / "tf-cluster" / "Chart.yaml").read_text())
-    assert lock["dependencies"] == [
-        {"name": "tf-cluster", "repository": "", "version": part["version"]}
+    parts = [{"name": "tf-cluster", "repository": "", "version": part["version"]}]
+    assert lock["dependencies"] == parts
+    assert chart["dependencies"] == [
+        {**one, "condition": f"{one['name']}.enabled"} for one in parts
     ]
-    assert chart["dependencies"] == lock["dependencies"]
     assert "unpacked" in command("dependency", "list", str(ROOT)).stdout
+
+
+def test_the_locks_digest_is_helms(tmp_path: Path) -> None:
+    """`helm dependency build` refuses another one."""
+    for name in ("Chart.yaml", "Chart.lock", "values.yaml"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    shutil.copytree(ROOT / "charts", tmp_path / "charts")
+    done = command("dependency", "build", str(tmp_path))
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_package_holds_charts_and_nothing_else_of_the_repository(tmp_path: Path) -> None:
     names = packaged(ROOT, tmp_path)
-    expected = {"Chart.yaml", "Chart.lock", "values.yaml", "charts", "templates"}
+    expected = {"Chart.yaml", "Chart.lock", "charts", "templates"}
+    expected |= {"values.yaml", "values.schema.json"}
     assert expected <= names <= expected | {"README.md", "LICENSE"} | users_own()
 
 

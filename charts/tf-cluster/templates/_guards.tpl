@@ -8,7 +8,7 @@ and it promises no order of files.
 {{- range $guard := list
   "null" "image" "program" "source" "combination" "success" "momentum" "schedule" "preStop" "gpus" "name" "claims" "env" "labels"
   "resources" "annotations" "flags" "characters" "arguments" "volumes"
-  "hosts" -}}
+  "hosts" "enabled" -}}
 {{- with include (printf "tf-cluster.guards.%s" $guard) $ | trim -}}
 {{- $complaints = append $complaints . -}}
 {{- end -}}
@@ -16,14 +16,43 @@ and it promises no order of files.
 {{- if not $complaints -}}
 {{- with include "tf-cluster.guards.size" $ | trim -}}{{- $complaints = list . -}}{{- end -}}
 {{- end -}}
-{{- with $complaints -}}{{- join "\n\n" . | printf "\n\n%s\n" | fail -}}{{- end -}}
+{{- with $complaints -}}
+{{- include "tf-cluster.located" (list $ (join "\n\n" .)) | printf "\n\n%s\n" | fail -}}
+{{- end -}}
+{{- end -}}
+
+{{- /*
+A text whose paths of values are those of the values file that the user has: in an umbrella chart they stand below this
+chart's name, and its name below the name of a chart between. Takes a list: the root context and the text.
+*/ -}}
+{{- define "tf-cluster.located" -}}
+{{- $root := first . -}}
+{{- $text := last . -}}
+{{- with $root.Template.BasePath | trimSuffix "/templates" | splitList "/charts/" | rest -}}
+{{- $paths := list "nameOverride" "fullnameOverride" "clusterDomain" "commonLabels" "commonAnnotations" "extraObjects" -}}
+{{- range $section, $values := $root.Values -}}
+{{- if kindIs "map" $values -}}
+{{- range $key, $_ := $values -}}{{- $paths = append $paths (printf "%s[.]%s" $section (regexQuoteMeta $key)) -}}{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- $pattern := printf `(^|[\s(=\[])((?:[\w.]+ is null|%s)\b)` (join "|" $paths) -}}
+{{- $text = regexReplaceAll $pattern $text (printf "${1}%s.${2}" (join "." .)) -}}
+{{- end -}}
+{{- $text -}}
+{{- end -}}
+
+{{- /* Alone, a chart that is left out would be a release of nothing. */ -}}
+{{- define "tf-cluster.guards.enabled" -}}
+{{- if and .Chart.IsRoot (eq (toString .Values.enabled) "false") }}
+enabled is false: only an umbrella chart can leave this chart out. Take it as a part of one, or remove the line.
+{{- end }}
 {{- end -}}
 
 {{- /* A null removes a default. The schema can't require the key: it also judges a user's file, which has few keys. */ -}}
 {{- define "tf-cluster.guards.null" -}}
 {{- $nulls := list }}
 {{- range $path := list
-  "clusterDomain" "image" "image.pullPolicy" "run.id" "run.attempt" "program" "program.ps"
+  "enabled" "clusterDomain" "image" "image.pullPolicy" "run.id" "run.attempt" "program" "program.ps"
   "strategy" "replication" "update"
   "train.steps" "train.batchSize" "train.microBatches" "train.seed" "train.precision" "train.xla" "train.optimizer.name"
   "train.optimizer.learningRate" "train.optimizer.schedule.name" "train.optimizer.schedule.warmupSteps"

@@ -3,6 +3,10 @@ What a user wants to do next. It is not in NOTES.txt itself, so that an umbrella
 notes of the installed chart, not those of its subcharts.
 */ -}}
 {{- define "tf-cluster.notes" -}}
+{{- include "tf-cluster.located" (list . (include "tf-cluster.notes.text" .)) -}}
+{{- end -}}
+
+{{- define "tf-cluster.notes.text" -}}
 {{- $names := include "tf-cluster.attempt" . | fromJson -}}
 {{- $attempt := $names.attempt -}}
 {{- $fullname := include "tf-cluster.fullname" . -}}

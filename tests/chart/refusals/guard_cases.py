@@ -44,6 +44,13 @@ def _nulls() -> Named:
         yield path, in_extra_values(wrong, "is null. Leave the line out", "TFC31", {}, "null")
 
 
+def _enabled() -> Named:
+    chart = "enabled is false: only an umbrella chart can leave this chart out"
+    right = extra({"enabled": True})
+    wrong = extra({"enabled": False})
+    yield "no chart", Case(wrong, chart, "TFC334 /extraValues/enabled", right, "enabled")
+
+
 def _image() -> Named:
     right = extra({"image": {"repository": "registry.example:5000/trainer"}}, image=None)
     empty = "image.repository is empty"
@@ -336,6 +343,7 @@ GUARD_CASES: dict[str, Case] = {
     f"{case.guard}: {why}": case
     for part in (
         _nulls,
+        _enabled,
         _image,
         _program,
         _source,

@@ -21,6 +21,7 @@ from tf_cluster.checks import (
     flag_numbers,
     image,
     labels,
+    left_out,
     nulls,
     optimizer,
     overlaps,
@@ -67,6 +68,7 @@ CHECKS: tuple[Check, ...] = (
 """Checks for every run."""
 
 CLUSTER_CHECKS: tuple[Check, ...] = (
+    left_out,
     image,
     absolute_paths,
     volumes,
