@@ -95,10 +95,17 @@ FEATURES: dict[str, dict[str, Any]] = {
     "existing-claims": {
         "storage": {
             "colocate": False,
-            "data": {"existingClaim": "shared-data"},
-            "log": {"existingClaim": "shared-log"},
+            "data": {"existingClaim": "shared-data", "accessModes": ["ReadOnlyMany"]},
+            "log": {"existingClaim": "shared-log", "accessModes": ["ReadWriteMany"]},
         }
     },
+    "team-claim": {
+        "storage": {
+            "data": {"existingClaim": "team", "subPath": "sets/digits"},
+            "log": {"existingClaim": "team", "subPath": "runs"},
+        }
+    },
+    "no-data-claim": {"storage": {"data": {"enabled": False}}},
     "static-volumes": {
         "storage": {
             "data": {"volumeName": "nfs-data", "storageClassName": ""},
@@ -215,6 +222,21 @@ FEATURES: dict[str, dict[str, Any]] = {
             "podAnnotations": {"example.com/scrape": "false"},
             "priorityClassName": "training",
         },
-        "storage": {"data": {"annotations": {"example.com/backup": "no"}}},
+        "storage": {
+            "data": {
+                "annotations": {"example.com/backup": "no"},
+                "dataSource": {
+                    "apiGroup": "snapshot.storage.k8s.io",
+                    "kind": "VolumeSnapshot",
+                    "name": "digits",
+                },
+                "subPath": "sets/digits",
+            },
+            "log": {
+                "storageClassName": "",
+                "selector": {"matchLabels": {"team": "research"}},
+                "subPath": "runs",
+            },
+        },
     },
 }

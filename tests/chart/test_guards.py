@@ -248,7 +248,13 @@ def test_a_release_name_that_is_no_host_name(name: str) -> None:
 @pytest.mark.parametrize("volume", ["data", "log"])
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("volumeName", "pv"), ("storageClassName", "nfs"), ("annotations", {"a": "b"})],
+    [
+        ("volumeName", "pv"),
+        ("storageClassName", "nfs"),
+        ("annotations", {"a": "b"}),
+        ("selector", {"matchLabels": {"a": "b"}}),
+        ("dataSource", {"kind": "PersistentVolumeClaim", "name": "old"}),
+    ],
 )
 def test_an_existing_claim_with_a_setting_of_a_claim_to_make(
     volume: str, key: str, value: Any
@@ -257,6 +263,33 @@ def test_an_existing_claim_with_a_setting_of_a_claim_to_make(
         f"storage.{volume}.existingClaim is mine, so the chart makes no claim and\n"
         f"storage.{volume}.{key} would do nothing: remove one of the two."
     )
+
+
+@pytest.mark.parametrize("key", ["existingClaim", "subPath", "volumeName", "storageClassName"])
+def test_a_setting_of_the_data_claim_that_there_is_not(key: str) -> None:
+    assert refusal({"storage": {"data": {"enabled": False, key: "x"}}}) == (
+        "storage.data.enabled is false, so /data is an empty directory and "
+        f"storage.data.{key} would do nothing: remove one of the two."
+    )
+
+
+def test_a_selector_without_a_class() -> None:
+    assert refusal({"storage": {"log": {"selector": {"matchLabels": {"a": "b"}}}}}) == (
+        'storage.log.selector is {"matchLabels":{"a":"b"}}, and without storage.log.'
+        "storageClassName the claim asks for the cluster's\ndefault class and never binds to a "
+        'volume of another: set it to the volume\'s class, or to "" if it has none.'
+    )
+
+
+def test_pods_on_several_nodes_with_a_claim_of_one() -> None:
+    shared = {"accessModes": ["ReadWriteMany"]}
+    assert refusal({"storage": {"colocate": False, "data": shared}}) == (
+        "storage.colocate is false, but storage.log.accessModes is [ReadWriteOnce], which one node "
+        "can mount. Set\nstorage.log.accessModes to [ReadWriteMany] if its volume can be mounted "
+        "on several, or leave storage.colocate out."
+    )
+    assert "storage.data.accessModes" in refusal({"storage": {"colocate": False}})
+    render({"storage": {"colocate": False, "data": {"enabled": False}, "log": shared}})
 
 
 @pytest.mark.parametrize("role", ["pod", "chief", "worker", "ps", "evaluator"])

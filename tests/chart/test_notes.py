@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,7 @@ def commands(text: str) -> list[list[str]]:
 
 def test_the_next_commands_name_the_objects_of_this_attempt() -> None:
     h = render().attempt
-    ready, follow, see, run, wait, copy, delete = commands(notes())
+    ready, follow, see, run, wait, copy, delete, load = commands(notes())
     kubectl = ["kubectl", "--namespace", "training"]
     # The log of a pod that is not scheduled yet is empty, and following it ends at once.
     assert ready[3:6] == ["wait", "--for=condition=Ready", "--timeout=10m"]
@@ -32,13 +33,14 @@ def test_the_next_commands_name_the_objects_of_this_attempt() -> None:
     assert wait[6:] == ["pod/digits-files"]
     assert copy[3:] == ["cp", "digits-files:/log/digits/1/export", "export"]
     assert delete[3:] == ["delete", "pod", "digits-files"]
+    assert load[3:] == ["cp", "data/.", "digits-files:/data"]
 
 
 def test_the_evaluators_log_is_told_where_there_is_one() -> None:
     values = {"evaluator": {"enabled": True}}
     name = render(values).one("Job", "evaluator")["metadata"]["name"]
-    assert commands(notes(values))[-1][3:] == ["logs", "--follow", f"job/{name}"]
-    assert "evaluator" not in notes()
+    assert ["logs", "--follow", f"job/{name}"] in [words[3:] for words in commands(notes(values))]
+    assert "the evaluator measures" not in notes()
 
 
 @pytest.mark.parametrize("strategy", ["parameter-server", "all-reduce"])
@@ -70,12 +72,38 @@ def test_a_scripts_directory_is_copied_whole() -> None:
     assert commands(text)[5][3:] == ["cp", "digits-files:/log/digits/1", "log"]
 
 
-def test_the_pod_for_files_mounts_the_log_claim() -> None:
-    run = commands(notes({"storage": {"log": {"existingClaim": "mine"}}}))[3]
+def files_pod(storage: dict[str, Any]) -> dict[str, Any]:
+    run = commands(notes({"storage": storage}))[3]
     option = next(word for word in run if word.startswith("--overrides="))
-    spec = json.loads(option.removeprefix("--overrides="))["spec"]
-    assert spec["volumes"] == [{"name": "log", "persistentVolumeClaim": {"claimName": "mine"}}]
+    return dict(json.loads(option.removeprefix("--overrides="))["spec"])
+
+
+def test_the_pod_for_files_mounts_the_claims_as_tasks_do() -> None:
+    spec = files_pod({"log": {"existingClaim": "mine", "subPath": "runs"}})
+    assert spec["volumes"] == [
+        {"name": "data", "persistentVolumeClaim": {"claimName": "digits-data"}},
+        {"name": "log", "persistentVolumeClaim": {"claimName": "mine"}},
+    ]
+    assert spec["containers"][0]["volumeMounts"] == [
+        {"name": "data", "mountPath": "/data"},
+        {"name": "log", "mountPath": "/log", "subPath": "runs"},
+    ]
     assert spec["securityContext"]["runAsNonRoot"] is True
+
+
+def test_the_pod_for_files_goes_to_the_node_of_claims_that_one_node_can_mount() -> None:
+    (wish,) = files_pod({})["affinity"]["podAffinity"][
+        "preferredDuringSchedulingIgnoredDuringExecution"
+    ]
+    assert wish["podAffinityTerm"]["topologyKey"] == "kubernetes.io/hostname"
+    assert "affinity" not in files_pod({"data": SHARED, "log": SHARED})
+
+
+def test_data_is_loaded_into_a_claim_that_is_new() -> None:
+    words = "To load data into the claim digits-data"
+    assert words in notes()
+    assert words not in notes({"storage": {"data": {"existingClaim": "ours"}}})
+    assert words not in notes({"storage": {"data": {"enabled": False}}})
 
 
 def test_claims_that_have_to_exist_are_named() -> None:
@@ -92,7 +120,7 @@ def test_large_numbers_are_written_out() -> None:
 
 def test_a_shared_node_is_explained() -> None:
     assert "Chief and workers share one node" in notes()
-    assert "share one node" not in notes({"storage": {"colocate": False}})
+    assert "share one node" not in notes({"storage": {"data": SHARED, "log": SHARED}})
 
 
 def test_a_shared_claim_of_the_default_class_is_pointed_out() -> None:

@@ -58,6 +58,8 @@ EXACTLY = {
     "keep-ps-after-failure": LEAST,
     "existing-claims": LEAST - CLAIMS,
     "static-volumes": LEAST,
+    "team-claim": LEAST - CLAIMS,
+    "no-data-claim": LEAST - {("PersistentVolumeClaim", "digits-data")},
     "no-network-policy": LEAST - POLICIES,
     "monitored": LEAST,
     "everything": {

@@ -7,7 +7,7 @@ and it promises no order of files.
 {{- $complaints := list -}}
 {{- range $guard := list
   "null" "image" "program" "source" "combination" "success" "momentum" "schedule" "preStop" "gpus" "name" "claims" "env" "labels"
-  "resources" "annotations" "flags" "characters" "arguments" "volumes"
+  "resources" "annotations" "flags" "characters" "arguments" "volumes" "colocate"
   "hosts" "enabled" -}}
 {{- with include (printf "tf-cluster.guards.%s" $guard) $ | trim -}}
 {{- $complaints = append $complaints . -}}
@@ -63,7 +63,7 @@ enabled is false: only an umbrella chart can leave this chart out. Take it as a 
   "ps.replicas" "ps.preStopSeconds" "ps.terminationGracePeriodSeconds"
   "evaluator.enabled" "evaluator.exportBest.mode" "evaluator.backoffLimit" "evaluator.terminationGracePeriodSeconds"
   "cleanup.enabled" "cleanup.delaySeconds.success" "cleanup.workersTimeoutSeconds"
-  "storage.data.size" "storage.data.accessModes" "storage.log.size" "storage.log.accessModes"
+  "storage.data.enabled" "storage.data.size" "storage.data.accessModes" "storage.log.size" "storage.log.accessModes"
   "security.networkPolicy.enabled" }}
 {{- $node := $.Values }}
 {{- range $key := splitList "." $path }}{{ $node = index (default dict $node) $key }}{{ end }}
@@ -279,9 +279,12 @@ Take another release name, or set fullnameOverride.
 {{- define "tf-cluster.guards.claims" -}}
 {{- range $volume := list "data" "log" }}
 {{- $claim := (get ($.Values.storage | default dict) $volume | default dict) }}
-{{- $settings := dict "volumeName" $claim.volumeName "storageClassName" $claim.storageClassName "annotations" $claim.annotations }}
-{{- range $key, $setting := $settings }}
-{{- if and $claim.existingClaim $setting }}
+{{- $settings := dict "volumeName" $claim.volumeName "storageClassName" $claim.storageClassName "annotations" $claim.annotations
+  "selector" $claim.selector "dataSource" $claim.dataSource }}
+{{- range $key, $setting := merge (dict "existingClaim" $claim.existingClaim "subPath" $claim.subPath) $settings }}
+{{- if and (eq $volume "data") (eq (toString $claim.enabled) "false") $setting }}
+storage.data.enabled is false, so /data is an empty directory and storage.data.{{ $key }} would do nothing: remove one of the two.
+{{- else if and $claim.existingClaim $setting (hasKey $settings $key) }}
 storage.{{ $volume }}.existingClaim is {{ $claim.existingClaim }}, so the chart makes no claim and
 storage.{{ $volume }}.{{ $key }} would do nothing: remove one of the two.
 {{- end }}

@@ -150,10 +150,14 @@ program.args[{{ $index }}] uses $({{ $name }}), which is not known. Known are $(
 {{- if and (kindIs "string" $claim.size) (lt (include "tf-cluster.quantity" $claim.size | float64) 1.0) }}
 storage.{{ $volume }}.size is {{ $claim.size }}: a claim has at least one byte (5Gi, say).
 {{- end }}
-{{- if and $claim.volumeName (not $claim.existingClaim) (not (kindIs "string" $claim.storageClassName)) }}
+{{- range $key, $wanted := dict "volumeName" $claim.volumeName "selector" $claim.selector }}
+{{- $made := not (or $claim.existingClaim (eq (toString $claim.enabled) "false")) }}
+{{- if and $wanted $made (not (kindIs "string" $claim.storageClassName)) }}
 {{- $class := printf "storage.%s.storageClassName" $volume }}
-storage.{{ $volume }}.volumeName is {{ $claim.volumeName }}, and without {{ $class }} the claim asks for the cluster's
+{{- $told := kindIs "string" $wanted | ternary $wanted (toJson $wanted) }}
+storage.{{ $volume }}.{{ $key }} is {{ $told }}, and without {{ $class }} the claim asks for the cluster's
 default class and never binds to a volume of another: set it to the volume's class, or to "" if it has none.
+{{- end }}
 {{- end }}
 {{- end }}
 {{- $data := ($storage.data | default dict).volumeName }}
@@ -180,6 +184,20 @@ what is no worker and no ps.
 {{- if gt (int64 $size) 131072 }}
 program.script: TF_CONFIG tells a script of {{ $workers }} workers and {{ $ps }} ps in {{ div $size 1024 }} KiB, and Linux hands a process
 at most 128 KiB. Take fewer tasks, a shorter name, or a program.module.
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- /* Pods that may be on several nodes, and a claim that is mounted on one: all but the first node's wait for ever. */ -}}
+{{- define "tf-cluster.guards.colocate" -}}
+{{- $storage := .Values.storage | default dict }}
+{{- if eq (toString $storage.colocate) "false" }}
+{{- range $volume := list "data" "log" }}
+{{- $claim := get $storage $volume | default dict }}
+{{- if and (include "tf-cluster.claim.isOfOneNode" $claim) (ne (toString $claim.enabled) "false") }}
+storage.colocate is false, but storage.{{ $volume }}.accessModes is [{{ join ", " $claim.accessModes }}], which one node can mount. Set
+storage.{{ $volume }}.accessModes to [ReadWriteMany] if its volume can be mounted on several, or leave storage.colocate out.
+{{- end }}
 {{- end }}
 {{- end }}
 {{- end -}}

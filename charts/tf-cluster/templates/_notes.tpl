@@ -45,6 +45,13 @@ Run {{ .Values.run.id }}, attempt {{ $attempt }}.
     {{ $kubectl }} wait --for=condition=Ready --timeout=10m pod/{{ $fullname }}-files
     {{ $kubectl }} cp {{ $fullname }}-files:{{ $result.path }} {{ $result.copy }}
     {{ $kubectl }} delete pod {{ $fullname }}-files
+{{- if and .Values.storage.data.enabled (not .Values.storage.data.existingClaim) }}
+
+To load data into the claim {{ include "tf-cluster.claim" (dict "root" . "volume" "data") }}, make the pod of step 3
+and, before you delete it, copy:
+
+    {{ $kubectl }} cp data/. {{ $fullname }}-files:/data
+{{- end }}
 {{- if .Values.evaluator.enabled }}
 
 See what the evaluator measures. The record is {{ $run }}/evaluations.json:
@@ -85,7 +92,7 @@ The Secret {{ . }} is not made here. While it does not exist, the pods that fetc
 {{- end }}
 {{- end -}}
 
-{{- /* The pod of step 3: mounts the log claim and sleeps. */ -}}
+{{- /* The pod of step 3: mounts both claims and sleeps, on the node of a claim that only one can mount. */ -}}
 {{- define "tf-cluster.notes.filesPod" -}}
 spec:
   automountServiceAccountToken: false
@@ -106,18 +113,27 @@ spec:
         capabilities:
           drop: [ALL]
       volumeMounts:
-        - name: log
-          mountPath: /log
+        {{- range $volume := list "data" "log" }}
+        - {{ include "tf-cluster.claim.mount" (dict "root" $ "volume" $volume) | fromYaml | merge (dict "name" $volume) | toJson }}
+        {{- end }}
   volumes:
-    - name: log
-      persistentVolumeClaim:
-        claimName: {{ include "tf-cluster.claim" (dict "root" . "volume" "log") | quote }}
+    {{- range $volume := list "data" "log" }}
+    - {{ include "tf-cluster.claim.volume" (dict "root" $ "volume" $volume) | fromYaml | merge (dict "name" $volume) | toJson }}
+    {{- end }}
+  {{- if include "tf-cluster.colocate" . }}
+  affinity:
+    podAffinity:
+      preferredDuringSchedulingIgnoredDuringExecution:
+        - weight: 100
+          podAffinityTerm:
+            {{- include "tf-cluster.pod.colocation" . | nindent 12 }}
+  {{- end }}
 {{- end -}}
 
 {{- /* A pod whose claim does not exist stays Pending for ever, and no task of ours can say so. */ -}}
 {{- define "tf-cluster.notes.existingClaims" -}}
 {{- $names := list -}}
-{{- range $volume := list "data" "log" -}}
+{{- range $volume := include "tf-cluster.claims" . | fromJsonArray -}}
 {{- with (get $.Values.storage $volume).existingClaim -}}
 {{- $names = append $names . -}}
 {{- end -}}
@@ -133,7 +149,7 @@ These claims are not made here. While one does not exist, {{ $pods }} stay Pendi
 
 {{- define "tf-cluster.notes.sharedClaims" -}}
 {{- $names := list -}}
-{{- range $volume := list "data" "log" -}}
+{{- range $volume := include "tf-cluster.claims" . | fromJsonArray -}}
 {{- $claim := get $.Values.storage $volume -}}
 {{- if and (not $claim.existingClaim) (has "ReadWriteMany" $claim.accessModes) (not $claim.storageClassName) -}}
 {{- $names = append $names (include "tf-cluster.claim" (dict "root" $ "volume" $volume)) -}}

@@ -132,9 +132,10 @@ the volume.
 {{- end }}
 {{- if include "tf-cluster.pod.mountsClaims" . }}
 {{- range $volume := .role.volumes | default (list "data" "log") }}
+{{- $of := dict "root" $.root "volume" $volume "readOnly" $.role.readOnly }}
 - name: {{ $volume | quote }}
-  mount: {mountPath: /{{ $volume }}{{ if $.role.readOnly }}, readOnly: true{{ end }}}
-  volume: {persistentVolumeClaim: {claimName: {{ include "tf-cluster.claim" (dict "root" $.root "volume" $volume) | quote }}}}
+  mount: {{ include "tf-cluster.claim.mount" $of | fromYaml | toJson }}
+  volume: {{ include "tf-cluster.claim.volume" $of | fromYaml | toJson }}
 {{- end }}
 {{- end }}
 {{- with .mounts }}

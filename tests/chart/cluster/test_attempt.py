@@ -13,6 +13,7 @@ from tests.chart.helm import CHART, Rendered, command, render
 
 ChangeChart = Callable[..., Path]
 
+SHARED = {"accessModes": ["ReadWriteMany"]}
 CHANGES_OF_SPECS: dict[str, dict[str, Any]] = {
     "another image": {"image": {"tag": "2"}},
     "more steps": {"train": {"steps": 5000}},
@@ -29,7 +30,7 @@ CHANGES_OF_SPECS: dict[str, dict[str, Any]] = {
     "backoff of the chief": {"chief": {"backoffLimit": 1}},
     "environment": {"worker": {"extraEnv": [{"name": "A", "value": "1"}]}},
     "another claim": {"storage": {"data": {"existingClaim": "other"}}},
-    "no colocation": {"storage": {"colocate": False}},
+    "no colocation": {"storage": {"data": SHARED, "log": SHARED}},
     "a pod's label": {"chief": {"podLabels": {"team": "a"}}},
     "a security context": {"security": {"podSecurityContext": {"runAsUser": 2000}}},
 }

@@ -184,7 +184,9 @@ POD: dict[str, Any] = {
 
 @pytest.mark.parametrize("key", POD)
 def test_a_default_is_for_every_role_and_a_role_may_have_another(key: str) -> None:
-    rendered = render({"pod": POD, "storage": {"colocate": False}, "ps": {key: type(POD[key])()}})
+    shared = {"accessModes": ["ReadWriteMany"]}
+    storage = {"data": shared, "log": shared}
+    rendered = render({"pod": POD, "storage": storage, "ps": {key: type(POD[key])()}})
     for role in ROLES:
         found = pod_of(rendered, role)["spec"].get(key)
         assert found == (None if role == "ps" else POD[key]), role

@@ -22,6 +22,7 @@ GUARDS = (CHART / "templates" / "_guards.tpl").read_text()
 MODULE = LEAST["program"]
 EVALUATED = {"evaluator": True}
 URL = "http://example.com/code.zip"
+LABELLED = {"matchLabels": {"team": "vision"}}
 COMMIT = {"git": "http://example.com/code.git", "commit": "ab" * 20}
 LOGIN = {"secretName": "code-login"}
 FILES = {"files": {"a.py": ""}}
@@ -252,6 +253,8 @@ def _claims() -> Named:
             ("volume", "volumeName", "pv"),
             ("class", "storageClassName", "nfs"),
             ("", "annotations", {"a": "b"}),
+            ("", "selector", LABELLED),
+            ("", "dataSource", {"kind": "PersistentVolumeClaim", "name": "old"}),
         ):
             at = f"/extraValues/storage/{volume}/{other}"
             both = extra({"storage": {volume: {"existingClaim": "c", other: value}}})
@@ -272,6 +275,44 @@ def _claims() -> Named:
                             "claims",
                         ),
                     )
+
+    nothing = "so /data is an empty directory"
+    none = {"data": {"enabled": False}}
+    for key, other, value in (
+        ("claim", "existingClaim", "c"),
+        ("subPath", "subPath", "mine"),
+        ("volume", "volumeName", "pv"),
+    ):
+        beside = {"data": {"enabled": False, key: value}}
+        told = f"TFC207 /data/{key}"
+        yield f"no data, {other}", Case(beside, nothing, told, none, "claims")
+    at = "TFC207 /extraValues/storage/data/storageClassName"
+    both = {"storage": {"data": {"enabled": False, "storageClassName": "nfs"}}}
+    yield "no data, a class", in_extra_values(both, nothing, at, {}, "claims")
+
+
+def _selector() -> Named:
+    for volume in ("data", "log"):
+        wrong = extra({"storage": {volume: {"selector": LABELLED}}})
+        right = extra({"storage": {volume: {"selector": LABELLED, "storageClassName": ""}}})
+        told = f"TFC342 /extraValues/storage/{volume}/selector"
+        yield f"{volume} without a class", Case(wrong, "never binds", told, right, "volumes")
+
+
+def _colocate() -> Named:
+    shared = {"data": {"accessModes": ["ReadWriteMany"]}, "log": {"accessModes": ["ReadWriteMany"]}}
+    apart = {"storage": {"colocate": False}}
+    right = extra(apart, **shared)
+    told = "TFC344 /extraValues/storage/colocate"
+    for volume in ("data", "log"):
+        wrong = extra(apart, **{**shared, volume: {"accessModes": ["ReadWriteOnce"]}})
+        yield (
+            f"{volume} of one node",
+            Case(wrong, "which one node can mount", told, right, "colocate"),
+        )
+    wrong = extra({"storage": {"colocate": False}}, preset="small")
+    instead = extra(apart, data={"enabled": False}, log=shared["log"])
+    yield "the preset", Case(wrong, "which one node can mount", told, instead, "colocate")
 
 
 def _variables() -> Named:
@@ -355,6 +396,8 @@ GUARD_CASES: dict[str, Case] = {
         _gpus,
         _name,
         _claims,
+        _selector,
+        _colocate,
         _variables,
         _labels,
         _requests,

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.chart.features import FEATURES
 from tests.chart.helm import Object, Rendered, render
 
 RWX = {"accessModes": ["ReadWriteMany"]}
@@ -55,6 +56,45 @@ def test_an_existing_claim_is_mounted_and_none_is_made() -> None:
         assert {"name": "data", "persistentVolumeClaim": {"claimName": "shared"}} in volumes
 
 
+def test_a_claim_can_choose_its_volume_by_labels() -> None:
+    selector = {"matchLabels": {"team": "vision"}}
+    asked = claim({"selector": selector, "storageClassName": "nfs"})
+    assert asked["spec"]["selector"] == selector
+    assert "selector" not in claim({})["spec"]
+
+
+def test_a_claim_can_be_filled_from_a_snapshot_or_a_claim() -> None:
+    snapshot = {"apiGroup": "snapshot.storage.k8s.io", "kind": "VolumeSnapshot", "name": "s"}
+    for source in (snapshot, {"kind": "PersistentVolumeClaim", "name": "old"}):
+        assert claim({"dataSource": source}, "data")["spec"]["dataSourceRef"] == source
+    assert "dataSourceRef" not in claim({})["spec"]
+
+
+def mounts(rendered: Rendered, role: str) -> dict[str, Object]:
+    (container,) = rendered.one("Job", role)["spec"]["template"]["spec"]["containers"]
+    return {mount["mountPath"]: mount for mount in container["volumeMounts"]}
+
+
+def test_trainings_share_a_claim_by_directories() -> None:
+    rendered = render(FEATURES["team-claim"])
+    assert rendered.all("PersistentVolumeClaim") == []
+    for role in ("chief", "worker"):
+        assert mounts(rendered, role)["/data"]["subPath"] == "sets/digits"
+        assert mounts(rendered, role)["/log"]["subPath"] == "runs"
+    assert "subPath" not in mounts(render(), "worker")["/log"]
+
+
+def test_without_a_data_claim_data_is_an_empty_directory() -> None:
+    rendered = render({"storage": {"data": {"enabled": False}}})
+    (only,) = rendered.all("PersistentVolumeClaim")
+    assert only["metadata"]["name"] == "digits-log"
+    for role in ("chief", "worker"):
+        volumes = rendered.one("Job", role)["spec"]["template"]["spec"]["volumes"]
+        assert {"name": "data", "emptyDir": {}} in volumes
+        assert "/data" in mounts(rendered, role)
+    assert rendered.config("training.json")["dirs"]["data"] == "/data"
+
+
 @pytest.mark.parametrize(
     ("storage", "colocated"),
     [
@@ -66,7 +106,9 @@ def test_an_existing_claim_is_mounted_and_none_is_made() -> None:
         ({"data": RWX, "log": {"accessModes": ["ReadWriteOnce", "ReadWriteMany"]}}, False),
         ({"data": {"existingClaim": "a", **RWX}, "log": {"existingClaim": "b", **RWX}}, False),
         ({"data": {"existingClaim": "a"}, "log": {"existingClaim": "b"}}, True),
-        ({"colocate": False}, False),
+        ({"colocate": False, "data": RWX, "log": RWX}, False),
+        ({"data": {"enabled": False}, "log": RWX}, False),
+        ({"data": {"enabled": False}}, True),
         ({"colocate": True, "data": RWX, "log": RWX}, True),
     ],
 )

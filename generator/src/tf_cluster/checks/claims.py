@@ -1,4 +1,4 @@
-"""Settings of a new claim beside the name of an existing one."""
+"""Settings of a new claim beside the name of an existing one, and of a claim that there is not."""
 
 from collections.abc import Iterator
 
@@ -7,12 +7,16 @@ from tf_cluster.params.params import Params
 from tf_cluster.params.schema_violations import TWO_FORMS
 from tf_cluster.pointer import Pointer, dotted
 
-_CLAIM_SETTINGS = ("volumeName", "storageClassName", "annotations")
+_CLAIM_SETTINGS = ("volumeName", "storageClassName", "annotations", "selector", "dataSource")
+_DATA: Pointer = ("storage", "data", "enabled")
 
 
 def check(params: Params) -> Iterator[Finding]:
-    """Findings on settings that have no effect on an existing claim."""
-    for volume in ("data", "log"):
+    """Findings on settings that have no effect."""
+    has_data = params.value_at(_DATA) is not False
+    if not has_data:
+        yield from _without_data(params)
+    for volume in ("data", "log") if has_data else ("log",):
         claim: Pointer = ("storage", volume, "existingClaim")
         if not params.value_at(claim):
             continue
@@ -28,3 +32,17 @@ def check(params: Params) -> Iterator[Finding]:
                 )
                 fix = "keep one of them"
                 yield params.finding(where, TWO_FORMS, message, setting, fix)
+
+
+def _without_data(params: Params) -> Iterator[Finding]:
+    named = dotted(params.origin_of(_DATA))
+    for key in (*_CLAIM_SETTINGS, "existingClaim", "subPath"):
+        path: Pointer = ("storage", "data", key)
+        setting = params.value_at(path)
+        if setting:
+            where = params.values.origin_around(path)
+            message = (
+                f"{dotted(where)} is for a data volume, but {named} is false: /data is an empty "
+                "directory"
+            )
+            yield params.finding(where, TWO_FORMS, message, setting, "keep one of them")

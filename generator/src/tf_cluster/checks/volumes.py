@@ -1,19 +1,22 @@
-"""PersistentVolumes that are named."""
+"""Claims that would never be bound, or not be mounted by all pods."""
 
 from collections.abc import Iterator
 
 from tf_cluster.findings.finding import Code, Finding
 from tf_cluster.params.params import Params
+from tf_cluster.params.wording import excerpt
 from tf_cluster.pointer import Pointer, dotted
 
 VOLUME_WITHOUT_CLASS = Code("TFC342", "a PersistentVolume without the class of its claim")
+ONE_NODE = Code("TFC344", "claims that one node can mount, and pods on several")
 ONE_VOLUME_TWICE = Code("TFC332", "one PersistentVolume for two claims")
 
 
 def check(params: Params) -> Iterator[Finding]:
-    """Findings on claims that would never be bound."""
+    """Findings on such claims."""
     yield from _one_twice(params)
     yield from _without_class(params)
+    yield from _of_one_node(params)
 
 
 def _one_twice(params: Params) -> Iterator[Finding]:
@@ -32,15 +35,39 @@ def _one_twice(params: Params) -> Iterator[Finding]:
 
 def _without_class(params: Params) -> Iterator[Finding]:
     for volume in ("data", "log"):
-        path: Pointer = ("storage", volume, "volumeName")
         claim = params.value_at(("storage", volume)) or {}
-        name = claim.get("volumeName")
-        if name and not claim.get("existingClaim") and claim.get("storageClassName") is None:
-            where = params.origin_of(path)
+        if claim.get("existingClaim") or claim.get("enabled") is False:
+            continue
+        if claim.get("storageClassName") is not None:
+            continue
+        for wanted in ("volumeName", "selector"):
+            setting = claim.get(wanted)
+            if setting:
+                where = params.values.origin_around(("storage", volume, wanted))
+                message = (
+                    f"{dotted(where)} is {excerpt(setting)}, and without a class its claim asks "
+                    "for the cluster's default one and never binds to a volume of another"
+                )
+                key = "storageClassName" if where[0] == "extraValues" else "class"
+                fix = f"""add {key}: "" or the volume's class"""
+                yield params.finding(where, VOLUME_WITHOUT_CLASS, message, setting, fix)
+
+
+def _of_one_node(params: Params) -> Iterator[Finding]:
+    path: Pointer = ("storage", "colocate")
+    if params.value_at(path) is not False:
+        return
+    for volume in ("data", "log"):
+        claim = params.value_at(("storage", volume)) or {}
+        modes = claim.get("accessModes") or []
+        if claim.get("enabled") is False or "ReadWriteOnce" not in modes:
+            continue
+        if "ReadWriteMany" not in modes:
+            where = params.values.origin_around(path)
             message = (
-                f"{dotted(where)} is {name}, and without a class its claim asks for the cluster's "
-                "default one and never binds to a volume of another"
+                f"{dotted(where)} is false, but the claim at /{volume} is [{', '.join(modes)}], "
+                "which one node can mount"
             )
-            key = "storageClassName" if where[0] == "extraValues" else "class"
-            fix = f"""add {key}: "" or the volume's class"""
-            yield params.finding(where, VOLUME_WITHOUT_CLASS, message, name, fix)
+            fix = f"add {volume}.accessModes: [ReadWriteMany], or leave colocate out"
+            yield params.finding(where, ONE_NODE, message, False, fix)
+            return

@@ -35,6 +35,7 @@ _RENAMED: tuple[tuple[Pointer, Pointer], ...] = (
     (("workers",), ("worker", "replicas")),
     (("ps",), ("ps", "replicas")),
     *((("resources", role), (role, "resources")) for role in TASKS),
+    (("data", "enabled"), ("storage", "data", "enabled")),
     *(
         ((volume, key), ("storage", volume, value))
         for volume in ("data", "log")
@@ -43,6 +44,7 @@ _RENAMED: tuple[tuple[Pointer, Pointer], ...] = (
             ("size", "size"),
             ("class", "storageClassName"),
             ("volume", "volumeName"),
+            ("subPath", "subPath"),
             ("accessModes", "accessModes"),
         )
     ),
