@@ -7,6 +7,7 @@ A new one is a Measure in a file's MEASURES, and that file here; then
 from __future__ import annotations
 
 from tests.bench import (
+    chart_size,
     embedding_size,
     install,
     measures,
@@ -24,6 +25,7 @@ from tests.bench.measure import Measure
 MEASURES: dict[str, Measure] = {
     **measures.MEASURES,
     **install.MEASURES,
+    **chart_size.MEASURES,
     **rates.MEASURES,
     **embedding_size.MEASURES,
     **tables.MEASURES,

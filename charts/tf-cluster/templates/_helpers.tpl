@@ -22,8 +22,8 @@ says how far to indent (`nindent`). Numbers pass through int64 or toJson on thei
 Folders. Each component has one: its objects, a file each, and in _spec.tpl what only they need. What
 several components need stands beside the folders. A `spec` whose change makes a new attempt, and those
 of the evaluator's and cleanup's Jobs, leave out on purpose: `suspend`, a TTL and activeDeadlineSeconds
-of Jobs (the last one is cleanup's to patch, and of the client's Job run.deadlineSeconds: _job.tpl), and `replicas` of the Deployments (cleanup scales them to
-0, for good).
+of Jobs (the last one is cleanup's to patch, and of the client's Job run.deadlineSeconds: _job.tpl), and
+`replicas` of the Deployments (cleanup scales them to 0, for good).
 
 Failing. Templates do not fail. All complaints to the user are in _guards.tpl, and every object's file
 includes them first: the file of an attempt's object by asking for its names.

@@ -35,7 +35,8 @@ has no key. The status port of the chief, or of worker 0, has the name of a Serv
 {{- else -}}
 {{- $_ := set $statuses.worker "first" (printf "%s-0%s" $names.worker $statusPort) -}}
 {{- end -}}
-{{- $hint := printf "kubectl --namespace %s get pods --selector tf-cluster.io/attempt=%s --output wide" $root.Release.Namespace $names.attempt -}}
+{{- $hint := printf "get pods --selector tf-cluster.io/attempt=%s --output wide" $names.attempt -}}
+{{- $hint = printf "kubectl --namespace %s %s" $root.Release.Namespace $hint -}}
 {{- dict "version" 1 "attempt" $names.attempt "cluster" $cluster "status" $statuses "hint" $hint | toPrettyJson -}}
 {{- end -}}
 

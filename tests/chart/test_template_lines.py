@@ -1,0 +1,39 @@
+"""How much template there is: what is short can be read, and held to what it should be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.chart.helm import CHART
+
+# Arena's chart of a TFJob has 1,827 such lines and does less.
+MOST_LINES = 1_150
+MOST_CHARACTERS = 140
+
+TEMPLATES = CHART / "templates"
+
+
+def lines(*, texts: bool) -> Iterator[tuple[Path, int, str]]:
+    """Each line that is not blank, with or without the files that are texts for the user."""
+    for path in sorted(TEMPLATES.rglob("*")):
+        is_text = path.name.startswith("_guards") or path.name == "_notes.tpl"
+        if path.is_file() and (texts or not is_text):
+            for number, line in enumerate(path.read_text().splitlines(), 1):
+                if line.strip():
+                    yield path.relative_to(TEMPLATES), number, line
+
+
+def test_the_templates_stay_short() -> None:
+    counted = list(lines(texts=False))
+    assert {path.parts[0] for path, *_ in counted} >= {"_pod.tpl", "ps", "worker", "config"}
+    assert len(counted) <= MOST_LINES
+
+
+def test_no_line_is_so_long_that_nobody_reads_its_end() -> None:
+    long = [
+        f"{path}:{number}"
+        for path, number, line in lines(texts=True)
+        if len(line) > MOST_CHARACTERS
+    ]
+    assert long == []
