@@ -42,7 +42,10 @@ calls "tf-cluster.pod" with root and role alone, and passes what it mounts besid
  "claims": "always", "gpus": "asked", "code": "always", "env": "tf-cluster.evaluator.env"},
 
 {"name": "cleanup", "job": true, "restartPolicy": "OnFailure",
- "claims": "never", "gpus": "never", "command": ["tf-cluster-cleanup"]}
+ "claims": "never", "gpus": "never", "command": ["tf-cluster-cleanup"]},
+
+{"name": "test", "restartPolicy": "Never", "claims": "always", "volumes": ["log"], "readOnly": true, "gpus": "never",
+ "env": "tf-cluster.test.env", "command": ["tf-trainer-check"]}
 ]
 {{- end -}}
 

@@ -27,7 +27,9 @@ def test_tasks_of_a_release_reach_each_other_on_every_tcp_port() -> None:
     spec = policies(rendered)["tasks"]
     (rule,) = spec["ingress"]
     assert rule["ports"] == [{"protocol": "TCP"}]
-    (peer,) = rule["from"]
+    peer, tester = rule["from"]
+    assert matches(tester["podSelector"], rendered.one("Pod", "test"))
+    assert not matches(spec["podSelector"], rendered.one("Pod", "test"))
     assert list(peer) == ["podSelector"]
     for name, pod in rendered.pods.items():
         is_task = "cleanup" not in name

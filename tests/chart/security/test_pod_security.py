@@ -48,7 +48,8 @@ def violations(pod: Object) -> list[str]:
 
 @pytest.mark.parametrize("feature", FEATURES)
 def test_every_pod_is_restricted(feature: str) -> None:
-    for name, pod in render(FEATURES[feature]).pods.items():
+    rendered = render(FEATURES[feature])
+    for name, pod in (*rendered.pods.items(), ("test", rendered.one("Pod", "test"))):
         assert violations(pod) == [], name
 
 

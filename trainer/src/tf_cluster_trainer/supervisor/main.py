@@ -54,7 +54,7 @@ def supervise(
         log.write("the process that started this one is gone: ending")
         return exit_codes.STOPPED
     try:
-        config = _checked(load(environment))
+        config = checked(load(environment))
         source = config.settings.source
         if source is None or not config.runs_user_code:
             return _run(config, command, environment, inbox, log, timing)
@@ -101,7 +101,7 @@ def _parent_is_alive(parent: str) -> bool:
     return signal_on_parent_death(signal.SIGTERM, os.getppid() if parent == "1" else int(parent))
 
 
-def _checked(config: Config) -> Config:
+def checked(config: Config) -> Config:
     """Check what the schema can't express. Raises ConfigError."""
     task = config.task
     if not task.pod_uid:
