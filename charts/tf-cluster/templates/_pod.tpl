@@ -100,7 +100,7 @@ spec:
             command: [sleep, {{ . | quote }}]
       {{- end }}
       resources:
-        {{- toYaml ($pod.resources | default dict) | nindent 8 }}
+        {{- toYaml ($pod.resources | default .role.resources | default dict) | nindent 8 }}
       securityContext:
         allowPrivilegeEscalation: false
         readOnlyRootFilesystem: true
