@@ -125,7 +125,7 @@ def _wrong(config: Config, last: Mapping[str, Any]) -> Iterator[str]:
         yield f"{name}: no status from the Service at {address}: {error}{said}"
     with ThreadPoolExecutor(AT_ONCE) as pool:
         lines = pool.map(lambda pair: _unreachable(*pair), _ports(config))
-        yield from filter(None, lines)
+        yield from dict.fromkeys(filter(None, lines))  # two ports of a name: one line
 
 
 def _ports(config: Config) -> Iterator[tuple[str, str]]:
