@@ -13,13 +13,21 @@ import yaml
 
 from tests.chart.features import FEATURES
 from tests.chart.helm import LOADER, render
+from tests.chart.tf_storage import features as storage
+from tests.chart.tf_storage.helm import render as render_storage
 
 FOLDER = Path(__file__).parent / "golden"
+STORAGE_FOLDER = Path(__file__).parent / "tf_storage" / "golden"
 
 
 def golden_path(feature: str) -> Path:
     """Where the rendering of a feature is kept."""
     return FOLDER / f"{feature}.yaml"
+
+
+def storage_golden_path(feature: str) -> Path:
+    """Where the rendering of a feature of charts/tf-storage is kept."""
+    return STORAGE_FOLDER / f"{feature}.yaml"
 
 
 def golden_text(rendered: str) -> str:
@@ -41,6 +49,12 @@ def main() -> None:
             path.unlink()
     for feature, values in FEATURES.items():
         golden_path(feature).write_text(golden_text(render(values).text))
+    for path in STORAGE_FOLDER.glob("*.yaml"):
+        if path.stem not in storage.FEATURES:
+            path.unlink()
+    for feature, (kubernetes, values) in storage.FEATURES.items():
+        text = golden_text(render_storage(values, kubernetes).text)
+        storage_golden_path(feature).write_text(text)
 
 
 if __name__ == "__main__":

@@ -121,9 +121,17 @@ def render(
 
 
 @functools.cache
-def template(values: str, release: str, namespace: str, chart: str, helm: str = "helm") -> Rendered:
+def template(
+    values: str,
+    release: str,
+    namespace: str,
+    chart: str,
+    helm: str = "helm",
+    kubernetes: str = "",
+) -> Rendered:
     """`helm template` with values given as JSON text. Raises RefusedError."""
-    words = ("template", release, chart, f"--namespace={namespace}")
+    version = (f"--kube-version={kubernetes}",) if kubernetes else ()
+    words = ("template", release, chart, f"--namespace={namespace}", *version)
     return Rendered(_helm(*words, values=values, helm=helm))
 
 

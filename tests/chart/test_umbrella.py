@@ -106,8 +106,10 @@ def test_a_message_names_the_keys_of_umbrellas_in_umbrellas(tmp_path: Path) -> N
 def test_the_lock_is_in_step_with_the_dependencies() -> None:
     chart = yaml.safe_load((ROOT / "Chart.yaml").read_text())
     lock = yaml.safe_load((ROOT / "Chart.lock").read_text())
-    part = yaml.safe_load((ROOT / "charts" / "tf-cluster" / "Chart.yaml").read_text())
-    parts = [{"name": "tf-cluster", "repository": "", "version": part["version"]}]
+    parts = []
+    for name in ("tf-cluster", "tf-storage"):
+        part = yaml.safe_load((ROOT / "charts" / name / "Chart.yaml").read_text())
+        parts.append({"name": name, "repository": "", "version": part["version"]})
     assert lock["dependencies"] == parts
     assert chart["dependencies"] == [
         {**one, "condition": f"{one['name']}.enabled"} for one in parts
@@ -165,8 +167,8 @@ def users_own() -> set[str]:
     return {line.split("/")[0] for line in found.splitlines()}
 
 
-def test_both_charts_are_clean_for_helm_lint() -> None:
-    for chart in (ROOT, ROOT / "charts" / "tf-cluster"):
+def test_all_charts_are_clean_for_helm_lint() -> None:
+    for chart in (ROOT, ROOT / "charts" / "tf-cluster", ROOT / "charts" / "tf-storage"):
         done = command("lint", "--strict", "--quiet", str(chart))
         assert done.returncode == 0, done.stdout
         assert done.stdout.strip() == ""

@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 import yaml
 
-from tests.chart.helm import CHART, ROOT
+from tests.chart.helm import CHART
 from tools.chart.value_lint import findings, templates_of, used_values
 from tools.chart.values_docs import ROLES, outputs, read_values
 
@@ -77,7 +77,7 @@ def test_the_lint_sees_fields_that_a_loop_passes_through() -> None:
     assert {("<role>", "nodeSelector"), ("<role>", "tolerations")} <= set(used_values(template))
 
 
-@pytest.mark.parametrize("path", [CHART / "values.schema.json", ROOT / "docs" / "values.md"])
+@pytest.mark.parametrize("path", outputs(), ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_the_file_is_written_from_the_comments_of_values(path: Path) -> None:
     assert path.read_text() == outputs()[path], "python -m tools.chart.values_docs"
 
@@ -100,10 +100,10 @@ def test_every_value_has_a_comment() -> None:
     assert [p for p in _keys(yaml.safe_load(VALUES), documented) if p not in documented] == []
 
 
-def _schema_keys(node: dict[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+def schema_keys(node: dict[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     for key, child in node.get("properties", {}).items():
         yield (*path, key)
-        yield from _schema_keys(child, (*path, key))
+        yield from schema_keys(child, (*path, key))
 
 
 def test_the_schema_describes_exactly_what_is_declared() -> None:
@@ -115,7 +115,7 @@ def test_the_schema_describes_exactly_what_is_declared() -> None:
         for path in declared
         if path[:1] == ("pod",) != path
     }
-    assert set(_schema_keys(SCHEMA)) == declared | of_pods
+    assert set(schema_keys(SCHEMA)) == declared | of_pods
 
 
 def test_the_defaults_are_valid() -> None:
@@ -127,15 +127,15 @@ def test_the_defaults_are_valid() -> None:
 OPEN = {"properties/global", "properties/flags"}
 
 
-def _nodes(node: Any, place: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
+def schema_nodes(node: Any, place: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
     if isinstance(node, dict):
         yield "/".join(place), node
         for key, child in node.items():
-            yield from _nodes(child, (*place, key))
+            yield from schema_nodes(child, (*place, key))
 
 
 def test_every_object_of_the_schema_is_closed() -> None:
-    for place, node in _nodes(SCHEMA):
+    for place, node in schema_nodes(SCHEMA):
         if node.get("type") == "object":
             closed = "additionalProperties" in node
             assert closed != (place in OPEN), place
@@ -145,5 +145,5 @@ def test_the_schema_keeps_to_what_both_validators_read_alike() -> None:
     text = json.dumps(SCHEMA)
     for construct in ("(?=", "(?!", "(?<", "\\\\p{", "\\\\w", "\\\\d", "multipleOf", "format"):
         assert construct not in text, construct
-    for _, node in _nodes(SCHEMA):
+    for _, node in schema_nodes(SCHEMA):
         assert node.get("$ref", "#").startswith("#")

@@ -28,6 +28,7 @@ def suite(helm: str, seconds: float) -> Suite:
             *((sys.executable, "-m", "mypy", source) for source in PYTHON_SOURCES),
             ("shellcheck", *scripts),
             (helm, "lint", "--strict", "--quiet", "charts/tf-cluster", *named),
+            (helm, "lint", "--strict", "--quiet", "charts/tf-storage"),
             (helm, "lint", "--strict", "--quiet", ".", *(_umbrella(named))),
             (sys.executable, "-m", "tools.chart.value_lint"),
             (sys.executable, "-m", "tools.combination_lint"),

@@ -17,7 +17,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from tools.chart.values_docs import CHART, POD, ROLES, read_values
+from tools.chart.values_docs import PAGES, POD, ROLES, read_values
 
 # What the variables that choose a section stand for.
 CHOICES = {"<role>": {POD, *ROLES}, "<volume>": {"data", "log"}}
@@ -26,6 +26,11 @@ NOT_READ = {("global",)}
 
 PATH = r"\.Values(?:\.[\w<>]+)*"
 REWRITES = (
+    # charts/tf-storage: each class and volume is laid over the section of defaults.
+    (
+        r'range \$name, (\$\w+) := include "tf-storage\.(class|volume)(?:es|s)" [$.] \| fromJson',
+        r"}}{{- \1 := .Values.\2 -}}{{",
+    ),
     (r'include "tf-cluster\.podValues" \. \| fromJson', ".Values.<role>"),
     (r"(?<![\w)])[$]?\.pod(?=\.[a-z])", ".Values.<role>"),
     (r"(?:\$root|\.root|\$)\.Values", ".Values"),
@@ -41,7 +46,7 @@ LOOP = (
 )
 
 # A section that passes through whole: every value below it is used.
-WHOLE = rf'include "tf-cluster\.config\.given" ({PATH})'
+WHOLE = rf'include "tf-(?:cluster\.config|storage)\.given" ({PATH})'
 
 Steps = tuple[str, ...]
 
@@ -109,11 +114,13 @@ def templates_of(chart: Path) -> list[str]:
 
 
 def main() -> int:
-    """Lint the chart."""
-    found = findings(templates_of(CHART), (CHART / "values.yaml").read_text())
-    for finding in found:
-        print(finding)
-    return 1 if found else 0
+    """Lint every chart."""
+    bad = False
+    for chart in PAGES:
+        for finding in findings(templates_of(chart), (chart / "values.yaml").read_text()):
+            print(f"{chart.name}: {finding}")
+            bad = True
+    return 1 if bad else 0
 
 
 if __name__ == "__main__":

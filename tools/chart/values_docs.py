@@ -1,6 +1,6 @@
-"""The comments of values.yaml, written into docs/values.md and the schema's descriptions.
+"""The comments of values.yaml, written into a page and the schema's descriptions.
 
-    python -m tools.chart.values_docs           write both files
+    python -m tools.chart.values_docs           write both files of every chart
     python -m tools.chart.values_docs --check   write nothing; exit 1 when a file would change
 
 A comment `# -- text` stands on the line above its key; values.yaml is the only place that text is
@@ -23,6 +23,9 @@ import yaml
 from tools import ROOT
 
 CHART = ROOT / "charts" / "tf-cluster"
+STORAGE_CHART = ROOT / "charts" / "tf-storage"
+# Each chart, and the page that has its tables.
+PAGES = {CHART: ROOT / "docs" / "values.md", STORAGE_CHART: STORAGE_CHART / "README.md"}
 # The section with the defaults of all roles of pods: each role's section takes its keys, too.
 POD = "pod"
 ROLES = re.findall(r'"name": "(\w+)"', (CHART / "templates" / "_roles.tpl").read_text())
@@ -60,7 +63,7 @@ def _comments(text: str) -> Iterator[tuple[tuple[str, ...], str]]:
     for number, line in enumerate(text.splitlines(), 1):
         if match := re.match(r"( *)# -- (.*)$", line):
             comment = match[2].strip()
-        elif match := re.match(r"( *)([A-Za-z][A-Za-z0-9]*):", line):
+        elif match := re.match(r"( *)([A-Za-z]\w*):", line):
             indent = len(match[1])
             path = [*((depth, key) for depth, key in path if depth < indent), (indent, match[2])]
             if comment is not None:
@@ -162,11 +165,15 @@ def _layout(node: Any, indent: int, used: int = 0) -> str:
 
 def outputs() -> dict[Path, str]:
     """What each written file should contain."""
-    values = read_values((CHART / "values.yaml").read_text())
-    schema_path, page_path = CHART / "values.schema.json", ROOT / "docs" / "values.md"
-    schema = with_pod_values(with_descriptions(json.loads(schema_path.read_text()), values))
+    return {path: text for chart in PAGES for path, text in _of_chart(chart).items()}
+
+
+def _of_chart(chart: Path) -> dict[Path, str]:
+    values = read_values((chart / "values.yaml").read_text())
+    schema_path, page_path = chart / "values.schema.json", PAGES[chart]
+    schema = with_descriptions(json.loads(schema_path.read_text()), values)
     return {
-        schema_path: schema_text(schema),
+        schema_path: schema_text(with_pod_values(schema) if chart == CHART else schema),
         page_path: with_tables(page_path.read_text(), values),
     }
 
@@ -181,10 +188,13 @@ def main() -> int:
     stale = [path for path, text in outputs().items() if path.read_text() != text]
     for path in stale:
         if arguments.check:
-            print(f"{path.name} is not what values.yaml says: python -m tools.chart.values_docs")
+            print(
+                f"{path.relative_to(ROOT)} is not what values.yaml says: "
+                "python -m tools.chart.values_docs"
+            )
         else:
             path.write_text(outputs()[path])
-            print(f"wrote {path.name}")
+            print(f"wrote {path.relative_to(ROOT)}")
     return 1 if arguments.check and stale else 0
 
 
