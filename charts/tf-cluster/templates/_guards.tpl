@@ -7,7 +7,7 @@ and it promises no order of files.
 {{- $complaints := list -}}
 {{- range $guard := list
   "null" "image" "program" "source" "combination" "success" "momentum" "schedule" "preStop" "gpus" "name" "claims" "env" "labels"
-  "resources" "annotations" "flags" "characters" "arguments" "volumes" "colocate"
+  "resources" "annotations" "flags" "characters" "arguments" "ranges" "volumes" "colocate"
   "hosts" "enabled" -}}
 {{- with include (printf "tf-cluster.guards.%s" $guard) $ | trim -}}
 {{- $complaints = append $complaints . -}}

@@ -142,6 +142,48 @@ program.args[{{ $index }}] uses $({{ $name }}), which is not known. Known are $(
 {{- end }}
 {{- end -}}
 
+{{- /* A range begins where its prefix ends, and what is left out of it lies in it and is smaller. */ -}}
+{{- define "tf-cluster.guards.ranges" -}}
+{{- $policy := (.Values.security | default dict).networkPolicy | default dict }}
+{{- range $index, $peer := $policy.statusFrom }}
+{{- with $peer.ipBlock }}
+{{- $place := printf "security.networkPolicy.statusFrom[%d].ipBlock" $index }}
+{{- $whole := include "tf-cluster.bits" .cidr }}
+{{- range $range := prepend (.except | default list) .cidr }}
+{{- $bits := include "tf-cluster.bits" $range }}
+{{- $prefix := splitList "/" $range | last | int }}
+{{- if contains "1" (substr $prefix (len $bits) $bits) }}
+{{ $place }} has {{ $range }}, which has bits beyond its first {{ $prefix }}: Kubernetes wants them to be 0.
+{{- end }}
+{{- end }}
+{{- $prefix := splitList "/" .cidr | last | int }}
+{{- range $except := .except }}
+{{- $bits := include "tf-cluster.bits" $except }}
+{{- $inside := and (eq (len $bits) (len $whole)) (hasPrefix (substr 0 $prefix $whole) $bits) }}
+{{- if not (and $inside (gt (splitList "/" $except | last | int) $prefix)) }}
+{{ $place }}.except has {{ $except }}, which is no part of {{ $peer.ipBlock.cidr }}.
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- /* The address of a range as 32 or 128 binary digits. */ -}}
+{{- define "tf-cluster.bits" -}}
+{{- $address := splitList "/" . | first -}}
+{{- if contains "." $address -}}
+{{- range splitList "." $address }}{{ int . | printf "%08b" }}{{ end -}}
+{{- else -}}
+{{- $ends := splitList "::" $address -}}
+{{- $first := without (first $ends | splitList ":") "" -}}
+{{- $last := list -}}
+{{- if gt (len $ends) 1 }}{{ $last = without (last $ends | splitList ":") "" }}{{ end -}}
+{{- range $first }}{{ printf "0x%s" . | int64 | printf "%016b" }}{{ end -}}
+{{- range until (sub (sub 8 (len $first)) (len $last) | int) }}{{ repeat 16 "0" }}{{ end -}}
+{{- range $last }}{{ printf "0x%s" . | int64 | printf "%016b" }}{{ end -}}
+{{- end -}}
+{{- end -}}
+
 {{- /* A claim of the default class never binds to a volume of another class. A volume binds to one claim. */ -}}
 {{- define "tf-cluster.guards.volumes" -}}
 {{- $storage := .Values.storage | default dict }}

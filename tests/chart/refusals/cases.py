@@ -542,8 +542,13 @@ def _scheduling() -> Iterator[tuple[str, Case]]:
             {"topologyKey": "zone", "labelSelector": {"matchLabels": {"a": "b c"}}},
             "/labelSelector/matchLabels/a",
         ),
-        ("a typing error", {"topologyKey": "zone", "selector": {}}, "/selector"),
-        ("a namespace", {"topologyKey": "zone", "namespaces": ["a.b"]}, "/namespaces/0"),
+        ("a typing error", {"topologyKey": "zone", "selector": {}}, ""),
+        ("no pods", {"topologyKey": "zone"}, ""),
+        (
+            "a namespace",
+            {"topologyKey": "zone", "namespaces": ["a.b"], "labelSelector": selector},
+            "/namespaces/0",
+        ),
     ):
         for kind in ("podAffinity", "podAntiAffinity"):
             place = f"/worker/affinity/{kind}/requiredDuringSchedulingIgnoredDuringExecution/0{at}"
@@ -570,6 +575,55 @@ def _security() -> Iterator[tuple[str, Case]]:
         ),
     ):
         yield f"peer: {why}", schema_case(peers(peer), peers({"ipBlock": block}), at=f"{at}{place}")
+    wide = {"cidr": "10.0.0.0/8", "except": ["10.1.0.0/16"]}
+    six = {"cidr": "fd00:0:12::/44", "except": ["fd00:0:1f::/48", "fd00:0:1a:abc0::/58"]}
+    for why, block, good, chart, place in (
+        (
+            "an address with a prefix",
+            {"cidr": "10.0.0.7/8"},
+            wide,
+            "has 10.0.0.7/8, which has bits beyond its first 8",
+            "cidr",
+        ),
+        (
+            "one of IPv6 in a part",
+            {"cidr": "fd00::/16", "except": ["fd00:0:1f::/44"]},
+            {**six, "cidr": "fd00:0:10::/44"},
+            "has fd00:0:1f::/44, which has bits beyond its first 44",
+            "except/0",
+        ),
+        (
+            "a part that is elsewhere",
+            wide | {"except": ["11.1.0.0/16"]},
+            wide,
+            "except has 11.1.0.0/16, which is no part of 10.0.0.0/8",
+            "except/0",
+        ),
+        (
+            "a part that is all",
+            wide | {"except": ["10.0.0.0/8"]},
+            wide,
+            "except has 10.0.0.0/8, which is no part of 10.0.0.0/8",
+            "except/0",
+        ),
+        (
+            "a part of another family",
+            wide | {"except": ["fd00::/16"]},
+            {**six, "cidr": "fd00::/8"},
+            "except has fd00::/16, which is no part of 10.0.0.0/8",
+            "except/0",
+        ),
+    ):
+        yield (
+            f"range: {why}",
+            in_extra_values(
+                peers({"ipBlock": block}),
+                chart,
+                f"TFC344 /extraValues{at}/ipBlock/{place}",
+                peers({"ipBlock": good}),
+                "ranges",
+            ),
+        )
     context = "security.podSecurityContext"
     for key in ("runAsUser", "runAsGroup", "fsGroup"):
         large = nested(f"{context}.{key}", 2**53 - 1)

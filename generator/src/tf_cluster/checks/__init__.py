@@ -10,6 +10,7 @@ from typing import Protocol
 from tf_cluster.checks import (
     absent_roles,
     absolute_paths,
+    address_ranges,
     annotations,
     cadence,
     characters,
@@ -80,6 +81,7 @@ CLUSTER_CHECKS: tuple[Check, ...] = (
     success_policy,
     labels,
     annotations,
+    address_ranges,
     flag_numbers,
 )
 """Checks for a cluster only; `tf-cluster run` skips them."""

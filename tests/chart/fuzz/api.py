@@ -1,0 +1,75 @@
+"""One HTTP client for a real API server, which is asked what it would say to an object."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from tests.chart.helm import LOADER
+
+
+@dataclass(frozen=True)
+class ApiServer:
+    """Server-side dry runs in one namespace."""
+
+    client: Any  # pykube's
+    namespace: str
+
+    def refuses(self, document: str) -> str:
+        """What is said to a YAML document that Helm 4 would apply; nothing when it is taken.
+
+        The text goes as it is: the server reads it, and not Python's YAML.
+        """
+        obj = yaml.load(document, LOADER)
+        place = f"{plural(obj['kind'])}/{obj['metadata']['name']}"
+        query = {
+            "dryRun": "All",
+            "fieldManager": "helm",
+            "fieldValidation": "Strict",
+            "force": "true",
+        }
+        answer = self.client.patch(
+            version=obj["apiVersion"],
+            namespace=self.namespace,
+            url=place,
+            params=query,
+            data=document.encode(),
+            headers={"Content-Type": "application/apply-patch+yaml"},
+        )
+        return _said(place, answer)
+
+    def refuses_pod(self, name: str, template: dict[str, Any]) -> str:
+        """What is said to a pod of a template, without what it names and nobody has made."""
+        others = ("serviceAccountName", "priorityClassName", "runtimeClassName", "schedulerName")
+        spec = {key: part for key, part in template["spec"].items() if key not in others}
+        pod = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {**template.get("metadata", {}), "name": name},
+            "spec": spec,
+        }
+        answer = self.client.post(
+            version="v1",
+            namespace=self.namespace,
+            url="pods",
+            params={"dryRun": "All", "fieldValidation": "Strict"},
+            data=json.dumps(pod),
+            headers={"Content-Type": "application/json"},
+        )
+        return _said(f"pod {name}", answer)
+
+
+def plural(kind: str) -> str:
+    """The kind's word in a URL."""
+    word = kind.lower()
+    return f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"
+
+
+def _said(what: str, answer: Any) -> str:
+    """A refusal; a warning is none (of a fraction of a byte, say)."""
+    if answer.status_code < 300:
+        return ""
+    return f"{what}: {answer.status_code} {answer.json().get('message', answer.text)}"
