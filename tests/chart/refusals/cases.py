@@ -619,7 +619,7 @@ def _security() -> Iterator[tuple[str, Case]]:
             in_extra_values(
                 peers({"ipBlock": block}),
                 chart,
-                f"TFC344 /extraValues{at}/ipBlock/{place}",
+                f"TFC349 /extraValues{at}/ipBlock/{place}",
                 peers({"ipBlock": good}),
                 "ranges",
             ),

@@ -8,7 +8,7 @@ from tf_cluster.findings.finding import Code, Finding
 from tf_cluster.params.params import Params
 from tf_cluster.pointer import Pointer, dotted
 
-NO_RANGE = Code("TFC344", "a range of addresses that Kubernetes refuses")
+NO_RANGE = Code("TFC349", "a range of addresses that Kubernetes refuses")
 
 
 def check(params: Params) -> Iterator[Finding]:
