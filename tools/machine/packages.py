@@ -28,6 +28,7 @@ CLUSTER = (
     "busybox-static",
     "mount",
 )
+GLUSTERFS = ("glusterfs-server", "glusterfs-client")
 IMAGE = ("buildah", "debootstrap", "mount")
 BROWSER = ("chromium", "chromium-driver")  # of one source package, so of one version
 
