@@ -90,6 +90,16 @@ FEATURES: dict[str, dict[str, Any]] = {
         },
         "ps": {"priorityClassName": "", "tolerations": [], "podAnnotations": {}},
     },
+    "devices": {
+        "worker": {
+            "image": {"repository": "registry.example/gpu", "tag": "1", "pullPolicy": "Always"},
+            "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "one-gpu"}],
+            "resources": {"claims": [{"name": "gpu"}]},
+            "runtimeClassName": "nvidia",
+            "shmSize": "8Gi",
+        },
+        "serviceAccount": {"name": "trainer"},
+    },
     "no-cleanup": {"cleanup": {"enabled": False}},
     "keep-ps-after-failure": {"cleanup": {"delaySeconds": {"failure": None}}},
     "existing-claims": {
@@ -133,10 +143,20 @@ FEATURES: dict[str, dict[str, Any]] = {
         "commonLabels": {"team": "research"},
         "commonAnnotations": {"example.com/cost-centre": "42"},
         "clusterDomain": "cluster.example",
+        "extraObjects": [
+            {
+                "apiVersion": "v1",
+                "kind": "ConfigMap",
+                "metadata": {"name": "words", "labels": {"mine": "yes"}},
+                "data": {"words.txt": "a b {{ c }}"},
+            }
+        ],
+        "serviceAccount": {"create": True, "annotations": {"eks.amazonaws.com/role-arn": "arn"}},
         "image": {
+            "registry": "mirror.example:5000",
             "digest": "sha256:" + "0123456789abcdef" * 4,
             "pullPolicy": "Always",
-            "pullSecrets": ["registry"],
+            "pullSecrets": ["registry", {"name": "mirror"}],
         },
         "run": {"id": "winter-2", "attempt": 3, "deadlineSeconds": 604800},
         "program": {"path": "/data/code"},
@@ -165,6 +185,56 @@ FEATURES: dict[str, dict[str, Any]] = {
         "flags": {"big": 12345678, "deep": {"list": [1, 0.5, "x"], "none": None}, "on": True},
         "peers": {"deadlineSeconds": 7200},
         "failure": {"restarts": 3, "finalStateSeconds": 10},
+        "pod": {
+            "envFrom": [
+                {"configMapRef": {"name": "words", "optional": True}},
+                {"prefix": "S3_", "secretRef": {"name": "bucket"}},
+            ],
+            "topologySpreadConstraints": [
+                {
+                    "maxSkew": 1,
+                    "topologyKey": "topology.kubernetes.io/zone",
+                    "whenUnsatisfiable": "DoNotSchedule",
+                    "minDomains": 2,
+                    "labelSelector": {"matchLabels": {"team": "research"}},
+                }
+            ],
+            "objectLabels": {"kueue.x-k8s.io/queue-name": "research"},
+            "objectAnnotations": {"argocd.argoproj.io/ignore-healthcheck": "true"},
+            "schedulerName": "volcano",
+            "runtimeClassName": "gvisor",
+            "extraVolumes": [
+                {"name": "scratch", "emptyDir": {"sizeLimit": "1Gi"}},
+                {"name": "words", "configMap": {"name": "words", "defaultMode": 292}},
+            ],
+            "extraVolumeMounts": [
+                {"name": "scratch", "mountPath": "/scratch"},
+                {"name": "words", "mountPath": "/words", "readOnly": True},
+            ],
+            "initContainers": [
+                {
+                    "name": "fill",
+                    "image": "registry.example/tool:1",
+                    "command": ["cp", "/words/words.txt", "/scratch/"],
+                    "volumeMounts": [
+                        {"name": "scratch", "mountPath": "/scratch"},
+                        {"name": "words", "mountPath": "/words"},
+                    ],
+                }
+            ],
+            "sidecars": [
+                {
+                    "name": "proxy",
+                    "image": "registry.example/proxy:1",
+                    "ports": [{"name": "proxy", "containerPort": 3128}],
+                    "startupProbe": {"tcpSocket": {"port": 3128}, "periodSeconds": 1},
+                    "resources": {"requests": {"cpu": "10m"}, "limits": {"memory": "64Mi"}},
+                    "securityContext": {"readOnlyRootFilesystem": False},
+                }
+            ],
+            "shmSize": "1Gi",
+            "tmpSize": "10Gi",
+        },
         **{
             role: {
                 "extraEnv": [
@@ -214,6 +284,9 @@ FEATURES: dict[str, dict[str, Any]] = {
             "priorityClassName": "training",
         },
         "cleanup": {
+            "image": {"tag": "cpu"},
+            "sidecars": [],
+            "runtimeClassName": "",
             "delaySeconds": {"success": 10, "failure": 3600},
             "workersTimeoutSeconds": 90,
             "nodeSelector": {"disk": "ssd"},

@@ -330,7 +330,7 @@ MAY_BE_NULL = {
     path
     for path, value in DEFAULTS.items()
     if value.default in (None, "", [], {})
-    or path[-1] in ("resources", "podSecurityContext")
+    or path[-1] in ("resources", "podSecurityContext", "containerSecurityContext")
     or path == ("cleanup", "delaySeconds", "failure")
 }
 

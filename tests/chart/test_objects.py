@@ -55,6 +55,7 @@ EXACTLY = {
     "source-git": LEAST,
     "source-private": LEAST,
     "pod-defaults": LEAST | EVALUATOR,
+    "devices": LEAST,
     "no-cleanup": ALWAYS | CLAIMS | TASKS_POLICY,
     "keep-ps-after-failure": LEAST,
     "existing-claims": LEAST - CLAIMS,
@@ -64,8 +65,10 @@ EXACTLY = {
     "no-network-policy": LEAST - POLICIES,
     "monitored": LEAST,
     "everything": {
-        (kind, name.replace("digits", "digits-vision")) for kind, name in LEAST | EVALUATOR
-    },
+        (kind, name.replace("digits", "digits-vision"))
+        for kind, name in LEAST | EVALUATOR | {("ServiceAccount", "digits")}
+    }
+    | {("ConfigMap", "words")},
 }
 
 

@@ -124,7 +124,12 @@ def test_the_defaults_are_valid() -> None:
 
 
 # What is the user's.
-OPEN = {"properties/global", "properties/flags"}
+OPEN = {
+    "properties/global",
+    "properties/flags",
+    "properties/extraObjects/items",
+    "properties/extraObjects/items/properties/metadata",
+}
 
 
 def schema_nodes(node: Any, place: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:

@@ -41,7 +41,7 @@ REWRITES = (
 
 # Fields that pass through: `range $field := list "a" "b"`, then `get .Values.<role> $field`.
 LOOP = (
-    r"range \$(?P<name>\w+) := list (?P<fields>[^}]*?) \}\}\s*"
+    r"range \$(?P<name>\w+) := list\s+(?P<fields>[^}]*?) \}\}\s*"
     rf"\{{\{{- with get (?P<section>{PATH}) \$(?P=name)\b"
 )
 
@@ -71,7 +71,7 @@ def _one_form(block: str) -> str:
         before = block
         for pattern, replacement in REWRITES:
             block = re.sub(pattern, replacement, block)
-        if match := re.search(rf"\{{\{{-? *(\$\w+) := ({PATH}) *-?\}}\}}", block):
+        if match := re.search(rf"\{{\{{-? *(\$\w+) :?= ({PATH}) *-?\}}\}}", block):
             block = block.replace(match[0], "")
             block = re.sub(rf"{re.escape(match[1])}(?!\w)", match[2].replace("\\", ""), block)
     for match in re.finditer(LOOP, block):

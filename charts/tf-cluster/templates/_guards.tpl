@@ -8,13 +8,15 @@ and it promises no order of files.
 {{- range $guard := list
   "null" "image" "program" "source" "combination" "success" "momentum" "schedule" "preStop" "gpus" "name" "claims" "env" "labels"
   "resources" "annotations" "flags" "characters" "arguments" "ranges" "volumes" "colocate"
-  "hosts" "enabled" -}}
+  "hosts" "enabled" "account" -}}
 {{- with include (printf "tf-cluster.guards.%s" $guard) $ | trim -}}
 {{- $complaints = append $complaints . -}}
 {{- end -}}
 {{- end -}}
-{{- if not $complaints -}}
-{{- with include "tf-cluster.guards.size" $ | trim -}}{{- $complaints = list . -}}{{- end -}}
+{{- range $guard := ternary (list "pods" "size") list (empty $complaints) -}}
+{{- with include (printf "tf-cluster.guards.%s" $guard) $ | trim -}}
+{{- $complaints = append $complaints . -}}
+{{- end -}}
 {{- end -}}
 {{- with $complaints -}}
 {{- include "tf-cluster.located" (list $ (join "\n\n" .)) | printf "\n\n%s\n" | fail -}}
@@ -64,7 +66,7 @@ enabled is false: only an umbrella chart can leave this chart out. Take it as a 
   "evaluator.enabled" "evaluator.exportBest.mode" "evaluator.backoffLimit" "evaluator.terminationGracePeriodSeconds"
   "cleanup.enabled" "cleanup.delaySeconds.success" "cleanup.workersTimeoutSeconds"
   "storage.data.enabled" "storage.data.size" "storage.data.accessModes" "storage.log.size" "storage.log.accessModes"
-  "security.networkPolicy.enabled" }}
+  "serviceAccount.create" "security.networkPolicy.enabled" }}
 {{- $node := $.Values }}
 {{- range $key := splitList "." $path }}{{ $node = index (default dict $node) $key }}{{ end }}
 {{- if kindIs "invalid" $node }}
@@ -247,7 +249,7 @@ so it has to be smaller.
 {{- $resources := (get $.Values $role | default dict).resources | default dict }}
 {{- range $name, $amount := merge (deepCopy ($resources.limits | default dict)) ($resources.requests | default dict) }}
 {{- $accelerators := $used | empty | ternary
-  "(?i)gpu|tpu|npu|/mig-|/(i915|xe)$|neuron|gaudi|ascend|/(mlu|dcu|qaic)"
+  "(?i)gpu|[tnixd]pu\\b|/mig-|/(i915|xe)$|neuron|gaudi|ascend|/(mlu|dcu|gcu|rdu|qaic)|vcuda|vcore|fpga|rebellions|tenstorrent"
   "/gpu(\\.shared)?$|/mig-|/(i915|xe)$" }}
 {{- if and (regexMatch $accelerators $name) (gt (include "tf-cluster.quantity" $amount | float64) (float64 $used)) }}
 {{- if eq $role "worker" }}
@@ -319,6 +321,7 @@ names that start with TF_CLUSTER_: the chart and the Job controller set them.
 {{- $places := dict "commonLabels" .Values.commonLabels }}
 {{- range $role := include "tf-cluster.podSections" . | splitList " " }}
 {{- $_ := set $places (printf "%s.podLabels" $role) (get $.Values $role | default dict).podLabels }}
+{{- $_ := set $places (printf "%s.objectLabels" $role) (get $.Values $role | default dict).objectLabels }}
 {{- end }}
 {{- $reserved := list
   "app.kubernetes.io/name" "app.kubernetes.io/instance" "app.kubernetes.io/component" "app.kubernetes.io/version"

@@ -54,9 +54,11 @@ list is in _guards.tpl.
 {{- $places := dict "commonAnnotations" $common }}
 {{- range $role := include "tf-cluster.podSections" . | splitList " " }}
 {{- $_ := set $places (printf "%s.podAnnotations" $role) (get $.Values $role | default dict).podAnnotations }}
+{{- $_ := set $places (printf "%s.objectAnnotations" $role) (get $.Values $role | default dict).objectAnnotations }}
 {{- end }}
 {{- range $volume := list "data" "log" }}
 {{- $claim := get ($.Values.storage | default dict) $volume | default dict }}
+{{- $_ := set $places "serviceAccount.annotations" ($.Values.serviceAccount | default dict).annotations }}
 {{- $_ := set $places (printf "storage.%s.annotations" $volume) $claim.annotations }}
 {{- end }}
 {{- range $place, $annotations := $places }}

@@ -46,13 +46,34 @@ includes them first: the file of an attempt's object by asking for its names.
 {{- if (include "tf-cluster.combination" . | fromJson).hasChief }}chief{{ else }}worker{{ end -}}
 {{- end -}}
 
-{{- /* The trainer image, by digest or by tag. */ -}}
+{{- /*
+The image of a role's pods, or of the release without a role's values (`pod`). What a role says of its image is laid over
+`image`; a digest is of one repository and tag, so it counts only where the role names neither. Takes root, pod.
+*/ -}}
 {{- define "tf-cluster.image" -}}
-{{- if .Values.image.digest -}}
-{{- printf "%s@%s" .Values.image.repository .Values.image.digest -}}
+{{- $own := (.pod | default dict).image | default dict -}}
+{{- $image := .root.Values.image -}}
+{{- $name := compact (list ($own.registry | default $image.registry) ($own.repository | default $image.repository)) | join "/" -}}
+{{- with ternary $own.digest $image.digest (or $own.digest $own.repository $own.tag | empty | not) -}}
+{{- printf "%s@%s" $name . -}}
 {{- else -}}
-{{- printf "%s:%s" .Values.image.repository (.Values.image.tag | default .Chart.AppVersion) -}}
+{{- printf "%s:%s" $name ($own.tag | default $image.tag | default $.root.Chart.AppVersion) -}}
 {{- end -}}
+{{- end -}}
+
+{{- /* The Secrets to pull images with, as a JSON list of objects. */ -}}
+{{- define "tf-cluster.pullSecrets" -}}
+{{- $secrets := list -}}
+{{- range .Values.image.pullSecrets -}}
+{{- $secrets = append $secrets (ternary (dict "name" .) . (kindIs "string" .)) -}}
+{{- end -}}
+{{- toJson $secrets -}}
+{{- end -}}
+
+{{- /* The account of all pods but cleanup's, which has one of its own; empty is the namespace's default. */ -}}
+{{- define "tf-cluster.serviceAccount" -}}
+{{- $account := (.Values.serviceAccount | default dict) -}}
+{{- $account.name | default (ternary (include "tf-cluster.fullname" .) "" ($account.create | default false)) -}}
 {{- end -}}
 
 {{- /* The labels that say whose an object is. They never change in a release's life. */ -}}
@@ -93,10 +114,15 @@ labels:
   {{- if hasKey . "index" }}
   tf-cluster.io/index: {{ .index | quote }}
   {{- end }}
-  {{- with .root.Values.commonLabels }}
+  {{- $pod := dict }}
+  {{- if .role }}
+  {{- $pod = include "tf-cluster.podValues" . | fromJson }}
+  {{- end }}
+  {{- with merge (dict) ($pod.objectLabels | default dict) (.root.Values.commonLabels | default dict) }}
   {{- toYaml . | nindent 2 }}
   {{- end }}
-{{- with merge (dict) (.annotations | default dict) (.root.Values.commonAnnotations | default dict) }}
+{{- $common := .root.Values.commonAnnotations | default dict }}
+{{- with merge (dict) (.annotations | default dict) ($pod.objectAnnotations | default dict) $common }}
 annotations:
   {{- toYaml . | nindent 2 }}
 {{- end }}

@@ -40,7 +40,7 @@ Run {{ .Values.run.id }}, attempt {{ $attempt }}.
 
 3. When it is done, copy {{ $result.name }} from the claim {{ include "tf-cluster.claim" (dict "root" . "volume" "log") }}:
 
-    {{ $kubectl }} run {{ $fullname }}-files --image={{ include "tf-cluster.image" . }} --restart=Never \
+    {{ $kubectl }} run {{ $fullname }}-files --image={{ include "tf-cluster.image" (dict "root" .) }} --restart=Never \
       --overrides='{{ include "tf-cluster.notes.filesPod" . | fromYaml | toJson }}'
     {{ $kubectl }} wait --for=condition=Ready --timeout=10m pod/{{ $fullname }}-files
     {{ $kubectl }} cp {{ $fullname }}-files:{{ $result.path }} {{ $result.copy }}
@@ -98,15 +98,12 @@ spec:
   automountServiceAccountToken: false
   securityContext:
     {{- toYaml (.Values.security.podSecurityContext | default dict) | nindent 4 }}
-  {{- with .Values.image.pullSecrets }}
-  imagePullSecrets:
-    {{- range . }}
-    - name: {{ . | quote }}
-    {{- end }}
+  {{- with include "tf-cluster.pullSecrets" . | fromJsonArray }}
+  imagePullSecrets: {{ toJson . }}
   {{- end }}
   containers:
     - name: files
-      image: {{ include "tf-cluster.image" . | quote }}
+      image: {{ include "tf-cluster.image" (dict "root" .) | quote }}
       command: [sleep, infinity]
       securityContext:
         allowPrivilegeEscalation: false

@@ -18,9 +18,14 @@ _helpers.tpl and, where they apply:
 {{- $mounts = append $mounts (merge (dict "name" .name) .mount) -}}
 {{- $volumes = append $volumes (merge (dict "name" .name) .volume) -}}
 {{- end -}}
+{{- $mounts = concat $mounts ($pod.extraVolumeMounts | default list) -}}
+{{- $volumes = concat $volumes ($pod.extraVolumes | default list) -}}
 metadata:
   labels:
     {{- include "tf-cluster.pod.labels" . | nindent 4 }}
+    {{- if .names }}
+    tf-cluster.io/run: {{ .root.Values.run.id | quote }}
+    {{- end }}
     {{- with $pod.podLabels }}
     {{- toYaml . | nindent 4 }}
     {{- end }}
@@ -29,7 +34,7 @@ metadata:
     {{- toYaml . | nindent 4 }}
   {{- end }}
 spec:
-  {{- with .serviceAccount }}
+  {{- with .serviceAccount | default .role.account | default (include "tf-cluster.serviceAccount" .root) }}
   serviceAccountName: {{ . | quote }}
   {{- end }}
   automountServiceAccountToken: {{ if .serviceAccount }}true{{ else }}false{{ end }}
@@ -50,13 +55,12 @@ spec:
   {{- if hasKey $pod "terminationGracePeriodSeconds" }}
   terminationGracePeriodSeconds: {{ .graceSeconds | default (int64 $pod.terminationGracePeriodSeconds) }}
   {{- end }}
-  {{- with .root.Values.image.pullSecrets }}
-  imagePullSecrets:
-    {{- range . }}
-    - name: {{ . | quote }}
-    {{- end }}
+  {{- with include "tf-cluster.pullSecrets" .root | fromJsonArray }}
+  imagePullSecrets: {{ toJson . }}
   {{- end }}
-  {{- range $field := list "priorityClassName" "nodeSelector" "tolerations" }}
+  {{- range $field := list
+    "priorityClassName" "schedulerName" "runtimeClassName" "nodeSelector" "tolerations" "topologySpreadConstraints"
+    "resourceClaims" }}
   {{- with get $pod $field }}
   {{- dict $field . | toYaml | nindent 2 }}
   {{- end }}
@@ -67,10 +71,14 @@ spec:
   {{- end }}
   securityContext:
     {{- toYaml (.root.Values.security.podSecurityContext | default dict) | nindent 4 }}
+  {{- with include "tf-cluster.pod.beside" $context | fromJsonArray }}
+  initContainers:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
   containers:
     - name: {{ .role.name }}
-      image: {{ include "tf-cluster.image" .root | quote }}
-      imagePullPolicy: {{ .root.Values.image.pullPolicy }}
+      image: {{ include "tf-cluster.image" $context | quote }}
+      imagePullPolicy: {{ ($pod.image | default dict).pullPolicy | default .root.Values.image.pullPolicy }}
       {{- with .role.command }}
       command: [{{ join ", " . }}]
       {{- end }}
@@ -80,6 +88,10 @@ spec:
       {{- end }}
       env:
         {{- include "tf-cluster.pod.env" $context | nindent 8 }}
+      {{- with $pod.envFrom }}
+      envFrom:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
       {{- with .role.ports }}
       ports:
         {{- range $name := . }}
@@ -101,11 +113,9 @@ spec:
       {{- end }}
       resources:
         {{- toYaml ($pod.resources | default .role.resources | default dict) | nindent 8 }}
+      terminationMessagePolicy: FallbackToLogsOnError
       securityContext:
-        allowPrivilegeEscalation: false
-        readOnlyRootFilesystem: true
-        capabilities:
-          drop: [ALL]
+        {{- toYaml ($pod.containerSecurityContext | default dict) | nindent 8 }}
       volumeMounts:
         {{- toYaml $mounts | nindent 8 }}
   volumes:
@@ -119,7 +129,12 @@ the volume.
 {{- define "tf-cluster.pod.mounts" -}}
 - name: tmp
   mount: {mountPath: /tmp}
-  volume: {emptyDir: {}}
+  volume: {emptyDir: {{ ternary (dict "sizeLimit" .pod.tmpSize) dict (not (empty .pod.tmpSize)) | toJson }}}
+{{- with .pod.shmSize }}
+- name: shm
+  mount: {mountPath: /dev/shm}
+  volume: {emptyDir: {medium: Memory, sizeLimit: {{ . | quote }}}}
+{{- end }}
 {{- if .role.task }}
 - name: config
   mount: {mountPath: /etc/tf-cluster, readOnly: true}
@@ -145,16 +160,16 @@ the volume.
 
 {{- /*
 The values of a role's pods, as JSON: those of `pod`, then the role's own. A map or a list of the role takes the place
-of the whole default; labels and annotations are added to the default's by key, variables by name. null is no value.
-Takes root, role.
+of the whole default; labels, annotations and the container's security context are laid over the default by key,
+variables by name. null is no value. Takes root, role.
 */ -}}
 {{- define "tf-cluster.podValues" -}}
 {{- $values := dict -}}
 {{- range $given := list .root.Values.pod (get .root.Values .role.name) -}}
 {{- range $key, $value := $given | default dict -}}
 {{- $default := get $values $key -}}
-{{- if and $default (has $key (list "podLabels" "podAnnotations")) -}}
-{{- $value = merge (deepCopy ($value | default dict)) $default -}}
+{{- if has $key (list "podLabels" "podAnnotations" "objectLabels" "objectAnnotations" "containerSecurityContext") -}}
+{{- $value = include "tf-cluster.laidOver" (list $default $value) | fromJson -}}
 {{- else if eq $key "extraEnv" -}}
 {{- $value = include "tf-cluster.mergedEnv" (list $default $value) | fromJsonArray -}}
 {{- end -}}
@@ -162,6 +177,34 @@ Takes root, role.
 {{- end -}}
 {{- end -}}
 {{- toJson $values -}}
+{{- end -}}
+
+{{- /* A map laid over another by key, at every depth, as JSON. Takes both, listed. `merge` loses false and "". */ -}}
+{{- define "tf-cluster.laidOver" -}}
+{{- $result := deepCopy (first . | default dict) -}}
+{{- range $key, $value := last . | default dict -}}
+{{- if and (kindIs "map" $value) (kindIs "map" (get $result $key)) -}}
+{{- $value = include "tf-cluster.laidOver" (list (get $result $key) $value) | fromJson -}}
+{{- end -}}
+{{- $_ := set $result $key $value -}}
+{{- end -}}
+{{- toJson $result -}}
+{{- end -}}
+
+{{- /*
+The containers beside the role's own, as a JSON list: sidecars, which start before the others and end after them, then
+init containers. A sidecar of Kubernetes' own kind (an init container that always restarts) keeps no Job open. Their
+security contexts are laid over that of the role's container.
+*/ -}}
+{{- define "tf-cluster.pod.beside" -}}
+{{- $beside := list -}}
+{{- range .pod.sidecars -}}{{- $beside = append $beside (merge (dict "restartPolicy" "Always") .) -}}{{- end -}}
+{{- $containers := list -}}
+{{- $default := dict "securityContext" .pod.containerSecurityContext -}}
+{{- range concat $beside (.pod.initContainers | default list) -}}
+{{- $containers = append $containers (include "tf-cluster.laidOver" (list $default .) | fromJson) -}}
+{{- end -}}
+{{- toJson $containers -}}
 {{- end -}}
 
 {{- /* Two lists of variables, as a JSON list. A variable of the second replaces one of the first. Takes both, listed. */ -}}
@@ -255,8 +298,8 @@ that stands twice is refused by a server-side apply. Names that must not be repl
 on a node that shows every container all GPUs.
 */ -}}
 {{- define "tf-cluster.pod.mayUseGpus" -}}
-{{- $limits := (.pod.resources | default dict).limits | default dict -}}
-{{- $asks := keys $limits | join " " | regexMatch "gpu|/mig-" -}}
+{{- $resources := .pod.resources | default dict -}}
+{{- $asks := or $resources.claims (keys ($resources.limits | default dict) | join " " | regexMatch "gpu|/mig-") -}}
 {{- if or (eq .role.gpus "always") (and (eq .role.gpus "asked") $asks) }}true{{ end -}}
 {{- end -}}
 

@@ -21,6 +21,7 @@ calls "tf-cluster.pod" with root and role alone, and passes what it mounts besid
     gpus           when a task is shown GPUs: always, asked (if its limits name one) or never
     code           when it runs the user's code: always, free (where no chief drives it, or it runs a script), script
     resources      of its container, where no values say them
+    account        of its pods; null is the release's (serviceAccount)
     env            the named template of the variables that this role alone has, or null
     command        of its container; null is the image's own
 */ -}}
@@ -46,7 +47,7 @@ calls "tf-cluster.pod" with root and role alone, and passes what it mounts besid
  "claims": "never", "gpus": "never", "command": ["tf-cluster-cleanup"]},
 
 {"name": "test", "restartPolicy": "Never", "claims": "always", "volumes": ["log"], "readOnly": true, "gpus": "never",
- "env": "tf-cluster.test.env", "command": ["tf-trainer-check"],
+ "env": "tf-cluster.test.env", "command": ["tf-trainer-check"], "account": "default",
  "resources": {"requests": {"cpu": "20m", "memory": "64Mi"}, "limits": {"memory": "512Mi"}}}
 ]
 {{- end -}}

@@ -131,8 +131,8 @@ def test_another_app_version_is_another_image_and_a_new_attempt(
     [
         (
             "_pod.tpl",
-            'include "tf-cluster.image" .root | quote',
-            'include "tf-cluster.image" .root',
+            'include "tf-cluster.image" $context | quote',
+            'include "tf-cluster.image" $context',
         ),
         ("_pod.tpl", "{{- dict $field . | toYaml | nindent 2 }}", "{{ $field }}: {{ toJson . }}"),
         ("config/_config.tpl", "| toPrettyJson", "| toJson"),

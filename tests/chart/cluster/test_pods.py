@@ -45,6 +45,7 @@ TASK: dict[str, Any] = {
     "GRPC_FAIL_FAST": "use_caller",
     "TF_CPP_MIN_LOG_LEVEL": "1",
 }
+DIGEST = "sha256:" + "b" * 64
 NO_GPU = {"NVIDIA_VISIBLE_DEVICES": "void"}
 ENV: dict[str, dict[str, Any]] = {
     "chief": {
@@ -174,8 +175,18 @@ def test_scheduling_values_reach_the_pod_of_their_role_alone(role: str) -> None:
         assert ("annotations" in pod["metadata"]) == (other == role)
 
 
+CONSTRAINT = {
+    "maxSkew": 1,
+    "topologyKey": "zone",
+    "whenUnsatisfiable": "ScheduleAnyway",
+    "labelSelector": {"matchLabels": {"team": "a"}},
+}
 POD: dict[str, Any] = {
     "nodeSelector": {"disk": "ssd"},
+    "schedulerName": "on",
+    "runtimeClassName": "123",
+    "topologySpreadConstraints": [CONSTRAINT],
+    "resourceClaims": [{"name": "gpu", "resourceClaimName": "mine"}],
     "tolerations": [{"key": "gpu", "operator": "Exists"}],
     "affinity": {"nodeAffinity": {}},
     "priorityClassName": "high",
@@ -221,6 +232,199 @@ def test_variables_of_a_role_are_added_to_the_default_by_name() -> None:
     for role in ROLES:
         own = {"A": "$(B)", "B": "worker"} if role == "worker" else {}
         assert env_of(rendered, role) == {**ENV[role], **of_all, **own}
+
+
+def test_an_empty_text_and_false_of_a_role_take_the_defaults_place() -> None:
+    default = {"podLabels": {"tier": "gpu"}, "shmSize": "1Gi"}
+    worker = {
+        "podLabels": {"tier": ""},
+        "shmSize": "",
+        "containerSecurityContext": {"readOnlyRootFilesystem": False},
+    }
+    pod = pod_of(render({"pod": default, "worker": worker}), "worker")
+    assert pod["metadata"]["labels"]["tier"] == ""
+    assert "shm" not in [volume["name"] for volume in pod["spec"]["volumes"]]
+    (container,) = pod["spec"]["containers"]
+    assert container["securityContext"]["readOnlyRootFilesystem"] is False
+
+
+RESTRICTED = {
+    "allowPrivilegeEscalation": False,
+    "readOnlyRootFilesystem": True,
+    "capabilities": {"drop": ["ALL"]},
+}
+
+
+def test_a_security_context_is_laid_over_the_restricted_one_by_key() -> None:
+    own = {"runAsUser": 7, "capabilities": {"add": ["IPC_LOCK"]}}
+    tool = {"name": "fill", "image": "tool:1", "securityContext": {"runAsUser": 0}}
+    rendered = render({"worker": {"containerSecurityContext": own, "initContainers": [tool]}})
+    capabilities = {"add": ["IPC_LOCK"], "drop": ["ALL"]}
+    worker = {**RESTRICTED, "runAsUser": 7, "capabilities": capabilities}
+    assert container_of(rendered, "worker")["securityContext"] == worker
+    (init,) = pod_of(rendered, "worker")["spec"]["initContainers"]
+    assert init["securityContext"] == {**worker, "runAsUser": 0}
+    assert container_of(rendered, "chief")["securityContext"] == RESTRICTED
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_sidecars_start_before_init_containers_and_keep_no_job_open(role: str) -> None:
+    proxy, first, second = ({"name": name, "image": "tool:1"} for name in ("proxy", "a", "b"))
+    rendered = render({"pod": {"sidecars": [proxy], "initContainers": [first, second]}})
+    found = pod_of(rendered, role)["spec"]["initContainers"]
+    assert [container["name"] for container in found] == ["proxy", "a", "b"]
+    assert [container.get("restartPolicy") for container in found] == ["Always", None, None]
+    assert all(container["securityContext"] == RESTRICTED for container in found)
+    assert [c["name"] for c in pod_of(rendered, role)["spec"]["containers"]] == [role]
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_volumes_and_mounts_are_added_to_the_charts_own(role: str) -> None:
+    volume = {"name": "scratch", "emptyDir": {"sizeLimit": "1Gi"}}
+    mount = {"name": "scratch", "mountPath": "/scratch", "readOnly": True, "subPath": "a"}
+    rendered = render({"pod": {"extraVolumes": [volume], "extraVolumeMounts": [mount]}})
+    before = pod_of(render(), role)["spec"]
+    spec = pod_of(rendered, role)["spec"]
+    names = [volume["name"] for volume in before["volumes"]]
+    assert [volume["name"] for volume in spec["volumes"]] == [*names, "scratch"]
+    assert spec["volumes"][-1] == volume
+    own = before["containers"][0]["volumeMounts"]
+    assert spec["containers"][0]["volumeMounts"] == [*own, mount]
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_sizes_of_shared_memory_and_of_tmp(role: str) -> None:
+    rendered = render({"pod": {"shmSize": "1Gi"}, role: {"tmpSize": "5Gi"}})
+    for other in ROLES:
+        spec = pod_of(rendered, other)["spec"]
+        volumes = {volume["name"]: volume.get("emptyDir") for volume in spec["volumes"]}
+        assert volumes["shm"] == {"medium": "Memory", "sizeLimit": "1Gi"}
+        assert volumes["tmp"] == ({"sizeLimit": "5Gi"} if other == role else {})
+        mounts = spec["containers"][0]["volumeMounts"]
+        assert {"name": "shm", "mountPath": "/dev/shm"} in mounts
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_variables_come_from_config_maps_and_secrets(role: str) -> None:
+    sources = [{"prefix": "S3_", "secretRef": {"name": "bucket"}}]
+    rendered = render({"pod": {"envFrom": sources}, "cleanup": {"envFrom": []}})
+    want = None if role == "cleanup" else sources
+    assert container_of(rendered, role).get("envFrom") == want
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_labels_of_a_job_or_deployment_are_not_its_pods_and_restart_nothing(role: str) -> None:
+    words = {"kueue.x-k8s.io/queue-name": "research"}
+    rendered = render(
+        {
+            "commonLabels": {"kueue.x-k8s.io/queue-name": "all", "team": "a"},
+            role: {"objectLabels": words, "objectAnnotations": {"note": "b"}},
+        }
+    )
+    assert rendered.names == render().names
+    for obj in rendered.objects:
+        metadata = obj["metadata"]
+        is_it = obj["kind"] in ("Job", "Deployment") and (
+            metadata["labels"]["app.kubernetes.io/component"] == role
+        )
+        queue = "research" if is_it else "all"
+        assert metadata["labels"]["kueue.x-k8s.io/queue-name"] == queue, metadata
+        assert metadata["labels"]["team"] == "a"
+        assert ("note" in metadata.get("annotations", {})) == is_it
+    assert "kueue" not in str(pod_of(rendered, role))
+
+
+@pytest.mark.parametrize(
+    ("image", "own", "want"),
+    [
+        ({}, {}, "registry.example/tf-cluster-trainer:0.1.0"),
+        ({}, {"tag": "gpu"}, "registry.example/tf-cluster-trainer:gpu"),
+        ({"tag": "2"}, {"repository": "gpu"}, "gpu:2"),
+        ({"tag": "2"}, {"pullPolicy": "Always"}, "registry.example/tf-cluster-trainer:2"),
+        ({"digest": DIGEST}, {}, f"registry.example/tf-cluster-trainer@{DIGEST}"),
+        ({"digest": DIGEST}, {"tag": "gpu"}, "registry.example/tf-cluster-trainer:gpu"),
+        ({"digest": DIGEST, "tag": "2"}, {"repository": "gpu"}, "gpu:2"),
+        ({"tag": "2"}, {"digest": DIGEST}, f"registry.example/tf-cluster-trainer@{DIGEST}"),
+        ({"registry": "a:5000", "repository": "b"}, {}, "a:5000/b:0.1.0"),
+        ({"registry": "a:5000", "repository": "b"}, {"registry": "c"}, "c/b:0.1.0"),
+        ({"registry": "a", "digest": DIGEST}, {"registry": "c"}, "c/registry.example/"),
+    ],
+)
+@pytest.mark.parametrize("role", ROLES)
+def test_a_role_may_have_another_image(
+    role: str, image: dict[str, str], own: dict[str, str], want: str
+) -> None:
+    rendered = render({"image": image, role: {"image": own}})
+    for other in ROLES:
+        container = container_of(rendered, other)
+        if other == role:
+            assert container["image"].startswith(want)
+            assert container["imagePullPolicy"] == own.get("pullPolicy", "IfNotPresent")
+        else:
+            assert container["image"] == container_of(render({"image": image}), other)["image"]
+
+
+@pytest.mark.parametrize(
+    ("account", "name"),
+    [({}, None), ({"create": True}, "digits"), ({"name": "mine"}, "mine")],
+)
+def test_all_pods_but_cleanups_have_the_account_and_none_has_its_token(
+    account: dict[str, Any], name: str | None
+) -> None:
+    annotations = {"eks.amazonaws.com/role-arn": "arn"} if "create" in account else {}
+    rendered = render({"serviceAccount": {**account, "annotations": annotations}})
+    for role in ROLES:
+        spec = pod_of(rendered, role)["spec"]
+        if role != "cleanup":
+            assert spec.get("serviceAccountName") == name
+            assert spec["automountServiceAccountToken"] is False
+        else:
+            assert "cleanup" in spec["serviceAccountName"]
+    made = [
+        (obj["metadata"]["annotations"], obj["automountServiceAccountToken"])
+        for obj in rendered.all("ServiceAccount", "security")
+    ]
+    assert made == ([(annotations, False)] if "create" in account else [])
+
+
+def test_pull_secrets_are_names_or_objects() -> None:
+    rendered = render({"image": {"pullSecrets": ["123", {"name": "b"}]}})
+    for role in ROLES:
+        secrets = pod_of(rendered, role)["spec"]["imagePullSecrets"]
+        assert secrets == [{"name": "123"}, {"name": "b"}]
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_pod_names_its_run_and_its_last_words(role: str) -> None:
+    pod = pod_of(render({"run": {"id": "1e3"}}), role)
+    assert pod["metadata"]["labels"]["tf-cluster.io/run"] == "1e3"
+    (container,) = pod["spec"]["containers"]
+    assert container["terminationMessagePolicy"] == "FallbackToLogsOnError"
+
+
+@pytest.mark.parametrize(("deadline", "seconds"), [(1800, 1800), (0.5, 600), (7200.5, 7201)])
+def test_a_ps_without_a_node_is_no_failure_before_the_chief_gives_up(
+    deadline: float, seconds: int
+) -> None:
+    deployment = render({"peers": {"deadlineSeconds": deadline}}).one("Deployment", "ps")["spec"]
+    assert deployment["progressDeadlineSeconds"] == seconds
+
+
+def test_objects_of_the_users_own_have_the_releases_labels_and_are_no_templates() -> None:
+    own = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "words", "labels": {"app.kubernetes.io/version": "7"}},
+        "data": {"a": "{{ fail }}"},
+    }
+    rendered = render({"extraObjects": [own], "commonAnnotations": {"note": "b"}})
+    (found,) = (obj for obj in rendered.objects if obj["metadata"]["name"] == "words")
+    assert found["data"] == own["data"]
+    assert found["metadata"]["labels"]["app.kubernetes.io/instance"] == "digits"
+    assert found["metadata"]["labels"]["app.kubernetes.io/version"] == "7"
+    assert found["metadata"]["annotations"] == {"note": "b"}
+    before = render({"commonAnnotations": {"note": "b"}})
+    assert rendered.names - before.names == {("ConfigMap", "words")}
 
 
 @pytest.mark.parametrize("role", ["chief", "worker", "evaluator"])

@@ -123,6 +123,34 @@ ACCELERATORS = (
     "habana.ai/gaudi",
     "aws.amazon.com/neuron",
     "huawei.com/Ascend910",
+    "huawei.com/npu-core",
+    "nvidia.com/gpu.shared",
+    "volcano.sh/vgpu-number",
+    "tencent.com/vcuda-core",
+    "metax-tech.com/gpu",
+    "mthreads.com/vgpu",
+    "kunlunxin.com/xpu",
+    "iluvatar.com/vcore",
+    "enflame.com/gcu",
+    "cambricon.com/mlu",
+    "hygon.com/dcu",
+    "qualcomm.com/qaic",
+    "furiosa.ai/npu",
+    "rebellions.ai/ATOM",
+    "tenstorrent.com/n150",
+    "graphcore.ai/ipu",
+    "sambanova.ai/rdu",
+    "xilinx.com/fpga-xilinx_u250",
+    "fpga.intel.com/region",
+)
+NO_ACCELERATORS = (
+    "rdma/hca_shared_devices_a",
+    "vpc.amazonaws.com/efa",
+    "intel.com/sriov_netdevice",
+    "openshift.io/sriovnet",
+    "smarter-devices/fuse",
+    "devices.kubevirt.io/kvm",
+    "example.com/inputs",
 )
 
 
@@ -277,7 +305,7 @@ def _resources() -> Iterator[tuple[str, Case]]:
                     resources(role, limits={name: 1}),
                     f"{role}.resources asks for 1 {name}",
                     f"TFC327 /extraValues/{role}/resources/limits/{name.replace('/', '~1')}",
-                    resources(role, limits={"rdma/hca": 1}),
+                    resources(role, limits=dict.fromkeys(NO_ACCELERATORS, 1)),
                     "gpus",
                 ),
             )

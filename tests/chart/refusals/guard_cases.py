@@ -350,6 +350,129 @@ def _labels() -> Named:
     yield "a common label", Case(common, chart, tool, right, "labels")
 
 
+SCRATCH = {"name": "scratch", "emptyDir": {}}
+TOOL = {"name": "tool", "image": "tool:1"}
+
+
+def _parts_of_pods() -> Named:
+    """Wrong, what the chart says, where the tool says it, right."""
+    mount = {"name": "scratch", "mountPath": "/scratch"}
+    claim = {"name": "gpu", "resourceClaimName": "mine"}
+    cases: tuple[tuple[str, Values, str, str], ...] = (
+        (
+            "a volume of ours",
+            {"extraVolumes": [{"name": "log", "emptyDir": {}}]},
+            "pod.extraVolumes has a volume named log",
+            "extraVolumes/0/name",
+        ),
+        (
+            "two volumes",
+            {"extraVolumes": [SCRATCH, SCRATCH]},
+            "pod.extraVolumes has two volumes named scratch",
+            "extraVolumes/1/name",
+        ),
+        *(
+            (
+                f"a mount at {place}",
+                {"extraVolumes": [SCRATCH], "extraVolumeMounts": [{**mount, "mountPath": place}]},
+                f"mounts scratch at {place}, a place of the chart's own",
+                "extraVolumeMounts/0/mountPath",
+            )
+            for place in ("/tmp", "/data/", "/log", "/dev/shm", "/", "/etc/tf-cluster-source/x")
+        ),
+        (
+            "two mounts",
+            {
+                "extraVolumes": [SCRATCH],
+                "extraVolumeMounts": [mount, {**mount, "mountPath": "/scratch/"}],
+            },
+            "pod.extraVolumeMounts[1] mounts a second volume at /scratch/",
+            "extraVolumeMounts/1/mountPath",
+        ),
+        (
+            "a mount of nothing",
+            {"extraVolumeMounts": [mount]},
+            "mounts the volume scratch, which no pod of chief has",
+            "extraVolumeMounts/0/name",
+        ),
+        (
+            "a mount of what ps lacks",
+            {"sidecars": [{**TOOL, "volumeMounts": [{"name": "data", "mountPath": "/d"}]}]},
+            "pod.sidecars[0] mounts the volume data, which no pod of ps has",
+            "sidecars/0/volumeMounts/0/name",
+        ),
+        (
+            "two claims",
+            {"resourceClaims": [claim, claim]},
+            "pod.resourceClaims has two claims named gpu",
+            "resourceClaims/1/name",
+        ),
+        (
+            "a claim of nothing",
+            {"initContainers": [{**TOOL, "resources": {"claims": [{"name": "gpu"}]}}]},
+            "pod.initContainers[0].resources.claims names gpu, which no pod of chief has",
+            "initContainers/0/resources/claims/0/name",
+        ),
+        (
+            "two containers",
+            {"initContainers": [TOOL], "sidecars": [TOOL]},
+            "pod.initContainers[0] is named tool, as another container",
+            "initContainers/0/name",
+        ),
+        (
+            "a container named as its role",
+            {"sidecars": [{**TOOL, "name": "worker"}]},
+            "pod.sidecars[0] is named worker",
+            "sidecars/0/name",
+        ),
+        (
+            "two mounts of a container",
+            {"sidecars": [{**TOOL, "volumeMounts": [{"name": "tmp", "mountPath": "/a"}] * 2}]},
+            "pod.sidecars[0] mounts a second volume at /a",
+            "sidecars/0/volumeMounts/1/mountPath",
+        ),
+    )
+    right = extra(
+        {
+            "pod": {
+                "extraVolumes": [SCRATCH],
+                "extraVolumeMounts": [mount],
+                "resourceClaims": [claim],
+                "initContainers": [{**TOOL, "resources": {"claims": [{"name": "gpu"}]}}],
+                "sidecars": [
+                    {**TOOL, "name": "b", "volumeMounts": [{"name": "tmp", "mountPath": "/a"}]}
+                ],
+            }
+        }
+    )
+    for name, wrong, chart, at in cases:
+        tool = f"TFC343 /extraValues/pod/{at}"
+        yield f"pod: {name}", Case(extra({"pod": wrong}), chart, tool, right, "pods")
+    yield (
+        "worker: a device claim of nothing",
+        Case(
+            extra({"worker": {"resources": {"claims": [{"name": "gpu"}]}}}),
+            "worker.resources.claims names gpu, which no pod of worker has",
+            "TFC343 /extraValues/worker/resources/claims/0/name",
+            extra(
+                {"worker": {"resources": {"claims": [{"name": "gpu"}]}, "resourceClaims": [claim]}}
+            ),
+            "pods",
+        ),
+    )
+    annotated = {"annotations": {"a": "b"}}
+    yield (
+        "annotations of an account that is not made",
+        Case(
+            extra({"serviceAccount": annotated}),
+            "serviceAccount.annotations are for an account that the chart makes",
+            "TFC345 /extraValues/serviceAccount/annotations",
+            extra({"serviceAccount": annotated | {"create": True}}),
+            "account",
+        ),
+    )
+
+
 OVER = (
     ("1Gi", "1000Mi"),
     ("1Gi", "1G"),
@@ -401,6 +524,7 @@ GUARD_CASES: dict[str, Case] = {
         _variables,
         _labels,
         _requests,
+        _parts_of_pods,
     )
     for why, case in part()
 }

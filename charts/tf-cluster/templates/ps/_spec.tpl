@@ -3,6 +3,8 @@
 {{- $wait := int64 .root.Values.ps.preStopSeconds -}}
 strategy:
   type: Recreate
+{{- /* A ps that waits for a node is no failure before the chief gives up. */}}
+progressDeadlineSeconds: {{ ceil .root.Values.peers.deadlineSeconds | max 600 | int64 }}
 selector:
   matchLabels:
     {{- include "tf-cluster.pod.labels" . | nindent 4 }}

@@ -12,7 +12,7 @@
 {{- /* What a container mounts at /data or /log. Takes root, volume and, where it may not write, readOnly. */ -}}
 {{- define "tf-cluster.claim.mount" -}}
 {{- $subPath := (get .root.Values.storage .volume).subPath -}}
-{mountPath: {{ printf "/%s" .volume | quote }}{{ with $subPath }}, subPath: {{ quote . }}{{ end }}{{ if .readOnly }}, readOnly: true{{ end }}}
+{mountPath: "/{{ .volume }}"{{ with $subPath }}, subPath: {{ quote . }}{{ end }}{{ if .readOnly }}, readOnly: true{{ end }}}
 {{- end -}}
 
 {{- /* The volume of that mount. Takes root, volume. */ -}}

@@ -15,9 +15,11 @@ MOST_ANNOTATIONS = 255 << 10
 
 def check(params: Params) -> Iterator[Finding]:
     """Findings on objects that the API server would refuse."""
-    pods: list[Pointer] = [(role, "podAnnotations") for role in POD_SECTIONS]
+    pods: list[Pointer] = [
+        (role, f"{whose}Annotations") for role in POD_SECTIONS for whose in ("pod", "object")
+    ]
     claims: list[Pointer] = [("storage", volume, "annotations") for volume in ("data", "log")]
-    for path in [("commonAnnotations",), *pods, *claims]:
+    for path in [("commonAnnotations",), ("serviceAccount", "annotations"), *pods, *claims]:
         texts = params.value_at(path) or {}
         size = sum(len(part.encode()) for pair in texts.items() for part in pair)
         if size > MOST_ANNOTATIONS:

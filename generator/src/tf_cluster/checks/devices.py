@@ -14,7 +14,10 @@ COUNTED_RESOURCE = Code("TFC340", "devices or huge pages that Kubernetes can't g
 
 DEVICES = r"/gpu(\.shared)?$|/mig-|/(i915|xe)$"
 """Resources counted in devices that TensorFlow computes on."""
-ACCELERATORS = r"(?i)gpu|tpu|npu|/mig-|/(i915|xe)$|neuron|gaudi|ascend|/(mlu|dcu|qaic)"
+ACCELERATORS = (
+    r"(?i)gpu|[tnixd]pu\b|/mig-|/(i915|xe)$|neuron|gaudi|ascend|/(mlu|dcu|gcu|rdu|qaic)"
+    r"|vcuda|vcore|fpga|rebellions|tenstorrent"
+)
 """Accelerator resources, in any unit. A task that computes on CPUs uses none of them."""
 
 _ON_CPUS = ("it computes on CPUs and is shown no GPU", "leave it out")

@@ -24,7 +24,8 @@ RESERVED_POD_LABEL_PREFIX = "batch.kubernetes.io/"
 def check(params: Params) -> Iterator[Finding]:
     """A finding for each reserved label."""
     pods: list[Pointer] = [(role, "podLabels") for role in POD_SECTIONS]
-    for path in [("commonLabels",), *pods]:
+    objects: list[Pointer] = [(role, "objectLabels") for role in POD_SECTIONS]
+    for path in [("commonLabels",), *pods, *objects]:
         for label, text in (params.value_at(path) or {}).items():
             if label in RESERVED_LABELS or label.startswith(RESERVED_LABEL_PREFIX):
                 whose = "is the chart's own"

@@ -9,7 +9,7 @@ from tf_cluster.params.schema_files import chart_values
 from tf_cluster.params.schema_violations import CHART_REFUSES
 from tf_cluster.pointer import dotted, value_at
 
-_TAKES_NULL = {"resources", "podSecurityContext"}
+_TAKES_NULL = {"resources", "podSecurityContext", "containerSecurityContext"}
 
 
 def check(params: Params) -> Iterator[Finding]:

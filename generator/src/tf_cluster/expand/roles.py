@@ -28,6 +28,19 @@ POD_SECTIONS = ("pod", *PODS)
 """The sections of values with settings of pods: the defaults of all roles, then the roles."""
 
 
+def pod_section(values: Mapping[str, Any], role: str, key: str) -> str:
+    """The section that says what the pods of a role have at `key`: its own, or `pod`."""
+    return role if (values.get(role) or {}).get(key) is not None else "pod"
+
+
+def mounts_claims(values: Mapping[str, Any], role: str) -> bool:
+    """Whether the pods of a role mount /data and /log."""
+    program = values.get("program") or {}
+    if role == "ps":
+        return bool(program.get("script")) and program.get("ps") == "script"
+    return role in TASKS
+
+
 @dataclass(frozen=True)
 class Combination:
     """One way to train; the chart and the trainer have the same rows."""

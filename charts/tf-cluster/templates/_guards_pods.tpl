@@ -1,0 +1,115 @@
+{{- /*
+Guards on what users add to pods: names that have to differ, and names that have to be there. They look at the values of
+each role as its pods get them. What stands in `pod` is told once, of the first role that minds.
+*/ -}}
+{{- define "tf-cluster.guards.pods" -}}
+{{- $found := list -}}
+{{- $told := list -}}
+{{- range $row := include "tf-cluster.roles" . | fromJsonArray -}}
+{{- $context := dict "root" $ "role" $row "names" (dict "config" "config") -}}
+{{- $_ := set $context "pod" (include "tf-cluster.podValues" $context | fromJson) -}}
+{{- $places := list -}}
+{{- range $complaint := include "tf-cluster.guards.pod" $context | splitList "\n" | compact -}}
+{{- $place := splitList " " $complaint | first -}}
+{{- if not (has $place $told) -}}{{- $found = append $found $complaint -}}{{- end -}}
+{{- $places = append $places $place -}}
+{{- end -}}
+{{- $told = concat $told $places -}}
+{{- end -}}
+{{- join "\n\n" $found -}}
+{{- end -}}
+
+{{- /* Complaints about the pods of a role, a line each. Takes root, role, pod, names. */ -}}
+{{- define "tf-cluster.guards.pod" -}}
+{{- $role := .role.name -}}
+{{- $own := get .root.Values $role | default dict -}}
+{{- $at := dict -}}
+{{- range $key := list "extraVolumes" "extraVolumeMounts" "sidecars" "initContainers" "resourceClaims" -}}
+{{- $_ := set $at $key (printf "%s.%s" (ternary "pod" $role (kindIs "invalid" (index $own $key))) $key) -}}
+{{- end -}}
+{{- $ours := list "tmp" "shm" "config" "login" "data" "log" -}}
+{{- $volumes := list -}}
+{{- range .pod.extraVolumes }}
+{{- if has .name $ours }}
+{{ $at.extraVolumes }} has a volume named {{ .name }}, which is the chart's own name: take another.
+{{- else if has .name $volumes }}
+{{ $at.extraVolumes }} has two volumes named {{ .name }}.
+{{- end }}
+{{- $volumes = append $volumes .name }}
+{{- end }}
+{{- range include "tf-cluster.pod.mounts" . | fromYamlArray }}
+{{- if not (has .name (list "config" "login")) }}{{ $volumes = append $volumes .name }}{{ end }}
+{{- end }}
+{{- $paths := list }}
+{{- range $index, $mount := .pod.extraVolumeMounts }}
+{{- $place := printf "%s[%d]" $at.extraVolumeMounts $index }}
+{{- $path := clean .mountPath }}
+{{- if or (has $path (list "/" "/tmp" "/data" "/log" "/dev/shm" "/etc")) (hasPrefix "/etc/tf-cluster" $path) }}
+{{ $place }} mounts {{ .name }} at {{ .mountPath }}, a place of the chart's own: take another.
+{{- else if has $path $paths }}
+{{ $place }} mounts a second volume at {{ .mountPath }}.
+{{- end }}
+{{- if not (has .name $volumes) }}
+{{ $place }} mounts the volume {{ .name }}, which no pod of {{ $role }} has: add it to extraVolumes.
+{{- end }}
+{{- $paths = append $paths $path }}
+{{- end }}
+{{- $claims := list }}
+{{- range .pod.resourceClaims }}
+{{- if has .name $claims }}
+{{ $at.resourceClaims }} has two claims named {{ .name }}.
+{{- end }}
+{{- $claims = append $claims .name }}
+{{- end }}
+{{- include "tf-cluster.guards.deviceClaims" (list (printf "%s.resources" $role) .pod.resources $claims $role) }}
+{{- $names := list $role }}
+{{- $pod := .pod }}
+{{- range $key := list "sidecars" "initContainers" }}
+{{- range $index, $container := index $pod $key }}
+{{- $place := printf "%s[%d]" (get $at $key) $index }}
+{{- if has .name $names }}
+{{ $place }} is named {{ .name }}, as another container of {{ $role }}: take another name.
+{{- end }}
+{{- $names = append $names .name }}
+{{- $paths := list }}
+{{- range .volumeMounts }}
+{{- if not (has .name $volumes) }}
+{{ $place }} mounts the volume {{ .name }}, which no pod of {{ $role }} has: add it to extraVolumes.
+{{- end }}
+{{- if has .mountPath $paths }}
+{{ $place }} mounts a second volume at {{ .mountPath }}.
+{{- end }}
+{{- $paths = append $paths .mountPath }}
+{{- end }}
+{{- include "tf-cluster.guards.deviceClaims" (list (printf "%s.resources" $place) .resources $claims $role) }}
+{{- end }}
+{{- end }}
+{{- if and .pod.sidecars (semverCompare "<1.29.0-0" .root.Capabilities.KubeVersion.Version) }}
+{{ $at.sidecars }} needs Kubernetes 1.29, where an init container may always restart; this is {{ .root.Capabilities.KubeVersion }}.
+{{- end }}
+{{- end -}}
+
+{{- /* Takes a list: the place of the resources, the resources, the pod's claims, the role. */ -}}
+{{- define "tf-cluster.guards.deviceClaims" -}}
+{{- $place := first . }}
+{{- $claims := index . 2 }}
+{{- $role := last . }}
+{{- $seen := list }}
+{{- range (index . 1 | default dict).claims }}
+{{- if not (has .name $claims) }}
+{{ $place }}.claims names {{ .name }}, which no pod of {{ $role }} has: add it to resourceClaims.
+{{- end }}
+{{- if has (dict "name" .name "request" .request) $seen }}
+{{ $place }}.claims has {{ .name }} twice.
+{{- end }}
+{{- $seen = append $seen (dict "name" .name "request" .request) }}
+{{- end }}
+{{- end -}}
+
+{{- define "tf-cluster.guards.account" -}}
+{{- $account := .Values.serviceAccount | default dict }}
+{{- if and $account.annotations (not $account.create) }}
+serviceAccount.annotations are for an account that the chart makes: set serviceAccount.create to true, or annotate
+{{ $account.name | default "the namespace's default account" }} yourself.
+{{- end }}
+{{- end -}}

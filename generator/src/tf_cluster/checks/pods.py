@@ -1,0 +1,130 @@
+"""What users add to pods: names that have to differ, and names that have to be there."""
+
+from collections.abc import Iterator, Mapping
+from posixpath import normpath
+from typing import Any
+
+from tf_cluster.expand.roles import PODS, mounts_claims, pod_section
+from tf_cluster.findings.finding import Code, Finding
+from tf_cluster.params.params import Params
+from tf_cluster.pointer import Pointer, dotted
+
+POD_PARTS = Code("TFC343", "volumes, containers or claims of a pod that do not go together")
+IDLE_ANNOTATIONS = Code("TFC345", "annotations of an account that the chart does not make")
+
+OWN_VOLUMES = ("tmp", "shm", "config", "login", "data", "log")
+OWN_PLACES = ("/", "/tmp", "/data", "/log", "/dev/shm", "/etc")
+OWN_PREFIX = "/etc/tf-cluster"
+
+Fault = tuple[Pointer, str, str]
+"""The place of a fault, what is wrong there, and the fix."""
+
+
+def check(params: Params) -> Iterator[Finding]:
+    """Findings on the pods of each role. What stands in `pod` is said once, of the first role."""
+    faults: dict[Pointer, tuple[str, str]] = {}
+    for role in PODS:
+        for path, what, fix in _Pod(params.effective, role).faults():
+            faults.setdefault(path, (what, fix))
+    for path, (what, fix) in faults.items():
+        where: Pointer = ("extraValues", *path)
+        yield params.finding(where, POD_PARTS, f"{dotted(path)} {what}", fix=fix)
+    account = params.effective.get("serviceAccount") or {}
+    if account.get("annotations") and not account.get("create"):
+        path = ("serviceAccount", "annotations")
+        message = f"{dotted(path)} are for an account that the chart makes"
+        fix = "set serviceAccount.create to true, or annotate the account yourself"
+        yield params.finding(("extraValues", *path), IDLE_ANNOTATIONS, message, fix=fix)
+
+
+class _Pod:
+    """The values of a role as its pods get them."""
+
+    def __init__(self, values: Mapping[str, Any], role: str) -> None:
+        self._values = values
+        self._role = role
+        self._volumes = [volume["name"] for volume in self._list("extraVolumes")]
+        self._mountable = {*self._volumes, *self._own_volumes()}
+        self._claims = [claim["name"] for claim in self._list("resourceClaims")]
+
+    def faults(self) -> Iterator[Fault]:
+        """What the chart's guards refuse."""
+        yield from self._names_of_volumes()
+        yield from self._places()
+        for index, name in enumerate(self._claims):
+            if name in self._claims[:index]:
+                path = (*self._at("resourceClaims"), index, "name")
+                yield path, f"is {name} again", "take another name"
+        resources = (self._values.get(self._role) or {}).get("resources")
+        yield from self._device_claims((self._role, "resources"), resources)
+        yield from self._containers()
+
+    def _at(self, key: str) -> Pointer:
+        return (pod_section(self._values, self._role, key), key)
+
+    def _list(self, key: str) -> list[dict[str, Any]]:
+        section, _ = self._at(key)
+        return list((self._values.get(str(section)) or {}).get(key) or [])
+
+    def _own_volumes(self) -> Iterator[str]:
+        yield "tmp"
+        section = self._values.get(pod_section(self._values, self._role, "shmSize")) or {}
+        if section.get("shmSize"):
+            yield "shm"
+        if mounts_claims(self._values, self._role):
+            yield from ("data", "log")
+
+    def _names_of_volumes(self) -> Iterator[Fault]:
+        for index, name in enumerate(self._volumes):
+            path = (*self._at("extraVolumes"), index, "name")
+            if name in OWN_VOLUMES:
+                yield path, f"is {name}, the chart's own name", "take another name"
+            elif name in self._volumes[:index]:
+                yield path, f"is {name} again", "take another name"
+
+    def _places(self) -> Iterator[Fault]:
+        at = self._at("extraVolumeMounts")
+        places: list[str] = []
+        for index, mount in enumerate(self._list("extraVolumeMounts")):
+            place = normpath(mount["mountPath"]).replace("//", "/")
+            path = (*at, index, "mountPath")
+            if place in OWN_PLACES or place.startswith(OWN_PREFIX):
+                yield path, f"is {place}, a place of the chart's own", "take another place"
+            elif place in places:
+                yield path, f"is {place} again", "mount it elsewhere"
+            places.append(place)
+            yield from self._is_there((*at, index), mount["name"])
+
+    def _is_there(self, at: Pointer, volume: str) -> Iterator[Fault]:
+        if volume not in self._mountable:
+            what = f"is {volume}, a volume that no pod of {self._role} has"
+            yield (*at, "name"), what, "add it to extraVolumes"
+
+    def _device_claims(self, at: Pointer, resources: Any) -> Iterator[Fault]:
+        claims = (resources or {}).get("claims") or []
+        for index, claim in enumerate(claims):
+            path = (*at, "claims", index)
+            if claim["name"] not in self._claims:
+                what = f"is {claim['name']}, a claim that no pod of {self._role} has"
+                yield (*path, "name"), what, "add it to resourceClaims"
+            if claim in claims[:index]:
+                yield (*path, "name"), f"is {claim['name']} again", "leave it out"
+
+    def _containers(self) -> Iterator[Fault]:
+        names = [self._role]
+        for key in ("sidecars", "initContainers"):
+            for index, container in enumerate(self._list(key)):
+                path = (*self._at(key), index)
+                if container["name"] in names:
+                    what = f"is {container['name']}, as another container of {self._role}"
+                    yield (*path, "name"), what, "take another name"
+                names.append(container["name"])
+                mounts = container.get("volumeMounts") or []
+                places = [mount["mountPath"] for mount in mounts]
+                for inner, mount in enumerate(mounts):
+                    at = (*path, "volumeMounts", inner)
+                    yield from self._is_there(at, mount["name"])
+                    if mount["mountPath"] in places[:inner]:
+                        what = f"is {mount['mountPath']} again"
+                        yield (*at, "mountPath"), what, "mount it elsewhere"
+                yield from self._device_claims((*path, "resources"), container.get("resources"))
