@@ -80,6 +80,7 @@ TOOLS: tuple[Tool, ...] = (
         ),
     ),
     Tool("coredns", ("github.com/coredns/coredns",)),
+    Tool("kwok", ("sigs.k8s.io/kwok/cmd/kwok",)),
     Tool("local-path", ("github.com/rancher/local-path-provisioner",)),
     Tool(
         "kube-router",
