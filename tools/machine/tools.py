@@ -80,6 +80,8 @@ TOOLS: tuple[Tool, ...] = (
         ),
     ),
     Tool("coredns", ("github.com/coredns/coredns",)),
+    # Of Kubernetes 1.25, the last that had the provisioner: what it makes of our StorageClasses.
+    Tool("heketi-rules", (".",), called="heketi-rules"),
     Tool("kwok", ("sigs.k8s.io/kwok/cmd/kwok",)),
     Tool("local-path", ("github.com/rancher/local-path-provisioner",)),
     Tool(
