@@ -13,17 +13,13 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
+from tf_cluster_trainer import exit_codes
 
 from tests.ports import free_port
+from tests.support.children import training
 from tests.tied import tied_to_us
 
 NOTEBOOK = Path(__file__).parents[3] / "trainer/notebook/in-graph-client.ipynb"
-# A task of a cluster as a pod has it: it serves until it is ended.
-_SERVER = (
-    "import json, sys, tensorflow as tf;"
-    "tf.distribute.Server(json.loads(sys.argv[1]), sys.argv[2], int(sys.argv[3])).join()"
-)
-
 # The two ends of the link between two machines (RFC 5737: addresses for documentation).
 _SERVERS_HOST, _CLIENTS_HOST = "192.0.2.1", "192.0.2.2"
 
@@ -59,24 +55,44 @@ def _accuracy(said: str) -> float:
 
 @contextmanager
 def _serving(
-    folder: Path, hosts: dict[str, list[str]], within: Sequence[str] = ()
+    folder: Path, host: str, within: Sequence[str] = (), idle: float = 600
 ) -> Iterator[Path]:
-    """The directory of a cluster.json whose ps and workers are up; a chief in it is not."""
-    document = {"version": 1, "attempt": "0123abcd", "cluster": hosts, "status": hosts}
+    """The directory of a cluster.json whose ps and two workers are real tasks, without a chief."""
+    sizes = {"ps": 1, "worker": 2}
+    addresses = [
+        {kind: [f"{host}:{free_port()}" for _ in range(size)] for kind, size in sizes.items()}
+        for _ in range(2)
+    ]
+    document = {
+        "version": 1,
+        "attempt": "0123abcd",
+        "cluster": addresses[0],
+        "status": addresses[1],
+    }
     (folder / "cluster.json").write_text(json.dumps(document))
-    served = json.dumps({kind: hosts[kind] for kind in ("ps", "worker")})
-    command = (*within, sys.executable, "-c", _SERVER, served)
-    servers = [
-        subprocess.Popen(tied_to_us(*command, kind, str(index)), stderr=subprocess.DEVNULL)
-        for kind in ("ps", "worker")
-        for index in range(len(hosts[kind]))
+    settings = training(folder, steps=1) | {"program": {"interactive": {"idleSeconds": 600}}}
+    (folder / "training.json").write_text(json.dumps(settings))
+    tasks = [
+        subprocess.Popen(
+            tied_to_us(*within, Path(sys.executable).with_name("tf-trainer")),
+            env=os.environ
+            | {
+                "TF_CLUSTER_CONFIG": str(folder),
+                "TF_CLUSTER_TASK_TYPE": kind,
+                "TF_CLUSTER_TASK_INDEX": str(index),
+                "TF_CLUSTER_JOB_UID": kind,
+                "TF_CLUSTER_POD_UID": f"{kind}-{index}",
+            },
+        )
+        for kind, size in sizes.items()
+        for index in range(size)
     ]
     try:
         yield folder
     finally:
-        for server in servers:
-            server.kill()
-            server.wait()
+        for task in tasks:
+            task.terminate()
+        assert [task.wait(30) for task in tasks] == [exit_codes.STOPPED] * 3
 
 
 @pytest.fixture
@@ -103,26 +119,19 @@ def test_it_trains_on_the_servers_of_another_machine_which_call_it_back(
     two_machines: tuple[str, str], tmp_path: Path
 ) -> None:
     servers, client = (("ip", "netns", "exec", name) for name in two_machines)
-    ports = iter(range(2222, 2226))
-    hosts = {
-        kind: [f"{_SERVERS_HOST}:{next(ports)}" for _ in range(size)]
-        for kind, size in {"chief": 1, "ps": 1, "worker": 2}.items()
-    }
-    with _serving(tmp_path, hosts, servers) as folder:
+    with _serving(tmp_path, _SERVERS_HOST, servers) as folder:
         said = _execute(folder, client, TF_CLUSTER_CONFIG=str(folder))
+    assert f"'chief': ['{_CLIENTS_HOST}:2222']" in said
     assert _accuracy(said) > 0.9
 
 
 def test_it_trains_under_the_address_that_it_is_given(tmp_path: Path) -> None:
-    hosts = {
-        kind: [f"127.0.0.1:{free_port()}" for _ in range(size)]
-        for kind, size in {"chief": 1, "ps": 1, "worker": 2}.items()
-    }
     given = f"localhost:{free_port()}"
-    with _serving(tmp_path, hosts) as folder:
+    with _serving(tmp_path, "127.0.0.1") as folder:
         said = _execute(folder, TF_CLUSTER_CONFIG=str(folder), TF_CLUSTER_CLIENT_ADDRESS=given)
     assert f"'chief': ['{given}']" in said
-    assert "step 600: loss" in said
+    assert "step 1200: loss" in said
+    assert re.search(r"dense/kernel:0 +\(64, 64\) +/job:ps/replica:0/task:0/", said)
     assert _accuracy(said) > 0.9
 
 

@@ -103,6 +103,7 @@ class Attempt:
             script=Script("train.py", (), self.script_on_ps) if self.script else None,
             source=None,
             program_path="",
+            idle_seconds=None,
             combination=row,
             steps=self.total,
             batch_size=1,

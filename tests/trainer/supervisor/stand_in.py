@@ -24,7 +24,10 @@ task = f"{os.environ['TF_CLUSTER_TASK_TYPE']}-{os.environ['TF_CLUSTER_TASK_INDEX
 config = Path(os.environ["TF_CLUSTER_CONFIG"])
 training = json.loads((config / "training.json").read_text())
 hosts = json.loads((config / "cluster.json").read_text())["cluster"]
-client = "chief-0" if "chief" in hosts else "worker-0"
+if "interactive" in training["program"]:
+    client = "nobody"
+else:
+    client = "chief-0" if "chief" in hosts else "worker-0"
 control, answers = (int(number) for number in os.environ["TF_CLUSTER_CONTROL"].split(","))
 stopping: list[int] = []
 Path(os.environ["TMPDIR"], "left").touch()

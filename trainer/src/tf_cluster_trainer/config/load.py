@@ -123,6 +123,7 @@ def _settings(document: Any, fetched: str) -> Settings:
         script=_script(program),
         source=_source(program.get("source")),
         program_path=_program_path(program, fetched),
+        idle_seconds=program.get("interactive", {}).get("idleSeconds"),
         combination=_combination(document),
         steps=train["steps"],
         batch_size=train["batchSize"],

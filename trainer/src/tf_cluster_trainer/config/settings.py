@@ -131,7 +131,8 @@ class Settings:
     """The system's own settings, without the user's flags.
 
     The program is `script`, or the class that `module` names if `script` is None. With a `source`,
-    program_path is relative to the source until the code is fetched, then absolute.
+    program_path is relative to the source until the code is fetched, then absolute. An interactive
+    cluster has neither: `idle_seconds` is how long its workers wait for a client.
     """
 
     run_name: str
@@ -140,6 +141,7 @@ class Settings:
     script: Script | None
     source: Source | None
     program_path: str
+    idle_seconds: float | None
     combination: Combination
     steps: int
     batch_size: int
@@ -161,6 +163,11 @@ class Settings:
     def examples_a_step(self) -> int:
         """Examples of one step of one training task."""
         return self.batch_size * self.micro_batches
+
+    @property
+    def interactive(self) -> bool:
+        """Whether the tasks serve a client that is none of them."""
+        return self.idle_seconds is not None
 
     @property
     def epoch_bound(self) -> TaskType | None:

@@ -127,7 +127,14 @@ def _check_shape(cluster: Cluster, settings: Settings) -> None:
     """Check that the cluster's tasks fit the combination. Raises ConfigError."""
     row = settings.combination
     chiefs, workers, ps = (cluster.size(kind) for kind in ("chief", "worker", "ps"))
-    if row.has_chief and chiefs != 1:
+    if settings.interactive and not row.has_chief:
+        raise ConfigError(
+            f"training.json: /program/interactive: a client drives ps and workers in-graph, "
+            f"not {row.replication}"
+        )
+    if settings.interactive and chiefs:
+        raise ConfigError("cluster.json: /cluster/chief: an interactive cluster has no chief")
+    if row.has_chief and chiefs != 1 and not settings.interactive:
         raise ConfigError(
             f"cluster.json: /cluster/chief: {row.replication} needs exactly one chief, not {chiefs}"
         )

@@ -22,6 +22,26 @@ _SLOWEST = 5.0  # seconds; however many tasks there are
 _TELL_AGAIN_SECONDS = 1.0
 
 
+class NoPoll:
+    """Of a task that an interactive client drives: it has no chief to ask, the client comes."""
+
+    def file(self) -> ChiefSeen:
+        """Nobody keeps a progress.json."""
+        return ChiefSeen(None)
+
+    def begin(self) -> None:
+        """There is nobody to ask."""
+
+    def now(self) -> None:
+        """There is nobody to ask."""
+
+    def tell_failure(self, message: str) -> None:
+        """There is nobody to tell: the log has it."""
+
+    def stop(self) -> None:
+        """There is nobody to ask."""
+
+
 class ChiefPoll:
     """Polls the chief's status port; without an answer a task other than a ps reads progress.json.
 

@@ -13,7 +13,7 @@ from tf_cluster_trainer.run_directory.owner import OwnerUnreadableError, read_ow
 from tf_cluster_trainer.supervisor import probe
 from tf_cluster_trainer.supervisor.inbox import Inbox
 from tf_cluster_trainer.supervisor.log import Log
-from tf_cluster_trainer.supervisor.peers.chief_poll import ChiefPoll
+from tf_cluster_trainer.supervisor.peers.chief_poll import ChiefPoll, NoPoll
 from tf_cluster_trainer.supervisor.process.child import Child, TalkingChild
 from tf_cluster_trainer.supervisor.process.script import script_process
 from tf_cluster_trainer.supervisor.rules import follower as rules
@@ -59,7 +59,8 @@ class Follower(Supervisor):
         self._rules = follower_turn.Follower(config, timing)
         self._state = follower_turn.first_state(self._rules)
         self._document = first_document(config)
-        self._poll = ChiefPoll(config, inbox, timing)
+        interactive = config.settings.interactive
+        self._poll = NoPoll() if interactive else ChiefPoll(config, inbox, timing)
         self._board = Board(
             config.task, self._document, self._asked_by_the_chief, on_news=self._poll.now
         )

@@ -26,6 +26,7 @@ from tf_cluster_trainer.supervisor.rules.follower_child import (
     on_message,
     start_child,
 )
+from tf_cluster_trainer.supervisor.rules.follower_client import is_another_client, no_client
 from tf_cluster_trainer.supervisor.rules.follower_turn import (
     Follower,
     State,
@@ -83,6 +84,8 @@ def _on(turn: Turn, event: Event) -> None:
         outcome = Outcome(exit_codes.STOPPED, STOPPED, "stopped by SIGTERM")
         end_child(turn, outcome, turn.follower.stop_grace)
     elif isinstance(event, ChiefSeen):
+        if is_another_client(turn, event.document):
+            return
         if event.document is not None or event.from_file:
             chief = event.document or {}
             heard = turn.state.silence.heard(chief, turn.now, from_file=event.from_file)
@@ -111,6 +114,9 @@ def _without_word(turn: Turn) -> None:
         return
     hint = follower.config.cluster.hint
     word, look = f"no word from {turn.chief_name}", f". Look at: {hint}" if hint else ""
+    if follower.config.settings.interactive:
+        no_client(turn, silent)
+        return
     if silent < deadline:
         turn.do(SayWaiting(word, f"{word}, {silent:.0f} s of {deadline:.0f} s{look}"))
         return

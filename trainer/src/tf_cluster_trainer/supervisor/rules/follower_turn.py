@@ -103,6 +103,9 @@ class Follower:
     @property
     def deadline(self) -> float:
         """Seconds without a word from the chief after which this task ends."""
+        idle = self.config.settings.idle_seconds
+        if idle is not None:
+            return idle
         return self.turn * self.config.settings.peer_deadline_seconds
 
     @property
@@ -189,6 +192,8 @@ class Turn:
     @property
     def chief_name(self) -> str:
         """The task that drives the run: `chief-0`."""
+        if self.follower.config.settings.interactive:
+            return "the client"
         return f"{self.follower.config.chief_type}-0"
 
     @property

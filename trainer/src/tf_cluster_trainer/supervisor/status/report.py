@@ -19,12 +19,12 @@ from tf_cluster_trainer.supervisor.status.server import Board, Condition
 def first_document(config: Config) -> Document:
     """The document of a task that has just started, with the UID of its own Job."""
     now = time.time()
-    task = config.task
+    task, settings = config.task, config.settings
     return Document(
         attempt=config.cluster.attempt,
         start=now,
         now=now,
-        total=None if config.settings.script else config.settings.steps,
+        total=None if settings.script or settings.interactive else settings.steps,
         examples_per_step=_examples_per_step(config),
         chief_uid=task.job_uid if task.type == "chief" else None,
         worker_uid=(task.job_uid or None) if task.type == "worker" else None,
