@@ -53,8 +53,8 @@ def test_without_a_client_the_workers_end_well_and_the_ps_stays(make_world: Make
 def test_a_client_that_asks_keeps_them_and_one_that_is_gone_does_not(
     make_world: MakeWorld,
 ) -> None:
-    _, ps, workers = serving(make_world, idle=4)
-    until = time.monotonic() + 8
+    _, ps, workers = serving(make_world, idle=15)
+    until = time.monotonic() + 18
     while time.monotonic() < until:
         for task in (ps, *workers):
             asks(task, "one")
@@ -62,7 +62,7 @@ def test_a_client_that_asks_keeps_them_and_one_that_is_gone_does_not(
     assert [task.process.poll() for task in (ps, *workers)] == [None, None, None]
     gone = time.monotonic()
     assert [worker.ends() for worker in workers] == [0, 0]
-    assert time.monotonic() - gone > 2
+    assert time.monotonic() - gone > 10
 
 
 def test_the_client_waits_for_all_and_says_what_is_lost_and_back(make_world: MakeWorld) -> None:
@@ -82,7 +82,7 @@ def test_the_client_waits_for_all_and_says_what_is_lost_and_back(make_world: Mak
 
 def test_a_client_waits_for_one_that_is_there(make_world: MakeWorld) -> None:
     world, ps, _ = serving(make_world, idle=60)
-    eventually("the first is served", lambda: asks(ps, "first") == "first")
+    eventually("the first is served", lambda: asks(ps, "first") == "first" or None)
     said: list[str] = []
     second = interactive.Client(read_cluster(world.write()), said.append)
     there = threading.Event()

@@ -267,7 +267,7 @@ def test_a_script_below_a_path_runs_in_it(make_scripts: MakeScriptWorld) -> None
         ({"args": ["$(PS_HOST)"]}, "$(PS_HOST) is not known; these are: $(PS_HOSTS)"),
         ({"script": "/nowhere/train.py"}, "there is no file /nowhere/train.py"),
         ({"script": "train.py"}, "neither absolute nor below a program.path"),
-        ({"module": "a:B"}, "/program: exactly one of module and script is needed"),
+        ({"module": "a:B"}, "/program: exactly one of module, script and interactive is needed"),
     ],
 )
 def test_a_script_that_can_not_run_is_exit_2_before_anybody_is_waited_for(
