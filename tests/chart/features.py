@@ -122,6 +122,27 @@ FEATURES: dict[str, dict[str, Any]] = {
             "log": {"volumeName": "nfs-log", "storageClassName": ""},
         }
     },
+    "tensorboard": {
+        "tensorboard": {"enabled": True, "service": {"type": "NodePort", "nodePort": 30606}}
+    },
+    "tensorboard-http-route": {
+        "tensorboard": {
+            "enabled": True,
+            "pathPrefix": "/curves",
+            "httpRoute": {
+                "enabled": True,
+                "parentRefs": [{"name": "public", "namespace": "gateways", "sectionName": "https"}],
+                "hostnames": ["digits.example.com"],
+                "filters": [
+                    {
+                        "type": "ExtensionRef",
+                        "extensionRef": {"group": "example.com", "kind": "Login", "name": "team"},
+                    }
+                ],
+                "annotations": {"example.com/owner": "research"},
+            },
+        }
+    },
     "no-network-policy": {"security": {"networkPolicy": {"enabled": False}}},
     "monitored": {
         "security": {
@@ -294,6 +315,28 @@ FEATURES: dict[str, dict[str, Any]] = {
             "podLabels": {"team": "research"},
             "podAnnotations": {"example.com/scrape": "false"},
             "priorityClassName": "training",
+        },
+        "tensorboard": {
+            "enabled": True,
+            "logdir": "/log",
+            "reloadSeconds": 30,
+            "pathPrefix": "/curves",
+            "service": {"type": "ClusterIP", "port": 80, "targetPort": 4180},
+            "allowFrom": [{"podSelector": {"matchLabels": {"app": "ingress"}}}],
+            "ingress": {
+                "enabled": True,
+                "className": "public",
+                "host": "digits.example.com",
+                "tls": [{"hosts": ["digits.example.com"], "secretName": "digits-tls"}],
+                "annotations": {"example.com/auth": "basic"},
+            },
+            "terminationGracePeriodSeconds": 20,
+            "extraEnv": [{"name": "TF_CPP_MIN_LOG_LEVEL", "value": "3"}],
+            "nodeSelector": {"disk": "ssd"},
+            "tolerations": [{"operator": "Exists"}],
+            "podLabels": {"team": "research"},
+            "podAnnotations": {"example.com/scrape": "false"},
+            "priorityClassName": "viewing",
         },
         "storage": {
             "data": {

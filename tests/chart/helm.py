@@ -28,6 +28,9 @@ HELMS = ("helm", "helm3")
 Object = dict[str, Any]
 Values = Mapping[str, Any]
 
+# APIs that not every cluster has; the templates are rendered for one that has them.
+APIS = ("gateway.networking.k8s.io/v1/HTTPRoute",)
+
 # The least that the chart accepts.
 LEAST: Values = {
     "image": {"repository": "registry.example/tf-cluster-trainer"},
@@ -131,7 +134,8 @@ def template(
 ) -> Rendered:
     """`helm template` with values given as JSON text. Raises RefusedError."""
     version = (f"--kube-version={kubernetes}",) if kubernetes else ()
-    words = ("template", release, chart, f"--namespace={namespace}", *version)
+    apis = (f"--api-versions={api}" for api in APIS)
+    words = ("template", release, chart, f"--namespace={namespace}", *version, *apis)
     return Rendered(_helm(*words, values=values, helm=helm))
 
 

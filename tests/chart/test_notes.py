@@ -164,3 +164,31 @@ def test_a_secret_that_is_not_made_here_is_named() -> None:
         "code-login",
     ]
     assert "secret" not in notes().lower()
+
+
+def test_tensorboards_address_is_told() -> None:
+    assert "TensorBoard" not in notes()
+    asked = {"enabled": True, "pathPrefix": "/curves", "service": {"port": 80}}
+    text = notes({"tensorboard": asked})
+    assert "Open TensorBoard at http://localhost:6006/curves/ while this runs" in text
+    assert ["port-forward", "service/digits-tensorboard", "6006:80"] in [
+        line[3:] for line in commands(text)
+    ]
+    assert "any node's address" not in text
+    assert "Chief and workers and TensorBoard share one node" in text
+    text = notes({"tensorboard": {"enabled": True, "service": {"type": "NodePort"}}})
+    assert commands(text)[-1][3:] == [
+        *("get", "service", "digits-tensorboard"),
+        "--output=jsonpath={.spec.ports[0].nodePort}",
+    ]
+
+
+def test_an_ingress_that_reaches_nothing_is_told() -> None:
+    asked = {"enabled": True, "ingress": {"enabled": True}}
+    words = "tensorboard.allowFrom is empty"
+    assert words in notes({"tensorboard": asked})
+    named = asked | {"allowFrom": [{"namespaceSelector": {}}]}
+    node_port = asked | {"service": {"type": "NodePort"}}
+    off = {"security": {"networkPolicy": {"enabled": False}}, "tensorboard": asked}
+    for values in ({"tensorboard": named}, {"tensorboard": node_port}, off):
+        assert words not in notes(values)

@@ -30,6 +30,7 @@ CLAIMS = {
     ("PersistentVolumeClaim", "digits-data"),
     ("PersistentVolumeClaim", "digits-log"),
 }
+TENSORBOARD = {(kind, "digits-tensorboard") for kind in ("Deployment", "Service", "NetworkPolicy")}
 TASKS_POLICY = {("NetworkPolicy", "digits-tasks")}
 CLEANUP_POLICY = {("NetworkPolicy", "digits-cleanup")}
 POLICIES = TASKS_POLICY | CLEANUP_POLICY
@@ -62,11 +63,16 @@ EXACTLY = {
     "static-volumes": LEAST,
     "team-claim": LEAST - CLAIMS,
     "no-data-claim": LEAST - {("PersistentVolumeClaim", "digits-data")},
+    "tensorboard": LEAST | TENSORBOARD,
+    "tensorboard-http-route": LEAST | TENSORBOARD | {("HTTPRoute", "digits-tensorboard")},
     "no-network-policy": LEAST - POLICIES,
     "monitored": LEAST,
     "everything": {
         (kind, name.replace("digits", "digits-vision"))
-        for kind, name in LEAST | EVALUATOR | {("ServiceAccount", "digits")}
+        for kind, name in LEAST
+        | EVALUATOR
+        | TENSORBOARD
+        | {("ServiceAccount", "digits"), ("Ingress", "digits-tensorboard")}
     }
     | {("ConfigMap", "words")},
 }
@@ -169,7 +175,8 @@ def test_names_fit_where_the_name_is_as_long_as_it_may_be() -> None:
 
 @pytest.mark.parametrize("name", ["on", "123", "1e3", "0777", "null", "0x1f"])
 def test_names_stay_text_whatever_they_look_like(name: str) -> None:
-    roles = ("chief", "worker", "ps", "cleanup")
+    roles = ("chief", "worker", "ps", "cleanup", "tensorboard")
+    page = {"enabled": True, "ingress": {"enabled": True, "className": name, "host": name}}
     rendered = render(
         {
             "image": {"pullSecrets": [name]},
@@ -177,7 +184,11 @@ def test_names_stay_text_whatever_they_look_like(name: str) -> None:
                 "data": {"existingClaim": name},
                 "log": {"volumeName": name, "storageClassName": name},
             },
-            **{role: {"priorityClassName": name, "nodeSelector": {name: name}} for role in roles},
+            **{
+                role: {"priorityClassName": name, "nodeSelector": {name: name}}
+                | (page if role == "tensorboard" else {})
+                for role in roles
+            },
         },
         namespace=name,
     )
@@ -190,6 +201,8 @@ def test_names_stay_text_whatever_they_look_like(name: str) -> None:
     assert {"persistentVolumeClaim": {"claimName": name}, "name": "data"} in (
         chief["spec"]["template"]["spec"]["volumes"]
     )
+    (ingress,) = rendered.all("Ingress")
+    assert ingress["spec"]["ingressClassName"] == ingress["spec"]["rules"][0]["host"] == name
     (claim,) = rendered.all("PersistentVolumeClaim")
     assert [claim["spec"][key] for key in ("volumeName", "storageClassName")] == [name, name]
     (binding,) = rendered.all("RoleBinding")
@@ -200,7 +213,7 @@ PRINTED = r"^\s*(?:- )?(?!restartPolicy)[\w.-]+: \{\{ (.*?) \}\}"
 # What is printed without quotes: words of the chart's own, and names that start with the fullname.
 OURS = (
     r"^if\b|quote|toYaml|toJson|nindent|int64|\.(role|component|pullPolicy|graceSeconds)\b|\$name$"
-    r'|"tf-cluster\.fullname"|names\.\w+$'
+    r'|"tf-cluster\.fullname"|\$(labels|port)$|names\.\w+$'
 )
 
 

@@ -13,11 +13,13 @@ from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.cluster
 
-KNOCK = "import socket,sys; socket.create_connection((sys.argv[1], 2222), 4); print('open')"
+KNOCK = (
+    "import socket,sys; socket.create_connection((sys.argv[1], int(sys.argv[2])), 4); print('open')"
+)
 
 
-def _stranger(namespace: Namespace, name: str, address: str) -> str:
-    """What a pod that is not of the release sees when it connects to address:2222."""
+def knock(namespace: Namespace, name: str, address: str, port: int = 2222) -> str:
+    """What a pod that is not of the release sees when it connects to address:port."""
     context = {
         "runAsNonRoot": True,
         "runAsUser": 1000,
@@ -28,7 +30,7 @@ def _stranger(namespace: Namespace, name: str, address: str) -> str:
     container = {
         "name": "stranger",
         "image": IMAGE,
-        "command": ["python3", "-c", KNOCK, address],
+        "command": ["python3", "-c", KNOCK, address, str(port)],
         "securityContext": context,
     }
     namespace.apply(
@@ -58,9 +60,9 @@ def test_a_stranger_cannot_reach_a_tensorflow_port_but_the_release_trains(
     before = release.progress()["step"]
     # The policy is off the second time: the same stranger gets in, so it was the policy.
     # Enforcers drop the packet or reject it.
-    kept_out = _stranger(release.namespace, "kept-out", address)
+    kept_out = knock(release.namespace, "kept-out", address)
     assert "timed out" in kept_out or "refused" in kept_out, kept_out
     eventually("more steps", lambda: release.progress()["step"] > before, 60)
     release.namespace.kubectl("delete", "networkpolicy", "--all")
-    assert "open" in _stranger(release.namespace, "let-in", address)
+    assert "open" in knock(release.namespace, "let-in", address)
     release.uninstall()

@@ -8,7 +8,7 @@ and it promises no order of files.
 {{- range $guard := list
   "null" "image" "program" "source" "combination" "success" "momentum" "schedule" "preStop" "gpus" "name" "claims" "env" "labels"
   "resources" "annotations" "flags" "characters" "arguments" "ranges" "volumes" "colocate"
-  "hosts" "enabled" "account" -}}
+  "hosts" "enabled" "account" "routes" -}}
 {{- with include (printf "tf-cluster.guards.%s" $guard) $ | trim -}}
 {{- $complaints = append $complaints . -}}
 {{- end -}}
@@ -65,6 +65,8 @@ enabled is false: only an umbrella chart can leave this chart out. Take it as a 
   "ps.replicas" "ps.preStopSeconds" "ps.terminationGracePeriodSeconds"
   "evaluator.enabled" "evaluator.exportBest.mode" "evaluator.backoffLimit" "evaluator.terminationGracePeriodSeconds"
   "cleanup.enabled" "cleanup.delaySeconds.success" "cleanup.workersTimeoutSeconds"
+  "tensorboard.enabled" "tensorboard.reloadSeconds" "tensorboard.service.type" "tensorboard.service.port"
+  "tensorboard.ingress.enabled" "tensorboard.httpRoute.enabled" "tensorboard.terminationGracePeriodSeconds"
   "storage.data.enabled" "storage.data.size" "storage.data.accessModes" "storage.log.size" "storage.log.accessModes"
   "serviceAccount.create" "security.networkPolicy.enabled" }}
 {{- $node := $.Values }}

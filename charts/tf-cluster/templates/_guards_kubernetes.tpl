@@ -246,6 +246,17 @@ storage.{{ $volume }}.accessModes to [ReadWriteMany] if its volume can be mounte
 {{- end }}
 {{- end -}}
 
+{{- /* An HTTPRoute that the cluster does not know would be refused when other objects are made already. */ -}}
+{{- define "tf-cluster.guards.routes" -}}
+{{- $api := "gateway.networking.k8s.io/v1/HTTPRoute" }}
+{{- range $role := include "tf-cluster.pages" . | fromJsonArray }}
+{{- if and ((get $.Values $role.name).httpRoute | default dict).enabled (not ($.Capabilities.APIVersions.Has $api)) }}
+{{ $role.name }}.httpRoute.enabled is true, but this cluster has no {{ $api }}: install the Gateway API,
+or use {{ $role.name }}.ingress. (helm template asks no cluster: give it --api-versions {{ $api }}.)
+{{- end }}
+{{- end }}
+{{- end -}}
+
 {{- /*
 The texts of a ConfigMap have at most 1 MiB. This guard renders them, so it comes last: by then the values are good
 enough for that. Takes root.

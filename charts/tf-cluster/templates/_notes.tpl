@@ -58,6 +58,7 @@ See what the evaluator measures. The record is {{ $run }}/evaluations.json:
 
     {{ $kubectl }} logs --follow job/{{ $names.evaluator }}
 {{- end }}
+{{- include "tf-cluster.notes.pages" . }}
 {{- if or .Values.security.networkPolicy.statusFrom (not .Values.security.networkPolicy.enabled) }}
 
 Progress as JSON, from inside the cluster:
@@ -72,7 +73,8 @@ cleanup.enabled is false: the parameter servers run until you scale them to 0 or
 {{- if include "tf-cluster.colocate" . }}
 
 {{ $hasChief | ternary "Chief and workers" "The workers" }}
-{{- if .Values.evaluator.enabled }} and the evaluator{{ end }} share one node, since a claim is ReadWriteOnce.
+{{- if .Values.evaluator.enabled }} and the evaluator{{ end }}
+{{- range include "tf-cluster.pages" . | fromJsonArray }} and {{ .page }}{{ end }} share one node, since a claim is ReadWriteOnce.
 {{- " For several nodes set, before the first" }}
 install (a claim's access mode and class can't change), storage.data.accessModes and
 storage.log.accessModes to [ReadWriteMany] and a storageClassName that can.
@@ -89,6 +91,32 @@ another one restarts the training, which resumes. Set image.tag to keep the imag
 The Secret {{ . }} is not made here. While it does not exist, the pods that fetch the code wait:
 
     {{ $kubectl }} get secret {{ . }}
+{{- end }}
+{{- end -}}
+
+{{- /* Where the pages are: through the API server, which needs no more rights than these notes, and on the nodes. */ -}}
+{{- define "tf-cluster.notes.pages" -}}
+{{- $kubectl := printf "kubectl --namespace %s" .Release.Namespace -}}
+{{- range $role := include "tf-cluster.pages" . | fromJsonArray }}
+{{- $values := get $.Values $role.name }}
+{{- $name := printf "%s-%s" (include "tf-cluster.fullname" $) $role.name }}
+{{- $port := include (printf "tf-cluster.port.%s" $role.name) $ }}
+
+Open {{ $role.page }} at http://localhost:{{ $port }}{{ $values.pathPrefix }}/ while this runs:
+
+    {{ $kubectl }} port-forward service/{{ $name }} {{ $port }}:{{ int64 $values.service.port }}
+{{- if eq $values.service.type "NodePort" }}
+
+or at any node's address, on the port that this prints:
+
+    {{ $kubectl }} get service {{ $name }} --output=jsonpath='{.spec.ports[0].nodePort}'
+{{- end }}
+{{- if or $values.ingress.enabled $values.httpRoute.enabled }}
+{{- if and $.Values.security.networkPolicy.enabled (not $values.allowFrom) (ne $values.service.type "NodePort") }}
+
+{{ $role.name }}.allowFrom is empty: the pods behind its Ingress or HTTPRoute can't reach it. Name them there.
+{{- end }}
+{{- end }}
 {{- end }}
 {{- end -}}
 

@@ -102,7 +102,7 @@ spec:
       {{- with .role.probe }}
       readinessProbe:
         httpGet:
-          {{- toYaml . | nindent 10 }}
+          {{- dict "path" (print ($pod.pathPrefix | default "") .path) "port" .port | toYaml | nindent 10 }}
         periodSeconds: 5
       {{- end }}
       {{- with .preStopSeconds }}

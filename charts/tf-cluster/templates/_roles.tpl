@@ -11,6 +11,7 @@ calls "tf-cluster.pod" with root and role alone, and passes what it mounts besid
     name           the role: also its section of values, its component label and its container's name
     task           it is a task of the attempt: it has an address in the headless Service and reads the ConfigMap
     job            its pods are a Job's; else a Deployment's
+    page           it serves a page of this title (templates/page): a Deployment of the release with a Service
     restartPolicy  of its pods; null is Always, the only one of a Deployment
     index          who tells a task its index: chart, or job for an Indexed Job
     ports          what it listens on, as in tf-cluster.port.NAME
@@ -48,7 +49,10 @@ calls "tf-cluster.pod" with root and role alone, and passes what it mounts besid
 
 {"name": "test", "restartPolicy": "Never", "claims": "always", "volumes": ["log"], "readOnly": true, "gpus": "never",
  "env": "tf-cluster.test.env", "command": ["tf-trainer-check"], "account": "default",
- "resources": {"requests": {"cpu": "20m", "memory": "64Mi"}, "limits": {"memory": "512Mi"}}}
+ "resources": {"requests": {"cpu": "20m", "memory": "64Mi"}, "limits": {"memory": "512Mi"}}},
+
+{"name": "tensorboard", "page": "TensorBoard", "ports": ["tensorboard"], "probe": {"path": "/data/environment", "port": "tensorboard"},
+ "claims": "always", "volumes": ["log"], "readOnly": true, "gpus": "never", "command": ["tensorboard"]}
 ]
 {{- end -}}
 
@@ -67,3 +71,4 @@ pod
 
 {{- define "tf-cluster.port.tensorflow" -}}2222{{- end -}}
 {{- define "tf-cluster.port.status" -}}8080{{- end -}}
+{{- define "tf-cluster.port.tensorboard" -}}6006{{- end -}}

@@ -40,6 +40,7 @@ OTHER_CHANGES: dict[str, dict[str, Any]] = {
     "cleanup's delay": {"cleanup": {"delaySeconds": {"success": 1}}},
     "no cleanup": {"cleanup": {"enabled": False}},
     "an evaluator": {"evaluator": {"enabled": True, "exportBest": {"metric": "accuracy"}}},
+    "TensorBoard": {"tensorboard": {"enabled": True, "logdir": "/log"}},
     "no policies": {"security": {"networkPolicy": {"enabled": False}}},
     "the size of a claim": {"storage": {"log": {"size": "50Gi"}}},
     "the class of a claim": {"storage": {"log": {"storageClassName": "fast"}}},
@@ -51,10 +52,10 @@ OTHER_CHANGES: dict[str, dict[str, Any]] = {
 def training(rendered: Rendered) -> list[dict[str, Any]]:
     return [
         *rendered.all("ConfigMap"),
-        *rendered.all("Deployment"),
+        *rendered.all("Deployment", "ps"),
         *rendered.all("Job", "chief"),
         *rendered.all("Job", "worker"),
-        *rendered.all("Service"),
+        *(obj for obj in rendered.all("Service") if rendered.attempt in obj["metadata"]["name"]),
     ]
 
 
