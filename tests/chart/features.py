@@ -331,6 +331,7 @@ FEATURES: dict[str, dict[str, Any]] = {
                 "annotations": {"example.com/auth": "basic"},
             },
             "terminationGracePeriodSeconds": 20,
+            "resources": {"requests": {"cpu": "50m"}, "limits": {"memory": "1Gi"}},
             "extraEnv": [{"name": "TF_CPP_MIN_LOG_LEVEL", "value": "3"}],
             "nodeSelector": {"disk": "ssd"},
             "tolerations": [{"operator": "Exists"}],

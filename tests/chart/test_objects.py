@@ -213,7 +213,7 @@ PRINTED = r"^\s*(?:- )?(?!restartPolicy)[\w.-]+: \{\{ (.*?) \}\}"
 # What is printed without quotes: words of the chart's own, and names that start with the fullname.
 OURS = (
     r"^if\b|quote|toYaml|toJson|nindent|int64|\.(role|component|pullPolicy|graceSeconds)\b|\$name$"
-    r'|"tf-cluster\.fullname"|\$(labels|port)$|names\.\w+$'
+    r'|"tf-cluster\.fullname"|\$(labels|port)$|names\.\w+$|^index \. [012]$'
 )
 
 
@@ -225,3 +225,5 @@ def test_no_template_prints_a_users_name_without_quotes() -> None:
         for line in path.read_text().splitlines():
             for printed in re.findall(PRINTED, line):
                 assert safe.search(printed), f"{path.name}: {line}"
+            for named in re.findall(r'"tf-cluster\.object" \(list "\S+" "\w+" (.*)', line):
+                assert re.search(r"[$.]names?\b|fullname|quote", named), f"{path.name}: {line}"

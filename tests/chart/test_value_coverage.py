@@ -48,6 +48,10 @@ def source(**keys: Any) -> dict[str, Any]:
     return program(source=keys)
 
 
+def tensorboard(**keys: Any) -> dict[str, Any]:
+    return {"tensorboard": {"enabled": True, **keys}}
+
+
 # Beside the least values.
 ALONE: Mapping[str, Mapping[str, Any]] = {
     "fullnameOverride": {"fullnameOverride": "other"},
@@ -111,6 +115,11 @@ OTHERS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
     "storage.data.selector": (
         {"storage": {"data": {"storageClassName": ""}}},
         {"storage": {"data": {"storageClassName": "", "selector": {"matchLabels": {"a": "b"}}}}},
+    ),
+    "tensorboard.service.type": (tensorboard(), tensorboard(service={"type": "NodePort"})),
+    "tensorboard.httpRoute.parentRefs": (
+        tensorboard(httpRoute={"enabled": True, "parentRefs": [{"name": "a"}]}),
+        tensorboard(httpRoute={"enabled": True, "parentRefs": [{"name": "b"}]}),
     ),
     **{name: ({}, value) for name, value in ALONE.items()},
 }

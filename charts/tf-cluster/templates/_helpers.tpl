@@ -1,34 +1,3 @@
-{{- /*
-How this chart is written.
-
-Names. Release-scoped objects (the claims, the NetworkPolicies) keep one name for the release's life. Everything else
-belongs to one *attempt* and ends in its hash (_attempt.tpl): when a spec changes, Helm makes new
-objects with new names instead of hitting a field that Kubernetes does not let change; when nothing
-changes, names and contents are the same bytes and Helm touches nothing.
-
-Context. A named template that only needs the release takes the root context (`.`). One that is about
-an attempt takes a dictionary, always with these keys and no others:
-
-    root        the root context
-    names       the attempt's names (_attempt.tpl); made of a placeholder while its hash is being made
-    role        the role's row in _roles.tpl
-    component   the component label of an object without pods, which has no role
-    index       the task's index, for ps
-
-Text. A named template renders text that starts in column 0 and has no last newline; who includes it
-says how far to indent (`nindent`). Numbers pass through int64 or toJson on their way out: a plain
-1000000 would print as 1e+06.
-
-Folders. Each component has one: its objects, a file each, and in _spec.tpl what only they need. What
-several components need stands beside the folders. A `spec` whose change makes a new attempt, and those
-of the evaluator's and cleanup's Jobs, leave out on purpose: `suspend`, a TTL and activeDeadlineSeconds
-of Jobs (the last one is cleanup's to patch, and of the client's Job run.deadlineSeconds: _job.tpl), and
-`replicas` of the Deployments (cleanup scales them to 0, for good).
-
-Failing. Templates do not fail. All complaints to the user are in _guards.tpl, and every object's file
-includes them first: the file of an attempt's object by asking for its names.
-*/ -}}
-
 {{- /* The name in the label app.kubernetes.io/name. */ -}}
 {{- define "tf-cluster.name" -}}
 {{- .Values.nameOverride | default "tf-cluster" -}}
@@ -94,6 +63,15 @@ matchExpressions:
   - key: app.kubernetes.io/component
     operator: In
     values: [{{ join ", " $names }}]
+{{- end -}}
+
+{{- /* The head of an object. Takes a list: its apiVersion, kind and name, and the context of its metadata. */ -}}
+{{- define "tf-cluster.object" -}}
+apiVersion: {{ index . 0 }}
+kind: {{ index . 1 }}
+metadata:
+  name: {{ index . 2 }}
+  {{- include "tf-cluster.metadata" (last .) | nindent 2 }}
 {{- end -}}
 
 {{- /*

@@ -1,6 +1,6 @@
 {{- /*
 The pod template of every role, one place for what all pods have in common. Takes the context of
-_helpers.tpl and, where they apply:
+CONTRIBUTING.md (rooms of the chart) and, where they apply:
 
     hostname        the pod's own host name (an Indexed Job gives its pods theirs)
     graceSeconds    between SIGTERM and SIGKILL, where it is not what the role's values say
