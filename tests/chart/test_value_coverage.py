@@ -59,6 +59,15 @@ ALONE: Mapping[str, Mapping[str, Any]] = {
     "image.tag": {"image": {"tag": "1.2.3"}},
     "pod.affinity": {"pod": {"affinity": FEATURES["everything"]["worker"]["affinity"]}},
     "chief.backoffLimit": {"chief": {"backoffLimit": 1}},
+    "pod.resourceClaims": {
+        "pod": {"resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "gpu"}]}
+    },
+    "pod.containerSecurityContext": {
+        "pod": {"containerSecurityContext": {"readOnlyRootFilesystem": False}}
+    },
+    "pod.extraVolumes": {"pod": {"extraVolumes": [{"name": "scratch", "emptyDir": {}}]}},
+    "serviceAccount.create": {"serviceAccount": {"create": True}},
+    **{f"{role}.image": {role: {"image": {"tag": "2"}}} for role in ("chief", "ps")},
     "worker.backoffLimit": {"worker": {"backoffLimit": 1}},
     "ps.preStopSeconds": {"ps": {"preStopSeconds": 5}},
     **{
@@ -111,6 +120,10 @@ OTHERS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
     "storage.colocate": (
         {"storage": {"data": SHARED, "log": SHARED}},
         {"storage": {"data": SHARED, "log": SHARED, "colocate": True}},
+    ),
+    "evaluator.image": (
+        {"evaluator": {"enabled": True}},
+        {"evaluator": {"enabled": True, "image": {"tag": "2"}}},
     ),
     "storage.data.selector": (
         {"storage": {"data": {"storageClassName": ""}}},

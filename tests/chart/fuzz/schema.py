@@ -26,7 +26,7 @@ KNOWN = CHOOSING | {
     *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
     *("items", "minItems", "maxItems", "uniqueItems"),
     *("properties", "required", "additionalProperties", "propertyNames"),
-    *("minProperties", "maxProperties"),
+    *("minProperties", "maxProperties", "dependencies"),
 }
 FOR_PEOPLE = {"description", "x-form", "title", "$schema", "definitions"}
 MOST = 3  # entries of a list or a mapping
@@ -74,7 +74,7 @@ class Draws:
         schema = self._resolved(schema)
         unknown = schema.keys() - KNOWN - FOR_PEOPLE
         assert not unknown, f"the fuzzer does not know {sorted(unknown)}"
-        if not schema.keys() & (CHOOSING | {"not"}):
+        if not schema.keys() & (CHOOSING | {"not", "dependencies"}):
             return self._simple(draw, schema)
         whole = {**schema, "definitions": self.root.get("definitions", {})}
         validator = jsonschema.Draft7Validator(whole)

@@ -65,8 +65,11 @@ def complaints(values: dict[str, Any], restricted: ApiServer, free: ApiServer) -
     note(json.dumps(values))
     said = []
     for document in documents(text):
-        said.append(server.refuses(document))
         obj = yaml.load(document, LOADER)
+        if obj["kind"] == "Pod":
+            said.append(server.refuses_pod(obj["metadata"]["name"], obj))
+            continue
+        said.append(server.refuses(document))
         if "template" in obj.get("spec", {}):
             said.append(server.refuses_pod(obj["metadata"]["name"], obj["spec"]["template"]))
     return [words for words in said if words]
