@@ -158,6 +158,27 @@ FEATURES: dict[str, dict[str, Any]] = {
             }
         }
     },
+    "dashboard-and-alerts": {
+        "security": {
+            "networkPolicy": {
+                "statusFrom": [
+                    {"podSelector": {"matchLabels": {"app.kubernetes.io/name": "prometheus"}}}
+                ]
+            }
+        },
+        "monitoring": {
+            "podMonitor": {"enabled": True, "labels": {"release": "prometheus"}, "interval": "30s"},
+            "rules": {
+                "enabled": True,
+                "labels": {"release": "prometheus"},
+                "alertLabels": {"severity": "page", "team": "research"},
+                "stalledSeconds": 600,
+                "checkpointSeconds": 1200,
+                "losses": 5,
+            },
+            "dashboard": {"enabled": True, "labels": {"grafana_dashboard": "yes"}},
+        },
+    },
     "everything": {
         "global": {"anything": True},
         "nameOverride": "vision",

@@ -29,7 +29,11 @@ Object = dict[str, Any]
 Values = Mapping[str, Any]
 
 # APIs that not every cluster has; the templates are rendered for one that has them.
-APIS = ("gateway.networking.k8s.io/v1/HTTPRoute",)
+APIS = (
+    "gateway.networking.k8s.io/v1/HTTPRoute",
+    "monitoring.coreos.com/v1/PodMonitor",
+    "monitoring.coreos.com/v1/PrometheusRule",
+)
 
 # The least that the chart accepts.
 LEAST: Values = {

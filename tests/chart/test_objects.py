@@ -67,6 +67,12 @@ EXACTLY = {
     "tensorboard-http-route": LEAST | TENSORBOARD | {("HTTPRoute", "digits-tensorboard")},
     "no-network-policy": LEAST - POLICIES,
     "monitored": LEAST,
+    "dashboard-and-alerts": LEAST
+    | {
+        ("PodMonitor", "digits"),
+        ("PrometheusRule", "digits"),
+        ("ConfigMap", "digits-dashboard"),
+    },
     "everything": {
         (kind, name.replace("digits", "digits-vision"))
         for kind, name in LEAST

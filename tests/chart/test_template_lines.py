@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,12 +15,19 @@ MOST_CHARACTERS = 140
 TEMPLATES = CHART / "templates"
 
 
+COMMENT = re.compile(r"\{\{-? */\*.*?\*/ *-?\}\}|^ *#.*$", re.DOTALL | re.MULTILINE)
+
+
 def lines(*, texts: bool) -> Iterator[tuple[Path, int, str]]:
-    """Each line that is not blank, with or without the files that are texts for the user."""
+    """Each line that is not blank, with or without what is there for readers.
+
+    That is comments, and the files with what is said to the user.
+    """
     for path in sorted(TEMPLATES.rglob("*")):
         is_text = path.name.startswith("_guards") or path.name == "_notes.tpl"
         if path.is_file() and (texts or not is_text):
-            for number, line in enumerate(path.read_text().splitlines(), 1):
+            text = path.read_text() if texts else COMMENT.sub("", path.read_text())
+            for number, line in enumerate(text.splitlines(), 1):
                 if line.strip():
                     yield path.relative_to(TEMPLATES), number, line
 

@@ -27,6 +27,7 @@ class Tool:
     name: str
     packages: tuple[str, ...]
     ldflags: str = "-s -w"
+    tags: str = ""
     environment: tuple[tuple[str, str], ...] = field(default=())
     called: str = ""
     """What its one program is called, where that is not the last part of its package."""
@@ -90,6 +91,15 @@ TOOLS: tuple[Tool, ...] = (
         # The fork is in no checksum database; go.sum pins it.
         environment=(("GONOSUMDB", "github.com/k3s-io/*"), ("GONOSUMCHECK", "1")),
     ),
+    Tool(
+        "prometheus",
+        (
+            "github.com/prometheus/prometheus/cmd/prometheus",
+            "github.com/prometheus/prometheus/cmd/promtool",
+        ),
+        # Of the clouds whose targets it can find, Kubernetes alone.
+        tags="remove_all_sd,enable_kubernetes_sd",
+    ),
 )
 
 
@@ -106,6 +116,7 @@ def key(tool: Tool, module: Path, architecture: str = platform.machine()) -> str
     """Changes when the same `go build` could give another program, and only then."""
     digest = hashlib.sha256()
     flags = (tool.packages, tool.ldflags, architecture, "CGO_ENABLED=0", "-trimpath")
+    flags += (tool.tags,) if tool.tags else ()
     digest.update(repr(flags).encode())
     for file in sorted(module.iterdir()):
         if file.name in ("go.mod", "go.sum") or file.suffix == ".go":
@@ -145,6 +156,7 @@ def ensure(tool: Tool, cache: Path) -> None:
             "GOFLAGS": "-mod=readonly",
         }
         command = ["go", "build", "-trimpath", "-ldflags", tool.ldflags, "-o", f"{scratch}/"]
+        command += ["-tags", tool.tags] if tool.tags else []
         run(
             [*command, *tool.packages],
             environment=environment,

@@ -8,7 +8,7 @@ and it promises no order of files.
 {{- range $guard := list
   "null" "image" "program" "source" "combination" "success" "momentum" "schedule" "preStop" "gpus" "name" "claims" "env" "labels"
   "resources" "annotations" "flags" "characters" "arguments" "ranges" "volumes" "colocate"
-  "hosts" "enabled" "account" "routes" -}}
+  "hosts" "enabled" "account" "routes" "monitoring" -}}
 {{- with include (printf "tf-cluster.guards.%s" $guard) $ | trim -}}
 {{- $complaints = append $complaints . -}}
 {{- end -}}
@@ -68,7 +68,10 @@ enabled is false: only an umbrella chart can leave this chart out. Take it as a 
   "tensorboard.enabled" "tensorboard.reloadSeconds" "tensorboard.service.type" "tensorboard.service.port"
   "tensorboard.ingress.enabled" "tensorboard.httpRoute.enabled" "tensorboard.terminationGracePeriodSeconds"
   "storage.data.enabled" "storage.data.size" "storage.data.accessModes" "storage.log.size" "storage.log.accessModes"
-  "serviceAccount.create" "security.networkPolicy.enabled" }}
+  "serviceAccount.create" "security.networkPolicy.enabled"
+  "monitoring.podMonitor.enabled" "monitoring.podMonitor.interval"
+  "monitoring.rules.enabled" "monitoring.rules.stalledSeconds" "monitoring.rules.checkpointSeconds"
+  "monitoring.rules.losses" "monitoring.dashboard.enabled" }}
 {{- $node := $.Values }}
 {{- range $key := splitList "." $path }}{{ $node = index (default dict $node) $key }}{{ end }}
 {{- if kindIs "invalid" $node }}

@@ -257,6 +257,23 @@ or use {{ $role.name }}.ingress. (helm template asks no cluster: give it --api-v
 {{- end }}
 {{- end -}}
 
+{{- /* What was asked for and can't be made, or would see nothing. */ -}}
+{{- define "tf-cluster.guards.monitoring" -}}
+{{- $monitoring := .Values.monitoring | default dict }}
+{{- range $key, $kind := dict "podMonitor" "PodMonitor" "rules" "PrometheusRule" }}
+{{- $api := printf "monitoring.coreos.com/v1/%s" $kind }}
+{{- if and (get $monitoring $key | default dict).enabled (not ($.Capabilities.APIVersions.Has $api)) }}
+monitoring.{{ $key }}.enabled is true, but this cluster has no {{ $kind }}. The Prometheus operator brings it: install that, or
+set monitoring.{{ $key }}.enabled to false. (helm template asks no cluster: give it --api-versions {{ $api }}.)
+{{- end }}
+{{- end }}
+{{- $policy := (.Values.security | default dict).networkPolicy | default dict }}
+{{- if and ($monitoring.podMonitor | default dict).enabled $policy.enabled (not $policy.statusFrom) }}
+monitoring.podMonitor.enabled is true, but security.networkPolicy.statusFrom lets nobody read the metrics: name Prometheus
+there, as in [{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: monitoring}}}].
+{{- end }}
+{{- end -}}
+
 {{- /*
 The texts of a ConfigMap have at most 1 MiB. This guard renders them, so it comes last: by then the values are good
 enough for that. Takes root.

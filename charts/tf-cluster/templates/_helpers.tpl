@@ -76,7 +76,7 @@ metadata:
 
 {{- /*
 Labels and annotations of an object's own metadata. Takes the context and, where they apply, component
-(of an object that no role has) and annotations. Labels that move with the chart's version stand here
+(of an object that no role has), labels and annotations. Labels that move with the chart's version stand here
 and nowhere else.
 */ -}}
 {{- define "tf-cluster.metadata" -}}
@@ -96,7 +96,7 @@ labels:
   {{- if .role }}
   {{- $pod = include "tf-cluster.podValues" . | fromJson }}
   {{- end }}
-  {{- with merge (dict) ($pod.objectLabels | default dict) (.root.Values.commonLabels | default dict) }}
+  {{- with merge (dict) (.labels | default dict) ($pod.objectLabels | default dict) (.root.Values.commonLabels | default dict) }}
   {{- toYaml . | nindent 2 }}
   {{- end }}
 {{- $common := .root.Values.commonAnnotations | default dict }}
