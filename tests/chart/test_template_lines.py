@@ -15,11 +15,11 @@ MOST_CHARACTERS = 140
 TEMPLATES = CHART / "templates"
 
 
-COMMENT = re.compile(r"\{\{-? */\*.*?\*/ *-?\}\}|^ *#.*$", re.DOTALL | re.MULTILINE)
+COMMENT = re.compile(r"\{\{-? */\*.*?\*/ *-?\}\}|^ *#[^\n]*$", re.DOTALL | re.MULTILINE)
 
 
 def lines(*, texts: bool) -> Iterator[tuple[Path, int, str]]:
-    """Each line that is not blank, with or without what is there for readers.
+    """Each line that is not blank, with or without what only people read.
 
     That is comments, and the files with what is said to the user.
     """
