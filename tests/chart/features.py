@@ -179,6 +179,15 @@ FEATURES: dict[str, dict[str, Any]] = {
             "dashboard": {"enabled": True, "labels": {"grafana_dashboard": "yes"}},
         },
     },
+    "globals": {
+        "global": {
+            "imageRegistry": "mirror.example:5000/ai",
+            "imagePullSecrets": ["shared", {"name": "other"}],
+            "storageClass": "replicated",
+        },
+        "image": {"repository": "team/trainer", "pullSecrets": ["own", "shared"]},
+        "storage": {"data": {"storageClassName": ""}},
+    },
     "everything": {
         "global": {"anything": True},
         "nameOverride": "vision",

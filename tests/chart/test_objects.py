@@ -57,6 +57,7 @@ EXACTLY = {
     "source-private": LEAST,
     "pod-defaults": LEAST | EVALUATOR,
     "devices": LEAST,
+    "globals": LEAST,
     "no-cleanup": ALWAYS | CLAIMS | TASKS_POLICY,
     "keep-ps-after-failure": LEAST,
     "existing-claims": LEAST - CLAIMS,

@@ -196,7 +196,8 @@ storage.{{ $volume }}.size is {{ $claim.size }}: a claim has at least one byte (
 {{- end }}
 {{- range $key, $wanted := dict "volumeName" $claim.volumeName "selector" $claim.selector }}
 {{- $made := not (or $claim.existingClaim (eq (toString $claim.enabled) "false")) }}
-{{- if and $wanted $made (not (kindIs "string" $claim.storageClassName)) }}
+{{- $known := or (kindIs "string" $claim.storageClassName) ($.Values.global | default dict).storageClass }}
+{{- if and $wanted $made (not $known) }}
 {{- $class := printf "storage.%s.storageClassName" $volume }}
 {{- $told := kindIs "string" $wanted | ternary $wanted (toJson $wanted) }}
 storage.{{ $volume }}.{{ $key }} is {{ $told }}, and without {{ $class }} the claim asks for the cluster's

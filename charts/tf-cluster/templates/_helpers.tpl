@@ -22,7 +22,11 @@ The image of a role's pods, or of the release without a role's values (`pod`). W
 {{- define "tf-cluster.image" -}}
 {{- $own := (.pod | default dict).image | default dict -}}
 {{- $image := .root.Values.image -}}
-{{- $name := compact (list ($own.registry | default $image.registry) ($own.repository | default $image.repository)) | join "/" -}}
+{{- $repository := $own.repository | default $image.repository -}}
+{{- $shared := (.root.Values.global | default dict).imageRegistry -}}
+{{- $shared = regexMatch "^(localhost|[^/]*[.:][^/]*)/" $repository | ternary "" $shared -}}
+{{- $registry := $own.registry | default $image.registry | default $shared -}}
+{{- $name := compact (list $registry $repository) | join "/" -}}
 {{- with ternary $own.digest $image.digest (or $own.digest $own.repository $own.tag | empty | not) -}}
 {{- printf "%s@%s" $name . -}}
 {{- else -}}
@@ -33,10 +37,10 @@ The image of a role's pods, or of the release without a role's values (`pod`). W
 {{- /* The Secrets to pull images with, as a JSON list of objects. */ -}}
 {{- define "tf-cluster.pullSecrets" -}}
 {{- $secrets := list -}}
-{{- range .Values.image.pullSecrets -}}
+{{- range concat (.Values.image.pullSecrets | default list) ((.Values.global | default dict).imagePullSecrets | default list) -}}
 {{- $secrets = append $secrets (ternary (dict "name" .) . (kindIs "string" .)) -}}
 {{- end -}}
-{{- toJson $secrets -}}
+{{- uniq $secrets | toJson -}}
 {{- end -}}
 
 {{- /* The account of all pods but cleanup's, which has one of its own; empty is the namespace's default. */ -}}

@@ -176,7 +176,8 @@ These claims are not made here. While one does not exist, {{ $pods }} stay Pendi
 {{- $names := list -}}
 {{- range $volume := include "tf-cluster.claims" . | fromJsonArray -}}
 {{- $claim := get $.Values.storage $volume -}}
-{{- if and (not $claim.existingClaim) (has "ReadWriteMany" $claim.accessModes) (not $claim.storageClassName) -}}
+{{- if and (not $claim.existingClaim) (has "ReadWriteMany" $claim.accessModes)
+  (not (or $claim.storageClassName ($.Values.global | default dict).storageClass)) -}}
 {{- $names = append $names (include "tf-cluster.claim" (dict "root" $ "volume" $volume)) -}}
 {{- end -}}
 {{- end -}}

@@ -38,7 +38,8 @@ def _without_class(params: Params) -> Iterator[Finding]:
         claim = params.value_at(("storage", volume)) or {}
         if claim.get("existingClaim") or claim.get("enabled") is False:
             continue
-        if claim.get("storageClassName") is not None:
+        shared = params.value_at(("global", "storageClass"))
+        if claim.get("storageClassName") is not None or shared:
             continue
         for wanted in ("volumeName", "selector"):
             setting = claim.get(wanted)
