@@ -39,6 +39,10 @@ FEATURES: dict[str, dict[str, Any]] = {
             "resources": {"limits": {"nvidia.com/gpu": 1, "memory": "8Gi"}},
         },
     },
+    "interactive": {
+        "program": {"module": ""},
+        "interactive": {"enabled": True, "idleSeconds": 600},
+    },
     "script": {
         "program": {
             "module": "",

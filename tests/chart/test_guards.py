@@ -380,3 +380,27 @@ def test_a_config_map_is_counted_to_the_byte() -> None:
 
     render({"flags": {"a": "x" * room}})
     assert "would have 1024 KiB" in refusal({"flags": {"a": "x" * (room + 1)}})
+
+
+SERVED = {"interactive": {"enabled": True}, "program": {"module": ""}}
+
+
+@pytest.mark.parametrize(
+    ("beside", "words"),
+    [
+        ({"program": {"module": "a:B"}}, "interactive.enabled is true and program.module is a:B"),
+        ({"program": {"module": "", "path": "/x"}}, "and program.path is /x: a client drives"),
+        (
+            {"program": {"module": "", "source": {"files": {"a.py": ""}}}},
+            "interactive.enabled is true, so no task runs code of program.source: leave it out.",
+        ),
+        ({"update": "sync"}, "(parameter-server/in-graph/sync is what they are)"),
+        (
+            {"strategy": "all-reduce", "replication": "between-graph", "update": "sync"},
+            "(all-reduce/between-graph/sync is what they are)",
+        ),
+        ({"evaluator": {"enabled": True}}, "nobody writes checkpoints for an evaluator"),
+    ],
+)
+def test_what_goes_with_no_client(beside: dict[str, Any], words: str) -> None:
+    assert words in refusal(SERVED | beside)

@@ -117,6 +117,7 @@ OTHERS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
         optimizer(schedule={"name": "cosine"}),
         optimizer(schedule={"name": "cosine", "endFactor": 0.5}),
     ),
+    "interactive.enabled": ({}, program(module="") | {"interactive": {"enabled": True}}),
     "storage.colocate": (
         {"storage": {"data": SHARED, "log": SHARED}},
         {"storage": {"data": SHARED, "log": SHARED, "colocate": True}},

@@ -6,7 +6,7 @@ and it promises no order of files.
 {{- define "tf-cluster.guards" -}}
 {{- $complaints := list -}}
 {{- range $guard := list
-  "null" "image" "program" "source" "combination" "success" "momentum" "schedule" "preStop" "gpus" "name" "claims" "env" "labels"
+  "null" "image" "program" "interactive" "source" "combination" "success" "momentum" "schedule" "preStop" "gpus" "name" "claims" "env" "labels"
   "resources" "annotations" "flags" "characters" "arguments" "ranges" "volumes" "colocate"
   "hosts" "enabled" "account" "routes" "monitoring" -}}
 {{- with include (printf "tf-cluster.guards.%s" $guard) $ | trim -}}
@@ -63,7 +63,7 @@ enabled is false: only an umbrella chart can leave this chart out. Take it as a 
   "chief.backoffLimit" "chief.terminationGracePeriodSeconds"
   "worker.replicas" "worker.successPolicy" "worker.backoffLimit" "worker.terminationGracePeriodSeconds"
   "ps.replicas" "ps.preStopSeconds" "ps.terminationGracePeriodSeconds"
-  "evaluator.enabled" "evaluator.exportBest.mode" "evaluator.backoffLimit" "evaluator.terminationGracePeriodSeconds"
+  "interactive.enabled" "interactive.idleSeconds" "evaluator.enabled" "evaluator.exportBest.mode" "evaluator.backoffLimit" "evaluator.terminationGracePeriodSeconds"
   "cleanup.enabled" "cleanup.delaySeconds.success" "cleanup.workersTimeoutSeconds"
   "tensorboard.enabled" "tensorboard.reloadSeconds" "tensorboard.service.type" "tensorboard.service.port"
   "tensorboard.ingress.enabled" "tensorboard.httpRoute.enabled" "tensorboard.terminationGracePeriodSeconds"
@@ -110,7 +110,8 @@ image.repository is {{ $repository }}: the tag goes into image.tag, a digest int
 
 {{- define "tf-cluster.guards.program" -}}
 {{- $program := (.Values.program | default dict) -}}
-{{- if not (or $program.module $program.script) }}
+{{- if (.Values.interactive | default dict).enabled }}{{/* said by the next guard */}}
+{{- else if not (or $program.module $program.script) }}
 program.module is empty: which program shall be trained? Write package.module:ClassName, a subclass
 of tf_cluster_trainer.Program that the image holds, or a script with program.script. To try the
 chart:
@@ -132,6 +133,28 @@ program.ps is script, but strategy {{ $combination.strategy }} has no parameter 
 {{- end }}
 {{- if and $program.script (.Values.evaluator | default dict).enabled }}
 evaluator.enabled is true, but a script has no `evaluate` to measure its checkpoints with.
+{{- end }}
+{{- end -}}
+
+{{- define "tf-cluster.guards.interactive" -}}
+{{- if (.Values.interactive | default dict).enabled }}
+{{- range $key := list "module" "script" "path" }}
+{{- with get ($.Values.program | default dict) $key }}
+interactive.enabled is true and program.{{ $key }} is {{ . }}: a client drives the tasks, and they run no program. Leave one
+of the two out.
+{{- end }}
+{{- end }}
+{{- if include "tf-cluster.guards.hasSource" . }}
+interactive.enabled is true, so no task runs code of program.source: leave it out.
+{{- end }}
+{{- $way := printf "%v/%v/%v" .Values.strategy .Values.replication .Values.update }}
+{{- if ne $way "parameter-server/in-graph/async" }}
+interactive.enabled is true, so the client places variables and updates them itself: leave strategy, replication and update
+at parameter-server, in-graph and async ({{ $way }} is what they are).
+{{- end }}
+{{- if (.Values.evaluator | default dict).enabled }}
+interactive.enabled and evaluator.enabled are true, but nobody writes checkpoints for an evaluator to measure.
+{{- end }}
 {{- end }}
 {{- end -}}
 

@@ -10,9 +10,13 @@
 {{- .Values.fullnameOverride | default $name -}}
 {{- end -}}
 
-{{- /* The type of the task that drives the run: chief, or worker (0) where every worker trains by itself. */ -}}
+{{- /*
+The type of the task that drives the run: chief, or worker (0) where every worker trains by itself. In an interactive
+cluster none does; the workers' Job is then the one whose end cleanup waits for.
+*/ -}}
 {{- define "tf-cluster.client" -}}
-{{- if (include "tf-cluster.combination" . | fromJson).hasChief }}chief{{ else }}worker{{ end -}}
+{{- $hasChief := (include "tf-cluster.combination" . | fromJson).hasChief -}}
+{{- if and $hasChief (not (.Values.interactive | default dict).enabled) }}chief{{ else }}worker{{ end -}}
 {{- end -}}
 
 {{- /*

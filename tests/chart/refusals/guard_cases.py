@@ -100,6 +100,14 @@ def _program() -> Named:
     )
 
 
+def _interactive() -> Named:
+    wrong = extra({"interactive": {"enabled": True}})
+    right = extra({"interactive": {"enabled": False}})
+    chart = "a client drives the tasks, and they run no program"
+    tool = "TFC360 /extraValues/interactive/enabled"
+    yield "a program beside a client", Case(wrong, chart, tool, right, "interactive")
+
+
 def _source() -> Named:
     def case(program: Values, chart: str, tool: str, **instead: Any) -> Case:
         wrong = extra({"program": program}, program=MODULE)
@@ -510,6 +518,7 @@ GUARD_CASES: dict[str, Case] = {
         _enabled,
         _image,
         _program,
+        _interactive,
         _source,
         _combination,
         _momentum,

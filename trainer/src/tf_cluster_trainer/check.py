@@ -96,8 +96,8 @@ def _last_status(config: Config) -> Mapping[str, Any]:
 
 
 def _client(config: Config) -> tuple[str, str]:
-    """Name and status address of the task that drives the run."""
-    kind = "chief" if config.settings.combination.has_chief else "worker"
+    """Name and status address of the task that drives the run; worker 0 where a client does."""
+    kind = "worker" if config.settings.interactive else config.chief_type
     return f"{kind}-0", config.cluster.status[kind][0]
 
 

@@ -49,6 +49,9 @@ has no key. The status port of the chief, or of worker 0, has the name of a Serv
 {{- with $values.program.script -}}
 {{- $program = dict "script" . "args" ($values.program.args | default list) "ps" $values.program.ps -}}
 {{- end -}}
+{{- if $values.interactive.enabled -}}
+{{- $program = dict "interactive" (dict "idleSeconds" (int64 $values.interactive.idleSeconds)) -}}
+{{- end -}}
 {{- with $values.program.path -}}{{- $_ := set $program "path" . -}}{{- end -}}
 {{- with include "tf-cluster.config.source" .root | fromJson -}}{{- $_ := set $program "source" . -}}{{- end -}}
 {{- dict
