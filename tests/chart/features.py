@@ -42,6 +42,25 @@ FEATURES: dict[str, dict[str, Any]] = {
     "interactive": {
         "program": {"module": ""},
         "interactive": {"enabled": True, "idleSeconds": 600},
+        "notebook": {"enabled": True, "service": {"type": "NodePort", "nodePort": 30888}},
+    },
+    "notebook-http-route": {
+        "notebook": {
+            "enabled": True,
+            "pathPrefix": "/lab",
+            "httpRoute": {
+                "enabled": True,
+                "parentRefs": [{"name": "public", "namespace": "gateways", "sectionName": "https"}],
+                "hostnames": ["digits.example.com"],
+                "filters": [
+                    {
+                        "type": "ExtensionRef",
+                        "extensionRef": {"group": "example.com", "kind": "Login", "name": "team"},
+                    }
+                ],
+                "annotations": {"example.com/owner": "research"},
+            },
+        }
     },
     "script": {
         "program": {
@@ -355,6 +374,29 @@ FEATURES: dict[str, dict[str, Any]] = {
             "logdir": "/log",
             "reloadSeconds": 30,
             "pathPrefix": "/curves",
+            "service": {"type": "ClusterIP", "port": 80, "targetPort": 4180},
+            "allowFrom": [{"podSelector": {"matchLabels": {"app": "ingress"}}}],
+            "ingress": {
+                "enabled": True,
+                "className": "public",
+                "host": "digits.example.com",
+                "tls": [{"hosts": ["digits.example.com"], "secretName": "digits-tls"}],
+                "annotations": {"example.com/auth": "basic"},
+            },
+            "terminationGracePeriodSeconds": 20,
+            "resources": {"requests": {"cpu": "50m"}, "limits": {"memory": "1Gi"}},
+            "extraEnv": [{"name": "TF_CPP_MIN_LOG_LEVEL", "value": "3"}],
+            "nodeSelector": {"disk": "ssd"},
+            "tolerations": [{"operator": "Exists"}],
+            "podLabels": {"team": "research"},
+            "podAnnotations": {"example.com/scrape": "false"},
+            "priorityClassName": "viewing",
+        },
+        "notebook": {
+            "enabled": True,
+            "image": {"tag": "jupyter"},
+            "token": {"existingSecret": "notebook", "key": "password"},
+            "pathPrefix": "/lab",
             "service": {"type": "ClusterIP", "port": 80, "targetPort": 4180},
             "allowFrom": [{"podSelector": {"matchLabels": {"app": "ingress"}}}],
             "ingress": {

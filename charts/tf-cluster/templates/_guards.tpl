@@ -6,7 +6,7 @@ and it promises no order of files.
 {{- define "tf-cluster.guards" -}}
 {{- $complaints := list -}}
 {{- range $guard := list
-  "null" "image" "program" "interactive" "source" "combination" "success" "momentum" "schedule" "preStop" "gpus" "name" "claims" "env" "labels"
+  "null" "image" "program" "interactive" "notebook" "source" "combination" "success" "momentum" "schedule" "preStop" "gpus" "name" "claims" "env" "labels"
   "resources" "annotations" "flags" "characters" "arguments" "ranges" "volumes" "colocate"
   "hosts" "enabled" "account" "routes" "monitoring" -}}
 {{- with include (printf "tf-cluster.guards.%s" $guard) $ | trim -}}
@@ -67,6 +67,8 @@ enabled is false: only an umbrella chart can leave this chart out. Take it as a 
   "cleanup.enabled" "cleanup.delaySeconds.success" "cleanup.workersTimeoutSeconds"
   "tensorboard.enabled" "tensorboard.reloadSeconds" "tensorboard.service.type" "tensorboard.service.port"
   "tensorboard.ingress.enabled" "tensorboard.httpRoute.enabled" "tensorboard.terminationGracePeriodSeconds"
+  "notebook.enabled" "notebook.token.key" "notebook.service.type" "notebook.service.port"
+  "notebook.ingress.enabled" "notebook.httpRoute.enabled" "notebook.terminationGracePeriodSeconds"
   "storage.data.enabled" "storage.data.size" "storage.data.accessModes" "storage.log.size" "storage.log.accessModes"
   "serviceAccount.create" "security.networkPolicy.enabled"
   "monitoring.podMonitor.enabled" "monitoring.podMonitor.interval"
@@ -162,6 +164,16 @@ interactive.enabled and evaluator.enabled are true, but nobody writes checkpoint
 {{- define "tf-cluster.guards.hasSource" -}}
 {{- $source := ((.Values.program | default dict).source | default dict) -}}
 {{- if or $source.files $source.url $source.git }}true{{ end -}}
+{{- end -}}
+
+{{- /* The notebook's image is another target, which a digest of the trainer's does not name. */ -}}
+{{- define "tf-cluster.guards.notebook" -}}
+{{- $notebook := .Values.notebook | default dict -}}
+{{- $own := $notebook.image | default dict -}}
+{{- if and $notebook.enabled (.Values.image | default dict).digest (not (or $own.tag $own.digest $own.repository)) }}
+image.digest is that of the trainer, and notebook.enabled is true: JupyterLab is in another image, of the target notebook.
+Name it with notebook.image.digest or notebook.image.tag.
+{{- end }}
 {{- end -}}
 
 {{- define "tf-cluster.guards.source" -}}

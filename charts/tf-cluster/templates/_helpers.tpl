@@ -34,7 +34,8 @@ The image of a role's pods, or of the release without a role's values (`pod`). W
 {{- with ternary $own.digest $image.digest (or $own.digest $own.repository $own.tag | empty | not) -}}
 {{- printf "%s@%s" $name . -}}
 {{- else -}}
-{{- printf "%s:%s" $name ($own.tag | default $image.tag | default $.root.Chart.AppVersion) -}}
+{{- $suffix := $own.tag | empty | ternary (($.role | default dict).tagSuffix | default "") "" -}}
+{{- printf "%s:%s%s" $name ($own.tag | default $image.tag | default $.root.Chart.AppVersion) $suffix -}}
 {{- end -}}
 {{- end -}}
 

@@ -114,6 +114,18 @@ or at any node's address, on the port that this prints:
 
     {{ $kubectl }} get service {{ $name }} --output=jsonpath='{.spec.ports[0].nodePort}'
 {{- end }}
+{{- if eq $role.name "notebook" }}
+
+It asks for a token. This prints it, once the pod is ready:
+
+{{- with $values.token.existingSecret }}
+
+    {{ $kubectl }} get secret {{ . }} --output=go-template='{{ printf `{{index .data %q | base64decode}}` $values.token.key }}'
+{{- else }}
+
+    {{ $kubectl }} exec deployment/{{ $name }} -- cat {{ include "tf-cluster.notebook.directory" $ }}/.token
+{{- end }}
+{{- end }}
 {{- if or $values.ingress.enabled $values.httpRoute.enabled }}
 {{- if and $.Values.security.networkPolicy.enabled (not $values.allowFrom) (ne $values.service.type "NodePort") }}
 

@@ -22,6 +22,7 @@ calls "tf-cluster.pod" with root and role alone, and passes what it mounts besid
     gpus           when a task is shown GPUs: always, asked (if its limits name one) or never
     code           when it runs the user's code: always, free (where no chief drives it, or it runs a script), script
     resources      of its container, where no values say them
+    tagSuffix      what the tag of its image ends in, where its values give no tag: another target of the Dockerfile
     account        of its pods; null is the release's (serviceAccount)
     env            the named template of the variables that this role alone has, or null
     command        of its container; null is the image's own
@@ -52,7 +53,10 @@ calls "tf-cluster.pod" with root and role alone, and passes what it mounts besid
  "resources": {"requests": {"cpu": "20m", "memory": "64Mi"}, "limits": {"memory": "512Mi"}}},
 
 {"name": "tensorboard", "page": "TensorBoard", "ports": ["tensorboard"], "probe": {"path": "/data/environment", "port": "tensorboard"},
- "claims": "always", "volumes": ["log"], "readOnly": true, "gpus": "never", "command": ["tensorboard"]}
+ "claims": "always", "volumes": ["log"], "readOnly": true, "gpus": "never", "command": ["tensorboard"]},
+
+{"name": "notebook", "page": "JupyterLab", "ports": ["notebook"], "probe": {"path": "/api", "port": "notebook"},
+ "claims": "always", "gpus": "never", "tagSuffix": "-notebook", "env": "tf-cluster.notebook.env"}
 ]
 {{- end -}}
 
@@ -72,3 +76,4 @@ pod
 {{- define "tf-cluster.port.tensorflow" -}}2222{{- end -}}
 {{- define "tf-cluster.port.status" -}}8080{{- end -}}
 {{- define "tf-cluster.port.tensorboard" -}}6006{{- end -}}
+{{- define "tf-cluster.port.notebook" -}}8888{{- end -}}

@@ -108,6 +108,15 @@ def _interactive() -> Named:
     yield "a program beside a client", Case(wrong, chart, tool, right, "interactive")
 
 
+def _notebook() -> Named:
+    digest = {"image": {"repository": "r.example/trainer", "digest": f"sha256:{'ab' * 32}"}}
+    wrong = extra(digest | {"notebook": {"enabled": True}}, image=None)
+    right = extra(digest | {"notebook": {"enabled": True, "image": {"tag": "n"}}}, image=None)
+    chart = "JupyterLab is in another image, of the target notebook"
+    tool = "TFC361 /extraValues/notebook/enabled"
+    yield "the trainer's digest", Case(wrong, chart, tool, right, "notebook")
+
+
 def _source() -> Named:
     def case(program: Values, chart: str, tool: str, **instead: Any) -> Case:
         wrong = extra({"program": program}, program=MODULE)
@@ -519,6 +528,7 @@ GUARD_CASES: dict[str, Case] = {
         _image,
         _program,
         _interactive,
+        _notebook,
         _source,
         _combination,
         _momentum,

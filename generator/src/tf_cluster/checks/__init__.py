@@ -24,6 +24,7 @@ from tf_cluster.checks import (
     interactive,
     labels,
     left_out,
+    notebook_image,
     nulls,
     optimizer,
     overlaps,
@@ -74,6 +75,7 @@ CHECKS: tuple[Check, ...] = (
 CLUSTER_CHECKS: tuple[Check, ...] = (
     left_out,
     image,
+    notebook_image,
     absolute_paths,
     volumes,
     config_size,
