@@ -115,8 +115,8 @@ def named(name: str) -> Tool:
 def key(tool: Tool, module: Path, architecture: str = platform.machine()) -> str:
     """Changes when the same `go build` could give another program, and only then."""
     digest = hashlib.sha256()
-    flags = (tool.packages, tool.ldflags, architecture, "CGO_ENABLED=0", "-trimpath")
-    flags += (tool.tags,) if tool.tags else ()
+    tags = (tool.tags,) if tool.tags else ()
+    flags = (tool.packages, tool.ldflags, architecture, "CGO_ENABLED=0", "-trimpath", *tags)
     digest.update(repr(flags).encode())
     for file in sorted(module.iterdir()):
         if file.name in ("go.mod", "go.sum") or file.suffix == ".go":

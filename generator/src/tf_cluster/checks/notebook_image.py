@@ -19,6 +19,8 @@ def check(params: Params) -> Iterator[Finding]:
         return
     if not any(own.get(key) for key in ("tag", "digest", "repository")):
         where = params.origin_of(_ENABLED)
-        message = f"{dotted(where)} is true, but {dotted(params.origin_of(_DIGEST))} is the trainer's"
+        message = (
+            f"{dotted(where)} is true, but {dotted(params.origin_of(_DIGEST))} is the trainer's"
+        )
         fix = "name the image of the target notebook: notebook.image.digest or notebook.image.tag"
         yield params.finding(where, NOTEBOOK_IMAGE, message, True, fix)
