@@ -41,7 +41,7 @@ CLUSTER_FOLDERS = ("tests/cluster", "tests/chart", "tests/machine")
 LIMITS = {
     "lint": 600,
     "generator": 1800,
-    "chart": 1200,
+    "chart": 2400,
     "trainer": 2400,
     "machine": 480,
     "cluster": 4800,
