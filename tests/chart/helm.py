@@ -83,6 +83,23 @@ class Rendered:
         return str(self.one("ConfigMap", "config")["metadata"]["labels"]["tf-cluster.io/attempt"])
 
     @property
+    def for_a_dry_run(self) -> str:
+        """All objects as one List, for a cluster with Kubernetes' own kinds.
+
+        What a bare pod names has to be there already, even in a dry run, so that is left out.
+        """
+        named = ("priorityClassName", "runtimeClassName")
+        optional = {api.rpartition("/")[2] for api in APIS}
+        items = [
+            {**obj, "spec": {key: value for key, value in obj["spec"].items() if key not in named}}
+            if obj["kind"] == "Pod"
+            else obj
+            for obj in self.objects
+            if obj["kind"] not in optional
+        ]
+        return json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
+
+    @property
     def pods(self) -> dict[str, Object]:
         """Pod templates by the name of the object they belong to."""
         return {

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.chart.features import FEATURES
-from tests.chart.helm import CHART, LEAST, Object, Rendered, merged, render
+from tests.chart.helm import CHART, LEAST, Object, merged, render
 from tests.cluster.kubernetes import CommandError, Namespace, Release
 from tests.cluster.machine_tools import tool_path
 
@@ -19,13 +19,11 @@ pytestmark = pytest.mark.cluster
 
 NOWHERE = {"nodeSelector": {"tf-cluster.io/test": "nowhere"}}
 UNSCHEDULED = dict.fromkeys(("chief", "worker", "ps", "evaluator", "cleanup"), NOWHERE)
-# Asks for an API that a cluster has only where somebody installs it.
-OPTIONAL_APIS = {"tensorboard-http-route"}
 
 
-@pytest.mark.parametrize("feature", sorted(FEATURES.keys() - OPTIONAL_APIS))
+@pytest.mark.parametrize("feature", sorted(FEATURES))
 def test_it_takes_every_object_without_a_warning(feature: str, namespace: Namespace) -> None:
-    manifest = _manifest(render(FEATURES[feature], namespace=namespace.name))
+    manifest = render(FEATURES[feature], namespace=namespace.name).for_a_dry_run
     for way in ((), ("--server-side",)):
         namespace.kubectl(
             "apply",
@@ -35,18 +33,6 @@ def test_it_takes_every_object_without_a_warning(feature: str, namespace: Namesp
             "--filename=-",
             stdin=manifest,
         )
-
-
-def _manifest(rendered: Rendered) -> str:
-    """All objects. What a bare pod names has to be there already, even in a dry run."""
-    named = ("priorityClassName", "runtimeClassName")
-    items = [
-        {**obj, "spec": {key: value for key, value in obj["spec"].items() if key not in named}}
-        if obj["kind"] == "Pod"
-        else obj
-        for obj in rendered.objects
-    ]
-    return json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
 
 
 @pytest.mark.parametrize("feature", ["least", "existing-claims", "evaluator", "tensorboard"])

@@ -125,5 +125,5 @@ def test_an_api_server_takes_the_neighbour(name: str, namespace: Namespace) -> N
         "--server-side",
         "--warnings-as-errors",
         "--filename=-",
-        stdin=rendered(NEIGHBOURS[name], namespace=namespace.name).text,
+        stdin=rendered(NEIGHBOURS[name], namespace=namespace.name).for_a_dry_run,
     )
