@@ -24,7 +24,7 @@ each role as its pods get them. What stands in `pod` is told once, of the first 
 {{- $role := .role.name -}}
 {{- $own := get .root.Values $role | default dict -}}
 {{- $at := dict -}}
-{{- range $key := list "extraVolumes" "extraVolumeMounts" "sidecars" "initContainers" "resourceClaims" -}}
+{{- range $key := list "extraVolumes" "extraVolumeMounts" "sidecars" "initContainers" "resourceClaims" "topologySpreadConstraints" -}}
 {{- $_ := set $at $key (printf "%s.%s" (ternary "pod" $role (kindIs "invalid" (index $own $key))) $key) -}}
 {{- end -}}
 {{- $ours := list "tmp" "shm" "config" "login" "data" "log" -}}
@@ -36,6 +36,25 @@ each role as its pods get them. What stands in `pod` is told once, of the first 
 {{ $at.extraVolumes }} has two volumes named {{ .name }}.
 {{- end }}
 {{- $volumes = append $volumes .name }}
+{{- $files := list }}
+{{- range (.projected | default dict).sources }}
+{{- range $source := . }}
+{{- range $source.items }}
+{{- if has .path $files }}
+{{ $at.extraVolumes }} projects two files to {{ .path }}.
+{{- end }}
+{{- $files = append $files .path }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- $spread := list }}
+{{- range .pod.topologySpreadConstraints }}
+{{- $rule := printf "%s %s" .whenUnsatisfiable .topologyKey }}
+{{- if has $rule $spread }}
+{{ $at.topologySpreadConstraints }} says {{ $rule }} twice.
+{{- end }}
+{{- $spread = append $spread $rule }}
 {{- end }}
 {{- range include "tf-cluster.pod.mounts" . | fromYamlArray }}
 {{- if not (has .name (list "config" "login")) }}{{ $volumes = append $volumes .name }}{{ end }}

@@ -388,6 +388,40 @@ def _parts_of_pods() -> Named:
             "pod.extraVolumes has two volumes named scratch",
             "extraVolumes/1/name",
         ),
+        (
+            "two files of one path",
+            {
+                "extraVolumes": [
+                    {
+                        "name": "words",
+                        "projected": {
+                            "sources": [
+                                {"secret": {"name": kind, "items": [{"key": "k", "path": "p"}]}}
+                                for kind in ("a", "b")
+                            ]
+                        },
+                    }
+                ]
+            },
+            "pod.extraVolumes projects two files to p",
+            "extraVolumes/0/projected/sources/1/secret/items/0/path",
+        ),
+        (
+            "a spread twice",
+            {
+                "topologySpreadConstraints": [
+                    {
+                        "maxSkew": skew,
+                        "topologyKey": "zone",
+                        "whenUnsatisfiable": "DoNotSchedule",
+                        "labelSelector": {},
+                    }
+                    for skew in (1, 2)
+                ]
+            },
+            "pod.topologySpreadConstraints says DoNotSchedule zone twice",
+            "topologySpreadConstraints/1",
+        ),
         *(
             (
                 f"a mount at {place}",

@@ -50,6 +50,8 @@ class _Pod:
     def faults(self) -> Iterator[Fault]:
         """What the chart's guards refuse."""
         yield from self._names_of_volumes()
+        yield from self._projected_files()
+        yield from self._spread()
         yield from self._places()
         for index, name in enumerate(self._claims):
             if name in self._claims[:index]:
@@ -81,6 +83,28 @@ class _Pod:
                 yield path, f"is {name}, the chart's own name", "take another name"
             elif name in self._volumes[:index]:
                 yield path, f"is {name} again", "take another name"
+
+    def _projected_files(self) -> Iterator[Fault]:
+        at = self._at("extraVolumes")
+        for index, volume in enumerate(self._list("extraVolumes")):
+            files: list[str] = []
+            for number, source in enumerate((volume.get("projected") or {}).get("sources") or ()):
+                for kind, given in source.items():
+                    for place, item in enumerate(given.get("items") or ()):
+                        if item["path"] in files:
+                            to = (*at, index, "projected", "sources", number, kind, "items", place)
+                            what = f"is {item['path']} again"
+                            yield (*to, "path"), what, "give each file a path of its own"
+                        files.append(item["path"])
+
+    def _spread(self) -> Iterator[Fault]:
+        rules: list[tuple[str, str]] = []
+        for index, one in enumerate(self._list("topologySpreadConstraints")):
+            rule = (one["whenUnsatisfiable"], one["topologyKey"])
+            if rule in rules:
+                path = (*self._at("topologySpreadConstraints"), index)
+                yield path, f"says {' '.join(rule)} again", "say it once"
+            rules.append(rule)
 
     def _places(self) -> Iterator[Fault]:
         at = self._at("extraVolumeMounts")
