@@ -81,5 +81,6 @@ def documents(text: str) -> list[str]:
 
 
 def _asks_for_more(values: dict[str, Any]) -> bool:
-    """Whether the values leave what Pod Security `restricted` lets in."""
-    return "podSecurityContext" in values.get("security", {})
+    """Whether the values may leave what Pod Security `restricted` lets in."""
+    text = json.dumps(values)
+    return any(word in text for word in ("SecurityContext", "securityContext", "extraVolumes"))
