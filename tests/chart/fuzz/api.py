@@ -65,6 +65,8 @@ class ApiServer:
 def plural(kind: str) -> str:
     """The kind's word in a URL."""
     word = kind.lower()
+    if word.endswith("s"):
+        return f"{word}es"
     return f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"
 
 

@@ -80,7 +80,11 @@ def documents(text: str) -> list[str]:
     return [part for part in text.split("\n---\n") if yaml.load(part, LOADER)]
 
 
-def _asks_for_more(values: dict[str, Any]) -> bool:
+MORE = ("podSecurityContext", "containerSecurityContext", "securityContext", "extraVolumes")
+
+
+def _asks_for_more(values: Any) -> bool:
     """Whether the values may leave what Pod Security `restricted` lets in."""
-    text = json.dumps(values)
-    return any(word in text for word in ("SecurityContext", "securityContext", "extraVolumes"))
+    if isinstance(values, dict):
+        return any(key in MORE or _asks_for_more(part) for key, part in values.items())
+    return isinstance(values, list) and any(_asks_for_more(part) for part in values)
