@@ -6,9 +6,10 @@ and it promises no order of files.
 {{- define "tf-cluster.guards" -}}
 {{- $complaints := list -}}
 {{- range $guard := list
-  "null" "image" "program" "interactive" "notebook" "source" "combination" "success" "momentum" "schedule" "preStop" "gpus" "name" "claims" "env" "labels"
+  "null" "image" "program" "interactive" "notebook" "source" "combination" "success" "momentum" "schedule" "preStop"
+  "gpus" "name" "claims" "env" "labels"
   "resources" "annotations" "flags" "characters" "arguments" "ranges" "volumes" "colocate"
-  "hosts" "enabled" "account" "routes" "monitoring" -}}
+  "hosts" "enabled" "account" "routes" "operator" "monitoring" -}}
 {{- with include (printf "tf-cluster.guards.%s" $guard) $ | trim -}}
 {{- $complaints = append $complaints . -}}
 {{- end -}}

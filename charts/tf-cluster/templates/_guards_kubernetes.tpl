@@ -258,8 +258,8 @@ or use {{ $role.name }}.ingress. (helm template asks no cluster: give it --api-v
 {{- end }}
 {{- end -}}
 
-{{- /* What was asked for and can't be made, or would see nothing. */ -}}
-{{- define "tf-cluster.guards.monitoring" -}}
+{{- /* What was asked for and can't be made. */ -}}
+{{- define "tf-cluster.guards.operator" -}}
 {{- $monitoring := .Values.monitoring | default dict }}
 {{- range $key, $kind := dict "podMonitor" "PodMonitor" "rules" "PrometheusRule" }}
 {{- $api := printf "monitoring.coreos.com/v1/%s" $kind }}
@@ -268,6 +268,11 @@ monitoring.{{ $key }}.enabled is true, but this cluster has no {{ $kind }}. The 
 set monitoring.{{ $key }}.enabled to false. (helm template asks no cluster: give it --api-versions {{ $api }}.)
 {{- end }}
 {{- end }}
+{{- end -}}
+
+{{- /* A PodMonitor that would see nothing. */ -}}
+{{- define "tf-cluster.guards.monitoring" -}}
+{{- $monitoring := .Values.monitoring | default dict }}
 {{- $policy := (.Values.security | default dict).networkPolicy | default dict }}
 {{- if and ($monitoring.podMonitor | default dict).enabled $policy.enabled (not $policy.statusFrom) }}
 monitoring.podMonitor.enabled is true, but security.networkPolicy.statusFrom lets nobody read the metrics: name Prometheus

@@ -108,6 +108,15 @@ def _interactive() -> Named:
     yield "a program beside a client", Case(wrong, chart, tool, right, "interactive")
 
 
+def _monitoring() -> Named:
+    asked = {"monitoring": {"podMonitor": {"enabled": True}}}
+    reader = {"podSelector": {"matchLabels": {"app": "prometheus"}}}
+    right = extra(asked | {"security": {"networkPolicy": {"statusFrom": [reader]}}})
+    chart = "security.networkPolicy.statusFrom lets nobody read the metrics"
+    tool = "TFC362 /extraValues/monitoring/podMonitor/enabled"
+    yield "a closed door", Case(extra(asked), chart, tool, right, "monitoring")
+
+
 def _notebook() -> Named:
     digest = {"image": {"repository": "r.example/trainer", "digest": f"sha256:{'ab' * 32}"}}
     wrong = extra(digest | {"notebook": {"enabled": True}}, image=None)
@@ -563,6 +572,7 @@ GUARD_CASES: dict[str, Case] = {
         _program,
         _interactive,
         _notebook,
+        _monitoring,
         _source,
         _combination,
         _momentum,
