@@ -26,7 +26,8 @@ notes of the installed chart, not those of its subcharts.
 {{- $result = dict "name" "what the script wrote to LOG_DIR" "path" $run "copy" "log" -}}
 {{- end -}}
 {{- if .Values.interactive.enabled -}}
-{{- $what = printf "No program runs. For %d s without a client, until a notebook connects, it serves" (int64 .Values.interactive.idleSeconds) -}}
+{{- $idle := int64 .Values.interactive.idleSeconds -}}
+{{- $what = printf "No program runs. For %d s without a client, until a notebook connects, it serves" $idle -}}
 {{- end -}}
 {{ $what }} with {{ int64 .Values.worker.replicas }} worker(s) and {{ $ps }} ps.
 Run {{ .Values.run.id }}, attempt {{ $attempt }}.
