@@ -75,7 +75,7 @@ enabled is false: only an umbrella chart can leave this chart out. Take it as a 
   "serviceAccount.create" "security.networkPolicy.enabled"
   "monitoring.podMonitor.enabled" "monitoring.podMonitor.interval"
   "monitoring.rules.enabled" "monitoring.rules.stalledSeconds" "monitoring.rules.checkpointSeconds"
-  "monitoring.rules.losses" "monitoring.dashboard.enabled" }}
+  "monitoring.rules.losses" "monitoring.rules.alertLabels" "monitoring.dashboard.enabled" "monitoring.dashboard.labels" }}
 {{- $node := $.Values }}
 {{- range $key := splitList "." $path }}{{ $node = index (default dict $node) $key }}{{ end }}
 {{- if kindIs "invalid" $node }}
