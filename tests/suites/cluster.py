@@ -96,8 +96,12 @@ class ImageBuild:
 
 
 def image() -> None:
-    """Build the trainer image, if that is not done yet, and load it. Raises CalledProcessError."""
-    subprocess.run((*MACHINE, "image"), cwd=ROOT, check=True)
+    """Build the trainer's images, where that is not done yet, and load them.
+
+    The notebook's has all layers of the other one, so it comes second. Raises CalledProcessError.
+    """
+    for target in ("cpu", "notebook"):
+        subprocess.run((*MACHINE, "image", "--target", target), cwd=ROOT, check=True)
 
 
 def browser() -> None:

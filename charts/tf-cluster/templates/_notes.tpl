@@ -26,8 +26,9 @@ notes of the installed chart, not those of its subcharts.
 {{- $result = dict "name" "what the script wrote to LOG_DIR" "path" $run "copy" "log" -}}
 {{- end -}}
 {{- if .Values.interactive.enabled -}}
-{{- $idle := int64 .Values.interactive.idleSeconds -}}
-{{- $what = printf "No program runs. For %d s without a client, until a notebook connects, it serves" $idle -}}
+{{- $what = printf "No program runs. Until %d s pass without a client, it serves one" (int64 .Values.interactive.idleSeconds) -}}
+{{- $directory := include "tf-cluster.notebook.directory" . -}}
+{{- $result = dict "name" "the notebooks" "path" $directory "copy" "notebooks" -}}
 {{- end -}}
 {{ $what }} with {{ int64 .Values.worker.replicas }} worker(s) and {{ $ps }} ps.
 Run {{ .Values.run.id }}, attempt {{ $attempt }}.

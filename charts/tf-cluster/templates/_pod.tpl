@@ -104,6 +104,9 @@ spec:
         httpGet:
           {{- dict "path" (print ($pod.pathPrefix | default "") .path) "port" .port | toYaml | nindent 10 }}
         periodSeconds: 5
+        {{- if $.role.page }}
+        timeoutSeconds: 5
+        {{- end }}
       {{- end }}
       {{- with .preStopSeconds }}
       lifecycle:

@@ -31,4 +31,6 @@ def test_cleanup_waits_for_the_workers_and_ends_the_ps() -> None:
 
 
 def test_the_notes_say_that_nothing_trains() -> None:
-    assert notes(VALUES).startswith("No program runs. For 600 s without a client")
+    told = notes(VALUES)
+    assert told.startswith("No program runs. Until 600 s pass without a client, it serves one with")
+    assert "cp digits-files:/log/digits/_notebooks notebooks" in told
