@@ -34,6 +34,7 @@ APIS = (
     "monitoring.coreos.com/v1/PodMonitor",
     "monitoring.coreos.com/v1/PrometheusRule",
 )
+OPTIONAL_KINDS = frozenset(api.rpartition("/")[2] for api in APIS)
 
 # The least that the chart accepts.
 LEAST: Values = {
@@ -89,13 +90,12 @@ class Rendered:
         What a bare pod names has to be there already, even in a dry run, so that is left out.
         """
         named = ("priorityClassName", "runtimeClassName")
-        optional = {api.rpartition("/")[2] for api in APIS}
         items = [
             {**obj, "spec": {key: value for key, value in obj["spec"].items() if key not in named}}
             if obj["kind"] == "Pod"
             else obj
             for obj in self.objects
-            if obj["kind"] not in optional
+            if obj["kind"] not in OPTIONAL_KINDS
         ]
         return json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
 

@@ -87,7 +87,10 @@ class Draws:
 
     def _resolved(self, schema: Schema) -> Schema:
         while "$ref" in schema:
-            schema = self.root["definitions"][schema["$ref"].removeprefix("#/definitions/")]
+            found: Any = self.root
+            for key in schema["$ref"].removeprefix("#/").split("/"):
+                found = found[key]
+            schema = found
         return schema
 
     def _ways(self, schema: Schema) -> list[Schema]:

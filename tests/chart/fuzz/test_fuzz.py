@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, Phase, assume, event, given, note, seed, set
 
 from tests.chart.fuzz.api import ApiServer
 from tests.chart.fuzz.files import values_files
-from tests.chart.helm import CHART, LOADER, RefusedError, template
+from tests.chart.helm import CHART, LOADER, OPTIONAL_KINDS, RefusedError, template
 from tests.cluster.kubernetes import Namespace
 from tests.slices import sliced
 
@@ -66,6 +66,8 @@ def complaints(values: dict[str, Any], restricted: ApiServer, free: ApiServer) -
     said = []
     for document in documents(text):
         obj = yaml.load(document, LOADER)
+        if obj["kind"] in OPTIONAL_KINDS:
+            continue
         if obj["kind"] == "Pod":
             said.append(server.refuses_pod(obj["metadata"]["name"], obj))
             continue
