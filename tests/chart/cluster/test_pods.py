@@ -140,7 +140,8 @@ def test_a_ps_that_runs_the_script_mounts_the_claims_too() -> None:
             "requiredDuringSchedulingIgnoredDuringExecution"
         ]
         (rule,) = term["labelSelector"]["matchExpressions"]
-        assert rule["values"] == ["chief", "worker", "evaluator", "test", "tensorboard", "ps"]
+        pages = ["tensorboard", "notebook"]
+        assert rule["values"] == ["chief", "worker", "evaluator", "test", *pages, "ps"]
 
 
 def test_a_digest_wins_over_a_tag() -> None:
