@@ -29,7 +29,7 @@ def test_it_reads_the_configuration_and_the_run_and_writes_neither() -> None:
 def test_it_has_no_token_and_is_no_task_of_the_attempt() -> None:
     pod = render().one("Pod", "test")
     assert pod["spec"]["automountServiceAccountToken"] is False
-    assert "serviceAccountName" not in pod["spec"]
+    assert pod["spec"]["serviceAccountName"] == "default"  # that of the chart has other rights
     assert "subdomain" not in pod["spec"]
     assert "tf-cluster.io/attempt" not in pod["metadata"]["labels"]
     selector = render().one("Service", "service")["spec"]["selector"]

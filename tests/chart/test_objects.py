@@ -31,6 +31,7 @@ CLAIMS = {
     ("PersistentVolumeClaim", "digits-log"),
 }
 TENSORBOARD = {(kind, "digits-tensorboard") for kind in ("Deployment", "Service", "NetworkPolicy")}
+NOTEBOOK = {(kind, "digits-notebook") for kind in ("Deployment", "Service", "NetworkPolicy")}
 TASKS_POLICY = {("NetworkPolicy", "digits-tasks")}
 CLEANUP_POLICY = {("NetworkPolicy", "digits-cleanup")}
 POLICIES = TASKS_POLICY | CLEANUP_POLICY
@@ -66,6 +67,8 @@ EXACTLY = {
     "no-data-claim": LEAST - {("PersistentVolumeClaim", "digits-data")},
     "tensorboard": LEAST | TENSORBOARD,
     "tensorboard-http-route": LEAST | TENSORBOARD | {("HTTPRoute", "digits-tensorboard")},
+    "notebook-http-route": LEAST | NOTEBOOK | {("HTTPRoute", "digits-notebook")},
+    "interactive": BETWEEN_GRAPH | NOTEBOOK | {("NetworkPolicy", "digits-client")},
     "no-network-policy": LEAST - POLICIES,
     "monitored": LEAST,
     "dashboard-and-alerts": LEAST
@@ -79,7 +82,9 @@ EXACTLY = {
         for kind, name in LEAST
         | EVALUATOR
         | TENSORBOARD
-        | {("ServiceAccount", "digits"), ("Ingress", "digits-tensorboard")}
+        | NOTEBOOK
+        | {("ServiceAccount", "digits")}
+        | {("Ingress", "digits-tensorboard"), ("Ingress", "digits-notebook")}
     }
     | {("ConfigMap", "words")},
 }

@@ -23,8 +23,6 @@ VALUES = [
 ]
 PATHS = {".".join(value.path): value for value in VALUES}
 
-# Read by no template: Helm gives it to every chart of a release.
-NOT_READ = {"global"}
 # A part of an umbrella chart that is left out: tests/chart/test_umbrella.py.
 ELSEWHERE = {"enabled"}
 # Only the notes after an install say it: the address of the status port, where others may read it.
@@ -50,6 +48,10 @@ def source(**keys: Any) -> dict[str, Any]:
 
 def tensorboard(**keys: Any) -> dict[str, Any]:
     return {"tensorboard": {"enabled": True, **keys}}
+
+
+def notebook(**keys: Any) -> dict[str, Any]:
+    return {"notebook": {"enabled": True, **keys}}
 
 
 # Beside the least values.
@@ -135,6 +137,12 @@ OTHERS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
         tensorboard(httpRoute={"enabled": True, "parentRefs": [{"name": "a"}]}),
         tensorboard(httpRoute={"enabled": True, "parentRefs": [{"name": "b"}]}),
     ),
+    "notebook.image": (notebook(), notebook(image={"tag": "2"})),
+    "notebook.service.type": (notebook(), notebook(service={"type": "NodePort"})),
+    "notebook.httpRoute.parentRefs": (
+        notebook(httpRoute={"enabled": True, "parentRefs": [{"name": "a"}]}),
+        notebook(httpRoute={"enabled": True, "parentRefs": [{"name": "b"}]}),
+    ),
     **{name: ({}, value) for name, value in ALONE.items()},
 }
 
@@ -175,18 +183,16 @@ def test_every_value_has_a_case() -> None:
     missing = [
         name
         for name, value in PATHS.items()
-        if name not in ELSEWHERE | NOT_READ | NOTES.keys() and not case(value)
+        if name not in ELSEWHERE | NOTES.keys() and not case(value)
     ]
     assert not missing, "set them in tests/chart/features.py, or in OTHERS here"
 
 
 def test_what_has_a_case_here_is_a_value() -> None:
-    assert (OTHERS.keys() | NOTES.keys() | NOT_READ | ELSEWHERE) <= PATHS.keys()
+    assert (OTHERS.keys() | NOTES.keys() | ELSEWHERE) <= PATHS.keys()
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in PATHS if name not in ELSEWHERE | NOT_READ | NOTES.keys()]
-)
+@pytest.mark.parametrize("name", [name for name in PATHS if name not in ELSEWHERE | NOTES.keys()])
 def test_a_release_with_another_value_is_another(name: str) -> None:
     found = case(PATHS[name])
     assert found, f"{name} has no case: set it in tests/chart/features.py, or in OTHERS here"

@@ -17,7 +17,7 @@ args: {{ printf "--ServerApp.base_url=%s" . | list | toJson }}
 
 {{- define "tf-cluster.notebook.env" -}}
 - name: NOTEBOOK_DIR
-  value: {{ include "tf-cluster.notebook.directory" .root }}
+  value: {{ include "tf-cluster.notebook.directory" .root | quote }}
 {{- with .root.Values.notebook.token.existingSecret }}
 - name: JUPYTER_TOKEN
   valueFrom: {secretKeyRef: {name: {{ . | quote }}, key: {{ $.root.Values.notebook.token.key | quote }}}}
