@@ -1,0 +1,220 @@
+"""The notebook on its NodePort: it drives an interactive cluster, for whom has the token."""
+
+from __future__ import annotations
+
+import json
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.remote.webelement import WebElement
+
+from tests.cluster.browser import Browser
+from tests.cluster.conftest import IMAGE, REQUESTS
+from tests.cluster.kubernetes import Namespace, Release
+from tests.cluster.test_isolation import knock
+from tests.support.waiting import eventually
+
+pytestmark = pytest.mark.cluster
+
+NOTEBOOK = "in-graph-client.ipynb"
+IDLE = 60
+# A minute of calls: a worker that is lost meanwhile comes back before they end.
+CALLS = (
+    "[(coordinator.schedule(ten_steps, args=(iterator,)), coordinator.join(), "
+    "__import__('time').sleep(0.1)) for _ in range(600)] and print('went', 'on')"
+)
+
+
+def _values(folder: Path) -> Path:
+    repository, _, tag = IMAGE.rpartition(":")
+    path = folder / "values.yaml"
+    small = {"resources": REQUESTS}
+    values = {
+        "image": {"repository": repository, "tag": tag},
+        "interactive": {"enabled": True, "idleSeconds": IDLE},
+        "notebook": {"enabled": True, "service": {"type": "NodePort"}, **small},
+        "worker": small,
+        "ps": small,
+        "cleanup": {"delaySeconds": {"success": 0}},
+    }
+    path.write_text(yaml.safe_dump(values))
+    return path
+
+
+def _token(release: Release) -> str:
+    deployment = release.one("deployment", "notebook")["metadata"]["name"]
+    words = (
+        "exec",
+        f"deployment/{deployment}",
+        "--",
+        "cat",
+        f"/log/{release.name}/_notebooks/.token",
+    )
+    return release.namespace.kubectl(*words).strip()
+
+
+def _asked(address: str, token: str, path: str) -> Any:
+    """What the server's API answers at a path."""
+    headers = {"Authorization": f"token {token}"}
+    request = urllib.request.Request(f"{address}/api/{path}", headers=headers)
+    try:
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            return json.load(answer)
+    except OSError as error:  # it starts, or a file is being written
+        raise LookupError(str(error)) from error
+
+
+def _refused(address: str, token: str) -> bool:
+    """Whether the server wants another token."""
+    try:
+        _asked(address, token, "contents")
+    except LookupError as error:
+        cause = error.__cause__
+        assert isinstance(cause, urllib.error.HTTPError), cause
+        return cause.code == 403
+    return False
+
+
+def _cells(address: str, token: str) -> list[dict[str, Any]]:
+    """The code cells of the notebook, as it was last saved."""
+    cells = _asked(address, token, f"contents/{NOTEBOOK}")["content"]["cells"]
+    return [cell for cell in cells if cell["cell_type"] == "code"]
+
+
+def _kernel(address: str, token: str) -> str:
+    """What its one kernel does: busy, idle; empty where there is none yet."""
+    kernels = _asked(address, token, "kernels")
+    return str(kernels[0]["execution_state"]) if kernels else ""
+
+
+def _said(cells: list[dict[str, Any]]) -> str:
+    outputs = [output for cell in cells for output in cell["outputs"]]
+    errors = [output for output in outputs if output["output_type"] == "error"]
+    assert not errors, errors
+    return "".join("".join(output.get("text", "")) for output in outputs)
+
+
+def _one(browser: Browser, css: str, words: str = "") -> WebElement:
+    """The first visible element of a selector, with these words."""
+
+    def found() -> WebElement | None:
+        elements = browser.driver.find_elements(By.CSS_SELECTOR, css)
+        return next((one for one in elements if one.is_displayed() and words in one.text), None)
+
+    return eventually(f"{css} {words}", found, 60)
+
+
+def _menu(browser: Browser, menu: str, item: str) -> None:
+    _one(browser, ".lm-MenuBar-itemLabel", menu).click()
+    _one(browser, ".lm-Menu-itemLabel", item).click()
+
+
+def _log_in(browser: Browser, token: str) -> None:
+    field = _one(browser, "#password_input")
+    field.clear()
+    field.send_keys(token, Keys.ENTER)
+
+
+def test_a_notebook_drives_the_cluster_and_only_who_has_its_token_drives_it(
+    make_release: Callable[[str], Release],
+    namespace: Namespace,
+    node_address: str,
+    browser: Browser,
+    tmp_path: Path,
+) -> None:
+    release, values = make_release("play"), _values(tmp_path)
+    release.install(values)
+    eventually("the notebook's pod", lambda: release.running("notebook"), 120)
+    port = release.one("service", "notebook")["spec"]["ports"][0]["nodePort"]
+    address = f"http://{node_address}:{port}"
+    token = eventually("the token", lambda: _token(release), 60)
+    eventually("the page", lambda: _asked(address, token, "contents"), 60)
+    assert token not in namespace.helm("get", "all", release.name)
+    assert _refused(address, "wrong") and _refused(address, "")
+
+    browser.open(f"{address}/lab/tree/{NOTEBOOK}")
+    _log_in(browser, "wrong")
+    browser.until_it_says("Invalid credentials", 60)
+    _log_in(browser, token)
+    browser.until_it_says("A client of a cluster's servers", 120)
+
+    _menu(browser, "Run", "Run All Cells")
+    saved = 0.0
+
+    def all_are_done() -> list[dict[str, Any]] | None:
+        nonlocal saved
+        if _kernel(address, token) != "idle":
+            return None
+        cells = _cells(address, token)
+        if "held-out images" in _said(cells):
+            return cells
+        if time.monotonic() - saved > 5:  # a save for each look would meet the one before
+            _menu(browser, "File", "Save Notebook")
+            saved = time.monotonic()
+        return None
+
+    cells = eventually("every cell", all_are_done, 240)
+    assert [cell["execution_count"] for cell in cells] == list(range(1, len(cells) + 1))
+    said = _said(cells)
+    assert "dense/kernel:0" in said and "/job:ps/replica:0/task:0/" in said
+    assert float(said.rpartition("held-out images: ")[2].split()[0]) > 0.9
+    plot = eventually("the plot", lambda: browser.driver.execute_script(PLOT), 60)
+    assert plot[0] > 300 and plot[1] > 100
+
+    # Both ends of what the client and the tasks say to each other are shut to others.
+    client = release.running("notebook")[0]["status"]["podIP"]
+    for name, there in (("client", client), ("ps", release.running("ps")[0]["status"]["podIP"])):
+        seen = knock(namespace, f"stranger-{name}", there)
+        assert "timed out" in seen or "refused" in seen, seen
+    assert "open" in knock(namespace, "visitor", client, 8888)
+
+    # A worker is killed while a cell runs.
+    last = browser.driver.find_elements(By.CSS_SELECTOR, ".jp-CodeCell")[-1]
+    last.click()
+    body = browser.driver.switch_to.active_element
+    body.send_keys(Keys.ESCAPE)
+    body = browser.driver.switch_to.active_element
+    body.send_keys("b", Keys.ENTER)
+    browser.driver.switch_to.active_element.send_keys(CALLS, Keys.SHIFT + Keys.ENTER)
+    lost = release.worker(1)
+    assert lost
+    namespace.kubectl("delete", "pod", lost["metadata"]["name"], "--grace-period=1")
+
+    told = browser.until_it_says("went on", 240)
+    assert "worker-1 is gone" in told
+    eventually("worker-1 again", lambda: release.worker(1), 120)
+
+    # The same token after an upgrade that makes a new pod.
+    pod = release.running("notebook")[0]["metadata"]["uid"]
+    release.upgrade(values, "notebook.podLabels.again=yes")
+    eventually(
+        "a new pod",
+        lambda: [one for one in release.running("notebook") if one["metadata"]["uid"] != pod],
+        120,
+    )
+    assert _token(release) == token
+
+    # Its kernel is gone with it: without a client the cluster ends by itself.
+    release.await_job("worker", "Complete", IDLE + 120)
+    eventually("no ps", lambda: not release.running("ps") or None, 120)
+    release.uninstall()
+
+
+PLOT = """
+const image = [...document.querySelectorAll('.jp-OutputArea-output img')].pop();
+if (!image) {
+  const panel = document.querySelector('.jp-WindowedPanel-outer');
+  if (panel) panel.scrollTop = (panel.scrollTop + 300) % panel.scrollHeight;
+  return null;
+}
+image.scrollIntoView();
+return image.complete && image.naturalWidth ? [image.naturalWidth, image.naturalHeight] : null;
+"""
