@@ -4,6 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
+# What every role that serves a page can have.
+PAGE: dict[str, Any] = {
+    "service": {"type": "ClusterIP", "port": 80, "targetPort": 4180},
+    "allowFrom": [{"podSelector": {"matchLabels": {"app": "ingress"}}}],
+    "ingress": {
+        "enabled": True,
+        "className": "public",
+        "host": "digits.example.com",
+        "tls": [{"hosts": ["digits.example.com"], "secretName": "digits-tls"}],
+        "annotations": {"example.com/auth": "basic"},
+    },
+    "terminationGracePeriodSeconds": 20,
+    "resources": {"requests": {"cpu": "50m"}, "limits": {"memory": "1Gi"}},
+    "extraEnv": [{"name": "TF_CPP_MIN_LOG_LEVEL", "value": "3"}],
+    "nodeSelector": {"disk": "ssd"},
+    "tolerations": [{"operator": "Exists"}],
+    "podLabels": {"team": "research"},
+    "podAnnotations": {"example.com/scrape": "false"},
+    "priorityClassName": "viewing",
+}
+
 FEATURES: dict[str, dict[str, Any]] = {
     "least": {},
     "medium": {
@@ -374,46 +395,14 @@ FEATURES: dict[str, dict[str, Any]] = {
             "logdir": "/log",
             "reloadSeconds": 30,
             "pathPrefix": "/curves",
-            "service": {"type": "ClusterIP", "port": 80, "targetPort": 4180},
-            "allowFrom": [{"podSelector": {"matchLabels": {"app": "ingress"}}}],
-            "ingress": {
-                "enabled": True,
-                "className": "public",
-                "host": "digits.example.com",
-                "tls": [{"hosts": ["digits.example.com"], "secretName": "digits-tls"}],
-                "annotations": {"example.com/auth": "basic"},
-            },
-            "terminationGracePeriodSeconds": 20,
-            "resources": {"requests": {"cpu": "50m"}, "limits": {"memory": "1Gi"}},
-            "extraEnv": [{"name": "TF_CPP_MIN_LOG_LEVEL", "value": "3"}],
-            "nodeSelector": {"disk": "ssd"},
-            "tolerations": [{"operator": "Exists"}],
-            "podLabels": {"team": "research"},
-            "podAnnotations": {"example.com/scrape": "false"},
-            "priorityClassName": "viewing",
+            **PAGE,
         },
         "notebook": {
             "enabled": True,
             "image": {"tag": "jupyter"},
             "token": {"existingSecret": "notebook", "key": "password"},
             "pathPrefix": "/lab",
-            "service": {"type": "ClusterIP", "port": 80, "targetPort": 4180},
-            "allowFrom": [{"podSelector": {"matchLabels": {"app": "ingress"}}}],
-            "ingress": {
-                "enabled": True,
-                "className": "public",
-                "host": "digits.example.com",
-                "tls": [{"hosts": ["digits.example.com"], "secretName": "digits-tls"}],
-                "annotations": {"example.com/auth": "basic"},
-            },
-            "terminationGracePeriodSeconds": 20,
-            "resources": {"requests": {"cpu": "50m"}, "limits": {"memory": "1Gi"}},
-            "extraEnv": [{"name": "TF_CPP_MIN_LOG_LEVEL", "value": "3"}],
-            "nodeSelector": {"disk": "ssd"},
-            "tolerations": [{"operator": "Exists"}],
-            "podLabels": {"team": "research"},
-            "podAnnotations": {"example.com/scrape": "false"},
-            "priorityClassName": "viewing",
+            **PAGE,
         },
         "storage": {
             "data": {

@@ -1,6 +1,7 @@
 """Settings of a new claim beside the name of an existing one, and of a claim that there is not."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from tf_cluster.findings.finding import Finding
 from tf_cluster.params.params import Params
@@ -21,28 +22,27 @@ def check(params: Params) -> Iterator[Finding]:
         if not params.value_at(claim):
             continue
         named = dotted(params.origin_of(claim))
-        for key in _CLAIM_SETTINGS:
-            path: Pointer = ("storage", volume, key)
-            setting = params.value_at(path)
-            if setting:
-                where = params.values.origin_around(path)
-                message = (
-                    f"{dotted(where)} is for a claim that the chart makes, {named} names one that "
-                    "exists"
-                )
-                fix = "keep one of them"
-                yield params.finding(where, TWO_FORMS, message, setting, fix)
+        for where, setting in _set(params, volume, _CLAIM_SETTINGS):
+            message = (
+                f"{dotted(where)} is for a claim that the chart makes, {named} names one that "
+                "exists"
+            )
+            yield params.finding(where, TWO_FORMS, message, setting, "keep one of them")
 
 
 def _without_data(params: Params) -> Iterator[Finding]:
     named = dotted(params.origin_of(_DATA))
-    for key in (*_CLAIM_SETTINGS, "existingClaim", "subPath"):
-        path: Pointer = ("storage", "data", key)
-        setting = params.value_at(path)
-        if setting:
-            where = params.values.origin_around(path)
-            message = (
-                f"{dotted(where)} is for a data volume, but {named} is false: /data is an empty "
-                "directory"
-            )
-            yield params.finding(where, TWO_FORMS, message, setting, "keep one of them")
+    for where, setting in _set(params, "data", (*_CLAIM_SETTINGS, "existingClaim", "subPath")):
+        message = (
+            f"{dotted(where)} is for a data volume, but {named} is false: /data is an empty "
+            "directory"
+        )
+        yield params.finding(where, TWO_FORMS, message, setting, "keep one of them")
+
+
+def _set(params: Params, volume: str, keys: Iterable[str]) -> Iterator[tuple[Pointer, Any]]:
+    """Those of a volume's keys that have a value: where that stands, and the value."""
+    for key in keys:
+        path: Pointer = ("storage", volume, key)
+        if setting := params.value_at(path):
+            yield params.values.origin_around(path), setting
