@@ -12,6 +12,7 @@ from tests.bench import (
     install,
     measures,
     memory,
+    notebook,
     rates,
     recovery,
     recovery_pods,
@@ -19,12 +20,15 @@ from tests.bench import (
     servers,
     starts,
     tables,
+    tfjob,
 )
 from tests.bench.measure import Measure
 
 MEASURES: dict[str, Measure] = {
     **measures.MEASURES,
     **install.MEASURES,
+    **tfjob.MEASURES,
+    **notebook.MEASURES,
     **chart_size.MEASURES,
     **rates.MEASURES,
     **embedding_size.MEASURES,

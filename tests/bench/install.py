@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -23,13 +24,15 @@ from tests.bench.measure import Measure, Sample
 from tests.bench.origin import ROOT
 from tests.bench.pairs import NAMES, in_pairs
 from tests.bench.rows import Ratio, at_most
-from tests.cluster.kubernetes import CommandError, Namespace, Release
+from tests.cluster.kubernetes import CommandError, Namespace, Object, Release
 from tests.cluster.machine_tools import tool_path
 from tests.support.waiting import eventually
 
 CHART = ROOT / "charts" / "tf-cluster"
 IMAGE = "localhost/tf-cluster-trainer:0.1.0"
 ENDLESS = 10_000_000
+SCRIPT = ("in_graph_async.py", "digits", "1")
+SCRIPT_FILES = (SCRIPT[0], "telling.py", "digits.py")
 
 
 def _take(count: int, kubeconfig: str) -> Iterator[Sample]:
@@ -39,7 +42,7 @@ def _take(count: int, kubeconfig: str) -> Iterator[Sample]:
         file = values("bench")
         numbers = iter(range(2 * count))
         yield from in_pairs(
-            lambda: _ours(there, file, f"ours{next(numbers)}"),
+            lambda: install(there, file, f"ours{next(numbers)}", "first step"),
             lambda: _by_hand(there, f"hand{next(numbers)}"),
             count,
         )
@@ -50,12 +53,13 @@ def settings(name: str) -> tuple[str, str]:
     return (f"run.id={name}", "ps.preStopSeconds=0")
 
 
-def _ours(there: Namespace, file: Path, name: str) -> float:
+def install(there: Namespace, file: Path, name: str, words: str) -> float:
+    """Seconds from `helm install` to the chief's line with these words; nothing is left of it."""
     started = time.time()
     release = Release(there, name, CHART)
     release.install(file, *settings(name))
     chief = f"app.kubernetes.io/instance={name},app.kubernetes.io/component=chief"
-    first = _first_step(there, chief, "first step")
+    first = first_step(there, chief, words)
     release.uninstall()
     gone(there, f"app.kubernetes.io/instance={name}")
     return first - started
@@ -65,7 +69,7 @@ def _by_hand(there: Namespace, name: str) -> float:
     everything = manifests(name)
     started = time.time()
     there.kubectl("apply", "--filename=-", stdin=everything)
-    first = _first_step(there, f"app={name},task=chief", "step ")
+    first = first_step(there, f"app={name},task=chief", "step ")
     there.kubectl("delete", "all,configmap", f"--selector=app={name}", "--wait=false")
     gone(there, f"app={name}")
     return first - started
@@ -76,13 +80,6 @@ def manifests(name: str) -> str:
 
     As ours does at first, it makes one step a call.
     """
-    scripts = ("in_graph_async.py", "telling.py", "digits.py")
-    config = {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"name": name, "labels": {"app": name}},
-        "data": {file: (BY_HAND / file).read_text() for file in scripts},
-    }
     cluster = {
         "chief": [f"{name}-chief.{name}:2222"],
         "ps": [f"{name}-ps-0.{name}:2222"],
@@ -92,14 +89,24 @@ def manifests(name: str) -> str:
     for word, meant in (
         ("NAME", name),
         ("IMAGE", IMAGE),
-        ("COMMAND", json.dumps(["python3", "-u", f"/script/{scripts[0]}", "digits", "1"])),
+        ("COMMAND", json.dumps(["python3", "-u", f"/script/{SCRIPT[0]}", *SCRIPT[1:]])),
         ("CLUSTER", json.dumps(cluster)),
     ):
         text = re.sub(rf"\b{word}\b", meant, text)
-    return f"{json.dumps(config)}\n---\n{text}"
+    return f"{json.dumps(script_map(name))}\n---\n{text}"
 
 
-def _first_step(there: Namespace, selector: str, words: str) -> float:
+def script_map(name: str) -> Object:
+    """The ConfigMap with the script by hand and what it imports."""
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": name, "labels": {"app": name}},
+        "data": {file: (BY_HAND / file).read_text() for file in SCRIPT_FILES},
+    }
+
+
+def first_step(there: Namespace, selector: str, words: str) -> float:
     """When the chief logged these words of its first step, in seconds since the epoch."""
 
     def logged() -> float | None:
@@ -109,13 +116,14 @@ def _first_step(there: Namespace, selector: str, words: str) -> float:
             return None
         for line in text.splitlines():
             if words in line:
-                return _epoch(line.split()[0])
+                return epoch(line.split()[0])
         return None
 
     return eventually("the first step", logged, 120, every=0.2)
 
 
-def _epoch(timestamp: str) -> float:
+def epoch(timestamp: str) -> float:
+    """Seconds since the epoch of a container's timestamp."""
     whole, _, fraction = timestamp.rstrip("Z").partition(".")
     return datetime.fromisoformat(whole + "+00:00").timestamp() + float(f"0.{fraction or 0}")
 
@@ -130,8 +138,9 @@ def gone(there: Namespace, selector: str) -> None:
 
 
 def claims(there: Namespace) -> None:
-    """Of the data and the log, for every release of a namespace."""
-    for name in ("data", "log"):
+    """Of the data and the log, for every release of a namespace, and their volumes are made."""
+    names = ("data", "log")
+    for name in names:
         there.apply(
             {
                 "apiVersion": "v1",
@@ -143,21 +152,53 @@ def claims(there: Namespace) -> None:
                 },
             }
         )
+    # A volume is made for the first pod that mounts it: else the first sample waits for that.
+    mounts = [{"name": name, "mountPath": f"/{name}"} for name in names]
+    there.apply(
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": "first"},
+            "spec": {
+                "restartPolicy": "Never",
+                "containers": [
+                    {"name": "first", "image": IMAGE, "command": ["true"], "volumeMounts": mounts}
+                ],
+                "volumes": [
+                    {"name": name, "persistentVolumeClaim": {"claimName": name}} for name in names
+                ],
+            },
+        }
+    )
+    there.kubectl("wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/first", "--timeout=90s")
+    there.kubectl("delete", "pod/first")
 
 
 def values(name: str, train: Mapping[str, Any] | None = None, **more: Any) -> Path:
     """Those of a training of the digits that never ends, with more params."""
+    program = {"module": "tf_cluster_trainer.examples.digits:Digits"}
+    return _generated(name, program=program, train={"steps": ENDLESS, **(train or {})}, **more)
+
+
+def script_values(name: str) -> Path:
+    """Those of a training by the script by hand."""
+    source = {"files": list(SCRIPT_FILES)}
+    program = {"source": source, "script": SCRIPT[0], "args": [*SCRIPT[1:]]}
+    return _generated(name, SCRIPT_FILES, program=program)
+
+
+def _generated(name: str, beside: Sequence[str] = (), **params: Any) -> Path:
     folder = ROOT / "build" / "bench"
     folder.mkdir(parents=True, exist_ok=True)
+    for file in beside:
+        shutil.copy(BY_HAND / file, folder)
     source, made = folder / f"{name}.params.yaml", folder / f"{name}.values.yaml"
     document = {
         "name": name,
         "image": IMAGE,
-        "program": {"module": "tf_cluster_trainer.examples.digits:Digits"},
-        "train": {"steps": ENDLESS, **(train or {})},
         "data": {"claim": "data"},
         "log": {"claim": "log"},
-        **more,
+        **params,
     }
     source.write_text(json.dumps(document))
     tool = str(Path(sys.executable).parent / "tf-cluster")

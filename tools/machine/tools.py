@@ -100,6 +100,12 @@ TOOLS: tuple[Tool, ...] = (
         # Of the clouds whose targets it can find, Kubernetes alone.
         tags="remove_all_sd,enable_kubernetes_sd",
     ),
+    # The operator of TFJob, with whose start a benchmark compares ours.
+    Tool(
+        "training-operator",
+        ("github.com/kubeflow/training-operator/cmd/training-operator.v1",),
+        called="training-operator",
+    ),
 )
 
 

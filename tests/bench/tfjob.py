@@ -1,0 +1,193 @@
+"""helm install to the first training step, against a TFJob and its operator, in one run.
+
+Both sides run the same script in the same image, with the same claims, on the same cluster; a
+sample ends when the chief has printed its first step, by the container's own timestamp. The
+operator is at rest before a sample begins: its own start is not counted.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import yaml
+
+from tests.bench.hand_run import BY_HAND
+from tests.bench.install import (
+    IMAGE,
+    SCRIPT,
+    claims,
+    first_step,
+    gone,
+    install,
+    namespace,
+    script_map,
+    script_values,
+)
+from tests.bench.measure import Measure, Sample
+from tests.bench.pairs import in_pairs
+from tests.bench.rows import Ratio, at_most
+from tests.cluster.kubernetes import CommandError, Namespace, Object
+from tests.cluster.machine_tools import tool_path
+from tests.ports import free_port
+from tests.support.waiting import eventually
+from tools.machine.tools import MODULES
+
+MODULE = "github.com/kubeflow/training-operator"
+NAMES = ("ours", "TFJob")
+SECRET = "training-operator-webhook-cert"
+# Where the operator looks for its certificate, whatever it is told.
+CERTIFICATES = Path("/tmp/k8s-webhook-server/serving-certs")
+
+
+def _take(count: int, kubeconfig: str) -> Iterator[Sample]:
+    """Paired seconds from the command to the first step."""
+    with namespace(kubeconfig) as there, _operator(there):
+        claims(there)
+        file = script_values("tfjob")
+        numbers = iter(range(2 * count))
+        yield from in_pairs(
+            lambda: install(there, file, f"ours{next(numbers)}", "step "),
+            lambda: _tfjob(there, f"tfjob{next(numbers)}"),
+            count,
+            NAMES,
+        )
+
+
+def _tfjob(there: Namespace, name: str) -> float:
+    text = (BY_HAND / "tfjob.yaml").read_text()
+    command = ["python3", "-u", f"/script/{SCRIPT[0]}", *SCRIPT[1:]]
+    for word, meant in (("NAME", name), ("IMAGE", IMAGE), ("COMMAND", json.dumps(command))):
+        text = re.sub(rf"\b{word}\b", meant, text)
+    job = yaml.safe_load(text)  # its anchors are not JSON's
+    manifests = f"{json.dumps(script_map(name))}\n---\n{json.dumps(job)}"
+    started = time.time()
+    there.kubectl("apply", "--filename=-", stdin=manifests)
+    pods = f"training.kubeflow.org/job-name={name}"
+    first = first_step(there, f"{pods},training.kubeflow.org/replica-type=chief", "step ")
+    there.kubectl("delete", f"tfjob/{name}", f"configmap/{name}", "--wait=false")
+    gone(there, pods)
+    return first - started
+
+
+@contextmanager
+def _operator(there: Namespace) -> Iterator[None]:
+    """The operator of this namespace's TFJobs, as a process of this machine, ready.
+
+    Raises CommandError on a cluster that has TFJobs already: they are somebody's.
+    """
+    webhook = _webhook()
+    crd = (_source() / "manifests/base/crds/kubeflow.org_tfjobs.yaml").read_text()
+    there.kubectl("create", "--filename=-", stdin=crd)
+    try:
+        there.apply({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": SECRET}})
+        there.apply(webhook)
+        there.kubectl("wait", "--for=condition=Established", "crd/tfjobs.kubeflow.org")
+        with _process(there, webhook["metadata"]["name"]):
+            yield
+    finally:
+        name = f"validatingwebhookconfiguration/{webhook['metadata']['name']}"
+        there.kubectl("delete", "crd/tfjobs.kubeflow.org", name, "--ignore-not-found")
+
+
+@contextmanager
+def _process(there: Namespace, webhook: str) -> Iterator[None]:
+    """The operator's process, ready; what it said is printed when the measure fails."""
+    probe = f"127.0.0.1:{free_port()}"
+    words = (
+        tool_path("training-operator"),
+        "--enable-scheme=tfjob",
+        f"--namespace={there.name}",
+        "--metrics-bind-address=0",
+        f"--health-probe-bind-address={probe}",
+        f"--webhook-server-port={free_port()}",
+    )
+    settings = {"KUBECONFIG": there.kubeconfig, "MY_POD_NAMESPACE": there.name}
+    with tempfile.TemporaryFile("w+") as log:
+        process = subprocess.Popen(
+            words, env={**os.environ, **settings}, stdout=log, stderr=subprocess.STDOUT
+        )
+        try:
+            certificates = eventually("the operator's key", lambda: _certificates(there), 60)
+            CERTIFICATES.mkdir(parents=True, exist_ok=True)
+            for name, content in certificates.items():
+                (CERTIFICATES / name).write_bytes(base64.b64decode(content))
+            # The API server can call no Service whose pod is a process: nothing checks a TFJob.
+            there.kubectl("delete", f"validatingwebhookconfiguration/{webhook}")
+            eventually("the operator to be ready", lambda: _is_ready(probe, process), 120)
+            yield
+        except BaseException:
+            log.seek(0)
+            print(log.read()[-4000:], file=sys.stderr)
+            raise
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+def _webhook() -> Object:
+    """The operator gives it its certificate at its start, and waits until it can."""
+    text = (_source() / "manifests/base/webhook/manifests.yaml").read_text()
+    webhook: Object = yaml.safe_load(text)
+    webhook["metadata"]["name"] = "validator.training-operator.kubeflow.org"
+    webhook["webhooks"] = [
+        hook for hook in webhook["webhooks"] if hook["rules"][0]["resources"] == ["tfjobs"]
+    ]
+    return webhook
+
+
+def _source() -> Path:
+    """Of the operator, in Go's module cache: its CRD and its webhook are no program."""
+    folder = subprocess.run(
+        ("go", "list", "-m", "-f", "{{.Dir}}", MODULE),
+        cwd=MODULES / "training-operator",
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    return Path(folder.stdout.strip())
+
+
+def _certificates(there: Namespace) -> dict[str, str]:
+    secret = json.loads(there.kubectl("get", f"secret/{SECRET}", "--output=json"))
+    return {name: text for name, text in secret.get("data", {}).items() if name != "ca.key"}
+
+
+def _is_ready(probe: str, process: subprocess.Popen[bytes]) -> bool:
+    if process.poll() is not None:
+        raise CommandError(f"the operator ended with {process.returncode}")
+    try:
+        with urllib.request.urlopen(f"http://{probe}/readyz", timeout=5) as answer:
+            return bool(answer.status == 200)
+    except (OSError, urllib.error.URLError):
+        return False
+
+
+MEASURES = {
+    "tfjob": Measure(
+        _take,
+        15,
+        15,
+        dict.fromkeys(NAMES, "s"),
+        [
+            Ratio(
+                "`helm install` to the first training step (image present), the same script",
+                "a TFJob of training-operator 1.8.1, `kubectl apply`",
+                at_most(1.0),
+                NAMES,
+            )
+        ],
+        on_cluster=True,
+    )
+}
