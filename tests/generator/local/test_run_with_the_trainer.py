@@ -55,6 +55,41 @@ def test_the_digits_train_to_the_end_though_a_worker_is_killed_on_the_way(digits
     assert run.processes() == []
 
 
+def test_every_line_of_a_real_training_is_a_record_if_asked(
+    digits: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TF_CLUSTER_LOG_FORMAT", "json")
+    # So that TensorFlow's C++ talks, too.
+    talkative = "extraValues: {pod: {extraEnv: [{name: TF_CPP_MIN_LOG_LEVEL, value: '0'}]}}"
+    often = "train:\n  reportSeconds: 0.3\n"
+    run = digits("--steps", "600", change=("train:\n", f"{talkative}\n{often}"))
+    assert run.wait(MINUTES) == 0, run.stderr
+
+    attempt = progress(run)["attempt"]
+    logs = sorted((run.folder / "runs/digits/logs").glob("*.log"))
+    assert [log.stem for log in logs] == ["chief-0", "ps-0", "worker-0", "worker-1"]
+    by_task = {}
+    for log in logs:
+        header, *lines = log.read_text().splitlines()
+        assert header.startswith("=== ")
+        records = by_task[log.stem] = [json.loads(line) for line in lines]
+        for record in records:
+            whose = [record[key] for key in ("release", "run", "attempt", "task")]
+            assert whose == ["digits", "1", attempt, log.stem]
+        steps = [record["step"] for record in records if "step" in record]
+        assert steps == sorted(steps)
+    chief = by_task["chief-0"]
+    told = [record for record in chief if record.get("event") == "progress"]
+    assert told[0]["step"] == 0 and told[-1]["step"] >= 600
+    losses = [record["loss"] for record in told if "loss" in record]
+    assert 0 < losses[-1] < losses[0]
+    (ours,) = [one for one in chief if one["message"].startswith("training from step 0")]
+    assert (ours["severity"], ours["stream"]) == ("INFO", "stderr")
+    tensorflows = [one for one in chief if "tensorflow/core" in one["message"]]
+    assert {one["severity"] for one in tensorflows} <= {"INFO", "WARNING", "ERROR"}
+    assert tensorflows
+
+
 def test_an_evaluator_measures_on_the_way_and_exports_the_best(digits: Any) -> None:
     evaluator = "evaluator: {exportBest: {metric: accuracy, mode: max}}"
     train = "train:\n  steps: 1500\n  checkpoint: {seconds: 2, steps: 500}"

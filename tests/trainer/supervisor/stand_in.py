@@ -5,9 +5,10 @@
 It leaves <directory>/<task>.<n>.started (its pid) for its n-th start, <task>.<n>.gone for its n-th
 Go, and a temporary file. It does what it finds: <task>.do holds one of `exit <code> <words>`,
 `save <step>`, `finish`, `stall` (no step from now on), `deaf`. A worker that trains beside worker 0
-says nothing but Ready. An evaluator says of `evaluate <step>` that it did, and ends at Finish:
-<task>.<n>.finish holds the step. It imports nothing of ours: it starts in no time, and it holds the
-supervisor to the protocol as it is written.
+says nothing but Ready. Any of them takes `print <stream> <file>`, which copies the file to stdout
+or stderr, and `leave <seconds>`: a process that gets away from it and holds both. An evaluator says
+of `evaluate <step>` that it did, and ends at Finish: <task>.<n>.finish holds the step. It imports
+nothing of ours: it starts in no time, and it holds the supervisor to the protocol as it is written.
 """
 
 import contextlib
@@ -15,6 +16,7 @@ import json
 import os
 import select
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -47,12 +49,12 @@ def note(what: str, words: str = "") -> None:
 
 
 def order(known: tuple[str, ...] = ("exit", "deaf")) -> list[str]:
-    """What to do next, if it is of a known kind; to exit and to go deaf are obeyed here."""
+    """What to do next, if it is of a known kind; what any child may do is done here."""
     words: list[str] = []
     with contextlib.suppress(FileNotFoundError):
         path = directory / f"{task}.do"
         words = path.read_text().split(" ", 2)
-        if words[0] not in known:
+        if words[0] not in (*known, "print", "leave"):
             return []
         path.unlink()
     if words[:1] == ["exit"]:
@@ -61,6 +63,10 @@ def order(known: tuple[str, ...] = ("exit", "deaf")) -> list[str]:
         os._exit(int(words[1]))
     if words == ["deaf"]:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if words[:1] == ["print"]:
+        os.write({"stdout": 1, "stderr": 2}[words[1]], Path(words[2]).read_bytes())
+    if words[:1] == ["leave"]:
+        subprocess.Popen(["sleep", words[1]], start_new_session=True)
     return words
 
 

@@ -11,7 +11,7 @@ from tf_cluster_trainer.checkpoint import variables as checkpoint_variables
 from tf_cluster_trainer.checkpoint.record import Checkpoint, TensorSpec
 from tf_cluster_trainer.checkpoint.resume_point import ResumePoint
 from tf_cluster_trainer.checkpoint.variables import StoredTensor
-from tf_cluster_trainer.log import log
+from tf_cluster_trainer.log import WARNING, log
 from tf_cluster_trainer.run_directory import layout
 
 
@@ -20,7 +20,9 @@ def newest(run_dir: Path, model: Mapping[str, TensorSpec]) -> Checkpoint | None:
 
     Raises ProgramError if no checkpoint is readable, or if the model has changed.
     """
-    found = checkpoint_read.newest(layout.checkpoints(run_dir), log)
+    found = checkpoint_read.newest(
+        layout.checkpoints(run_dir), lambda unreadable: log(unreadable, WARNING)
+    )
     if found:
         checkpoint_read.check_model(found.meta, model)
         log(f"going on from the checkpoint of step {found.meta.step}")
@@ -57,7 +59,10 @@ def chosen(restored: Checkpoint, optimizer: str, stored: Iterable[StoredTensor])
     """
     same = restored.meta.optimizer == optimizer
     if not same:
-        log(f"the optimizer was {restored.meta.optimizer} and is {optimizer}: its slots are reset")
+        log(
+            f"the optimizer was {restored.meta.optimizer} and is {optimizer}: its slots are reset",
+            WARNING,
+        )
     return {
         one.key: restored.tensors[one.key]
         for one in stored

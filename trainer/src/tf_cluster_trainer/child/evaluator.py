@@ -23,7 +23,7 @@ from tf_cluster_trainer.child.control import Orders
 from tf_cluster_trainer.child.kept_evaluations import KeptEvaluations
 from tf_cluster_trainer.config import Config
 from tf_cluster_trainer.errors import NotOwnerError, ProgramError, ReplacedError
-from tf_cluster_trainer.log import log
+from tf_cluster_trainer.log import WARNING, log
 from tf_cluster_trainer.loop.event_file import EventFile
 from tf_cluster_trainer.program import precision
 from tf_cluster_trainer.program.base import Program
@@ -155,7 +155,7 @@ class Evaluator:
             self._draw(step, metrics)
             self._kept.keep(step, metrics)
         except NotOwnerError as error:
-            log(f"step {step} is not recorded: {error}")
+            log(f"step {step} is not recorded: {error}", WARNING)
             return
         best = self._kept.best
         export_path = best.export if best else None
@@ -183,7 +183,7 @@ class Evaluator:
         if isinstance(trouble, OSError) and not isinstance(trouble, FileNotFoundError):
             raise trouble
         words = checkpoint_read.first_line(trouble)
-        log(f"the checkpoint of step {step} can't be read ({words}): it is passed over")
+        log(f"the checkpoint of step {step} can't be read ({words}): it is passed over", WARNING)
         return None
 
     def _export_if_better(self, step: int, metrics: dict[str, float]) -> bool:

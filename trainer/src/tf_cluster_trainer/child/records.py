@@ -20,7 +20,7 @@ from tf_cluster_trainer.child import finish
 from tf_cluster_trainer.child.stop import Stop
 from tf_cluster_trainer.config import Config, Settings
 from tf_cluster_trainer.errors import NotFiniteError, NotNowError, NotOwnerError
-from tf_cluster_trainer.log import log
+from tf_cluster_trainer.log import WARNING, log
 from tf_cluster_trainer.loop.counters import TrainingCounters
 from tf_cluster_trainer.loop.plan import Plan
 from tf_cluster_trainer.loop.reports import Reports
@@ -123,7 +123,7 @@ def train_as_chief(start: Start, resume_point: ResumePoint, training: Training) 
         except NotNowError as error:
             if finished:
                 raise
-            log(f"stopped at step {counters.step} of {settings.steps}; not saved: {error}")
+            log(f"stopped at step {counters.step} of {settings.steps}; not saved: {error}", WARNING)
             return exit_codes.STOPPED
     if not finished:
         log(f"stopped at step {counters.step} of {settings.steps}; it is saved")

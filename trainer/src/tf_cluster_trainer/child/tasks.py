@@ -11,7 +11,7 @@ from tf_cluster_trainer.child.control import listen
 from tf_cluster_trainer.child.stop import Stop
 from tf_cluster_trainer.config import Config, ConfigError
 from tf_cluster_trainer.config import load as load_config
-from tf_cluster_trainer.log import log
+from tf_cluster_trainer.log import ERROR, log
 from tf_cluster_trainer.protocol import Channel, Failure, Ready
 
 
@@ -55,7 +55,7 @@ def run(environment: MutableMapping[str, str], stop: Stop) -> int:
         except BaseException as error:
             failure = failures.explain(error, servers)
             if failure.details:
-                log(failure.details)
+                log(failure.details, ERROR)
             return _failed(channel, failure.code, failure.message, failure.lost)
 
 
@@ -78,6 +78,6 @@ def _serve(config: Config, channel: Channel, environment: Mapping[str, str]) -> 
 
 
 def _failed(channel: Channel, code: int, message: str, lost: Sequence[str] = ()) -> int:
-    log(message)
+    log(message, ERROR)
     channel.send(Failure(message, lost))
     return code

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import tensorflow as tf
 
-from tf_cluster_trainer.log import log
+from tf_cluster_trainer.log import WARNING, log
 from tf_cluster_trainer.loop.counters import TrainingCounters
 from tf_cluster_trainer.loop.event_file import EventFile
 from tf_cluster_trainer.protocol import Channel, Progress
@@ -106,4 +106,4 @@ class Reports:
             self._events = None
             if not self._said:
                 self._said = True
-                log(f"TensorBoard's events can't be written, training goes on: {error}")
+                log(f"TensorBoard's events can't be written, training goes on: {error}", WARNING)

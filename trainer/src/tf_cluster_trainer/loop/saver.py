@@ -13,7 +13,7 @@ import numpy as np
 from tf_cluster_trainer.checkpoint import write as checkpoint_write
 from tf_cluster_trainer.checkpoint.record import Checkpoint, Meta, TensorSpec
 from tf_cluster_trainer.errors import NotFiniteError
-from tf_cluster_trainer.log import log
+from tf_cluster_trainer.log import WARNING, log
 from tf_cluster_trainer.loop.counters import TrainingCounters
 from tf_cluster_trainer.protocol import Channel, Finishing, Phase, Saved
 
@@ -105,7 +105,7 @@ class Saver:
         try:
             self._write(copied, began)
         except OSError as error:
-            log(f"the checkpoint of step {copied.meta.step} can't be written: {error}")
+            log(f"the checkpoint of step {copied.meta.step} can't be written: {error}", WARNING)
 
     def _write(self, copied: Checkpoint, began: float) -> None:
         self._check_finite(copied)

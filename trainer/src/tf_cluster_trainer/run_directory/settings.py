@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tf_cluster_trainer.log import log
+from tf_cluster_trainer.log import WARNING, log
 from tf_cluster_trainer.run_directory import layout
 from tf_cluster_trainer.run_directory.owner import replace_json
 
@@ -25,4 +25,4 @@ def write(
     try:
         replace_json(run_dir / layout.SETTINGS, {**training, "flags": dict(flags)})
     except OSError as error:
-        log(f"can't write {run_dir / layout.SETTINGS}: {error}; training goes on")
+        log(f"can't write {run_dir / layout.SETTINGS}: {error}; training goes on", WARNING)

@@ -15,7 +15,7 @@ from tf_cluster_trainer.sources.errors import SourceError, StoppedError, Unreach
 from tf_cluster_trainer.sources.limits import REAL_LIMITS, Limits
 from tf_cluster_trainer.sources.login import DEFAULT_LOGIN_DIRECTORY, LOGIN_VARIABLE
 from tf_cluster_trainer.supervisor.inbox import Inbox
-from tf_cluster_trainer.supervisor.log import Log
+from tf_cluster_trainer.supervisor.log import Log, log_of, severity_of, text_log_of
 from tf_cluster_trainer.supervisor.process.die_with_parent import signal_on_parent_death
 from tf_cluster_trainer.supervisor.roles.chief import Chief
 from tf_cluster_trainer.supervisor.roles.follower import Follower
@@ -47,14 +47,18 @@ def supervise(
     inbox = Inbox()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: inbox.put(StopAsked()))
-    kind = environment.get("TF_CLUSTER_TASK_TYPE", "task")
-    index = environment.get("TF_CLUSTER_TASK_INDEX", environment.get("JOB_COMPLETION_INDEX", "0"))
-    log = Log(f"{kind}-{index}")
+    try:
+        log = log_of(environment)
+    except ConfigError as error:
+        log = text_log_of(environment)
+        return _ended(log, Outcome(exit_codes.CONFIG, FAILED, str(error)))
+    log.catch_errors()
     if not _parent_is_alive(environment.get(DIE_WITH_PARENT, "")):
         log.write("the process that started this one is gone: ending")
         return exit_codes.STOPPED
     try:
         config = checked(load(environment))
+        log.know(config)
         source = config.settings.source
         if source is None or not config.runs_user_code:
             return _run(config, command, environment, inbox, log, timing)
@@ -73,7 +77,12 @@ def supervise(
         outcome = Outcome(exit_codes.FAILED, FAILED, str(error))
     except StoppedError:
         outcome = Outcome(exit_codes.STOPPED, STOPPED, "stopped by SIGTERM")
-    log.write(f"{outcome.message}\n{outcome.last_line}")
+    return _ended(log, outcome)
+
+
+def _ended(log: Log, outcome: Outcome) -> int:
+    """Log an end that came before the task's own work; return its exit code."""
+    log.write(f"{outcome.message}\n{outcome.last_line}", severity_of(outcome))
     return outcome.exit_code
 
 

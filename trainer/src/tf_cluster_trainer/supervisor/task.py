@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from tf_cluster_trainer.config import Config
 from tf_cluster_trainer.supervisor.gate_log import GateLog
 from tf_cluster_trainer.supervisor.inbox import Inbox
-from tf_cluster_trainer.supervisor.log import Log
+from tf_cluster_trainer.supervisor.log import Log, severity_of
 from tf_cluster_trainer.supervisor.process.child import Child, reap_orphans
 from tf_cluster_trainer.supervisor.rules.actions import Action, End
 from tf_cluster_trainer.supervisor.rules.events import ChildEnded, Event, Tick
@@ -63,7 +63,7 @@ class Supervisor(ABC):
                 self.finish(outcome)
             finally:
                 server.close()
-        self._log.write(outcome.last_line)
+        self._log.write(outcome.last_line, severity_of(outcome))
         return outcome.exit_code
 
     def _until_the_end(self) -> Outcome:

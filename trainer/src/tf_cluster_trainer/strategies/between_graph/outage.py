@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 from tf_cluster_trainer.errors import PeerLostError
-from tf_cluster_trainer.log import log
+from tf_cluster_trainer.log import WARNING, log
 from tf_cluster_trainer.strategies.between_graph.session import ps_are_lost
 
 SAY_AFTER_SECONDS = 5.0
@@ -61,7 +61,7 @@ class Outage:
         absent = self._absent("ps")
         for task in absent:
             self._lost(task)
-        log(f"{ps_are_lost(absent)} ({type(error).__name__}); this worker stays and waits")
+        log(f"{ps_are_lost(absent)} ({type(error).__name__}); this worker stays and waits", WARNING)
 
     def say_who_is_awaited(self, *, is_chief: bool, lockstep: bool, ready: bool) -> None:
         """If no step was made for a while, log now and then whom this worker waits for."""

@@ -17,7 +17,7 @@ from tf_cluster_trainer.checkpoint import restore
 from tf_cluster_trainer.checkpoint import variables as checkpoint_variables
 from tf_cluster_trainer.checkpoint.record import Checkpoint
 from tf_cluster_trainer.checkpoint.resume_point import ResumePoint
-from tf_cluster_trainer.log import log
+from tf_cluster_trainer.log import WARNING, log
 from tf_cluster_trainer.loop.counters import TrainingCounters
 from tf_cluster_trainer.program.trial import build_model
 from tf_cluster_trainer.strategies.between_graph.graph import Calls, WorkerGraph
@@ -127,7 +127,7 @@ class RunState:
         operations = self._operations
         run(operations.no_generation)
         if self._generation:
-            log("the ps lost the run's state; worker-0 fills them again")
+            log("the ps lost the run's state; worker-0 fills them again", WARNING)
             self._restored = restore.newest(
                 self._context.config.settings.run_dir, self._context.trial.variables
             )

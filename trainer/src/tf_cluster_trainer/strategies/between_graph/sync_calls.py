@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tf_cluster_trainer.log import log
+from tf_cluster_trainer.log import WARNING, log
 from tf_cluster_trainer.strategies.between_graph.graph import WorkerGraph
 from tf_cluster_trainer.strategies.between_graph.sync_graph import sync_graph
 from tf_cluster_trainer.strategies.between_graph.variables import PsState
@@ -86,7 +86,7 @@ class SyncCalls:
             return True
         if waited >= self._patience:
             self._patience *= 2  # for good: steps may take that long
-            log(f"no step in {waited:.0f} s: asking every worker for its gradients again")
+            log(f"no step in {waited:.0f} s: asking every worker for its gradients again", WARNING)
             return True
         return False
 

@@ -10,13 +10,16 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tf_cluster_trainer import protocol
+from tf_cluster_trainer.log import RECORDS_VARIABLE, WARNING
 from tf_cluster_trainer.supervisor.inbox import Inbox
 from tf_cluster_trainer.supervisor.log import Log
 from tf_cluster_trainer.supervisor.process import die_with_parent
+from tf_cluster_trainer.supervisor.process.output import Output
 from tf_cluster_trainer.supervisor.rules.events import ChildEnded, ChildSaid
 
 DRAIN_SECONDS = 5.0
@@ -27,7 +30,8 @@ class Child:
 
     Start it from the main thread only: the kernel kills it when the starting *thread* ends. It has
     its own session, so that Ctrl-C in a terminal reaches only the supervisor, and its leftover
-    processes can be found. stdout and stderr are the supervisor's.
+    processes can be found. stdout and stderr are the supervisor's, or pass through its log, where
+    that keeps them.
     """
 
     def __init__(
@@ -36,21 +40,30 @@ class Child:
         command: Sequence[str],
         environment: Mapping[str, str],
         inbox: Inbox,
+        log: Log,
         *,
         directory: Path | None = None,
         pass_fds: Sequence[int] = (),
     ) -> None:
         self.number = number
         self._inbox = inbox
+        self._output = Output(log.take) if log.keeps_output else None
+        stdout, stderr = self._output.ends if self._output else (None, None)
         starter = str(Path(die_with_parent.__file__))
-        self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", starter, str(os.getpid()), *command],
-            env=environment,
-            cwd=directory,
-            pass_fds=pass_fds,
-            stdin=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-S", starter, str(os.getpid()), *command],
+                env=environment,
+                cwd=directory,
+                pass_fds=pass_fds,
+                stdin=subprocess.DEVNULL,
+                stdout=stdout,
+                stderr=stderr,
+                start_new_session=True,
+            )
+        finally:
+            if self._output:
+                self._output.begin()
         threading.Thread(target=self._wait, daemon=True).start()
 
     @property
@@ -70,11 +83,16 @@ class Child:
     def _wait(self) -> None:
         returncode = self._process.wait()
         self._kill_group()
-        self._drain_output()
+        self._drain(time.monotonic() + DRAIN_SECONDS)
         self._inbox.put(ChildEnded(self.number, returncode))
 
-    def _drain_output(self) -> None:
-        """Called when the child has ended, before ChildEnded."""
+    def _drain(self, deadline: float) -> None:
+        """Called when the child has ended, before ChildEnded, which waits for its last words.
+
+        A process that got away from the child's group may hold its pipes for ever.
+        """
+        if self._output:
+            self._output.drain(deadline - time.monotonic())
 
     def _kill_group(self) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -109,7 +127,9 @@ class TalkingChild(Child):
                 "TMPDIR": self._temporary,
                 protocol.CONTROL_VARIABLE: f"{child_reads},{child_writes}",
             }
-            super().__init__(number, command, {**environment, **ours}, inbox, pass_fds=ends)
+            if log.keeps_output:
+                ours[RECORDS_VARIABLE] = "1"
+            super().__init__(number, command, {**environment, **ours}, inbox, log, pass_fds=ends)
         finally:
             for end in ends:
                 os.close(end)
@@ -129,12 +149,13 @@ class TalkingChild(Child):
             for message in self._channel.receive():
                 self._inbox.put(ChildSaid(self.number, message))
         except (ValueError, KeyError, TypeError) as error:
-            self._log.write(f"can't read the child's messages any more: {error!r}")
+            self._log.write(f"can't read the child's messages any more: {error!r}", WARNING)
 
-    def _drain_output(self) -> None:
+    def _drain(self, deadline: float) -> None:
+        super()._drain(deadline)
         # All its messages are read before its end is reported, unless another process still holds
         # its pipe. An unread message, even a result, counts as never sent.
-        self._reader.join(DRAIN_SECONDS)
+        self._reader.join(max(0.0, deadline - time.monotonic()))
         shutil.rmtree(self._temporary, ignore_errors=True)
 
 

@@ -7,7 +7,9 @@ import time
 from collections.abc import Mapping, Sequence
 from urllib.parse import urlencode
 
+from tf_cluster_trainer import protocol
 from tf_cluster_trainer.config import Config
+from tf_cluster_trainer.log import INFO, WARNING
 from tf_cluster_trainer.run_directory import layout
 from tf_cluster_trainer.run_directory.owner import Owner, OwnerUnreadableError, read_owner
 from tf_cluster_trainer.supervisor import probe
@@ -15,7 +17,7 @@ from tf_cluster_trainer.supervisor.arrivals import arrive
 from tf_cluster_trainer.supervisor.election import ElectionThread, RunElection
 from tf_cluster_trainer.supervisor.gate_log import GateLog
 from tf_cluster_trainer.supervisor.inbox import Inbox
-from tf_cluster_trainer.supervisor.log import Log
+from tf_cluster_trainer.supervisor.log import Log, severity_of
 from tf_cluster_trainer.supervisor.peers.ask import Watch, answers_as, tell_news
 from tf_cluster_trainer.supervisor.peers.guard import PeerGuard
 from tf_cluster_trainer.supervisor.peers.own_address import by_ip
@@ -118,11 +120,12 @@ class Chief(Supervisor):
         """Do it; the answer, where it is a question."""
         answer = self._do(action)
         self._state = self._state.acted(time.monotonic())
+        self._log.at(self._report.document.step)
         return answer
 
     def _do(self, action: Action) -> Event | None:
         if isinstance(action, Say):
-            self._log.write(action.text)
+            self._log.write(action.text, WARNING if action.warns else INFO)
         elif isinstance(action, SayWaiting):
             self._gate_log.write(action.what, action.text)
         elif isinstance(action, Show):
@@ -133,6 +136,8 @@ class Chief(Supervisor):
             self._report.publish()
         elif isinstance(action, Hear):
             self._report.on_message(action.message)
+            if isinstance(action.message, protocol.Progress):
+                self._log.progress(self._report.document)
         elif isinstance(action, Recall):
             self._report.recall(action.step, action.told)
         elif isinstance(action, ForgetPace):
@@ -157,7 +162,7 @@ class Chief(Supervisor):
         if self._election is not None:
             self._election.release(superseded=outcome.status == SUPERSEDED)
         if outcome.final:
-            self._log.write(outcome.message)
+            self._log.write(outcome.message, severity_of(outcome))
             self._serve_the_end()
 
     # The run
@@ -218,7 +223,7 @@ class Chief(Supervisor):
         if isinstance(self._child, TalkingChild):
             self._child.go()
             return self._child
-        return script_process(number, self._config, self._environment, self._inbox)
+        return script_process(number, self._config, self._environment, self._inbox, self._log)
 
     # The peers
 

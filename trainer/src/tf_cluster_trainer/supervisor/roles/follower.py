@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.config import Config
+from tf_cluster_trainer.log import ERROR, INFO, WARNING
 from tf_cluster_trainer.run_directory import evaluations, evaluator_claim, layout
 from tf_cluster_trainer.run_directory.owner import OwnerUnreadableError, read_owner
 from tf_cluster_trainer.supervisor import probe
@@ -85,7 +86,7 @@ class Follower(Supervisor):
                 path = settings.run_dir / layout.EVALUATOR
                 raise probe.unusable(path, "log", "write", error) from None
         except probe.UnusableError as unusable:
-            self._log.write(str(unusable))
+            self._log.write(str(unusable), ERROR)
             return Outcome(unusable.exit_code, FAILED, str(unusable))
         return None
 
@@ -96,6 +97,7 @@ class Follower(Supervisor):
     def decide(self, event: Event) -> Sequence[Action]:
         """Let the rules decide what follows from an event."""
         if isinstance(event, ChiefSeen):
+            self._log.at(self._step_of(event))
             event = self._with_the_run(event)
         self._state, actions = rules.decide(self._rules, self._state, event, time.monotonic())
         return actions
@@ -103,7 +105,7 @@ class Follower(Supervisor):
     def do(self, action: Action) -> None:
         """Do it."""
         if isinstance(action, Say):
-            self._log.write(action.text)
+            self._log.write(action.text, WARNING if action.warns else INFO)
         elif isinstance(action, SayWaiting):
             self._gate_log.write(action.what, action.text)
         elif isinstance(action, ShowTask):
@@ -145,7 +147,7 @@ class Follower(Supervisor):
 
     def _let_go(self, number: int) -> Child | None:
         if self._rules.part is follower_turn.Part.SCRIPT:
-            return script_process(number, self._config, self._environment, self._inbox)
+            return script_process(number, self._config, self._environment, self._inbox, self._log)
         if isinstance(self._child, TalkingChild):
             self._child.go()
         return self._child
@@ -175,6 +177,11 @@ class Follower(Supervisor):
             superseded=self._is_superseded(),
             evaluated=evaluated,
         )
+
+    def _step_of(self, seen: ChiefSeen) -> int | None:
+        """The step that the run is at; only this attempt's chief knows it."""
+        told = seen.document or {}
+        return told.get("step") if told.get("attempt") == self._config.cluster.attempt else None
 
     def _evaluated(self) -> int | None:
         """The last step that earlier evaluators have done, if a child may be unnecessary; else

@@ -12,9 +12,10 @@ from tf_cluster_trainer.supervisor.status.document import Outcome
 
 @dataclass(frozen=True)
 class Say:
-    """A line of the log."""
+    """A line of the log. `warns`: it tells of trouble that the task goes on after."""
 
     text: str
+    warns: bool = False
 
 
 @dataclass(frozen=True)

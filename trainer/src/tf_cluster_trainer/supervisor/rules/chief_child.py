@@ -190,7 +190,7 @@ def kill_when_due(turn: Turn) -> None:
     kill_at = turn.state.kill_at
     if turn.child_is_alive and kill_at is not None and turn.now >= kill_at:
         turn.set(kill_at=None)
-        turn.do(Say("the child was asked to end and did not: killing it"))
+        turn.do(Say("the child was asked to end and did not: killing it", warns=True))
         turn.do(Kill())
 
 
@@ -206,7 +206,7 @@ def on_end(turn: Turn, returncode: int) -> None:
     end = restart.of_chief(returncode, done=done, failure=child.failure)
     if ending is not None and not (isinstance(end, Outcome) and end.status == DONE):
         if ending.status != FAILED and child.failure is not None:
-            turn.do(Say(f"the child could not save: {child.failure}"))
+            turn.do(Say(f"the child could not save: {child.failure}", warns=True))
         turn.do(End(ending))
     elif isinstance(end, Outcome):
         turn.do(End(end))
@@ -253,7 +253,7 @@ def _start_again(turn: Turn, why: str) -> None:
     turn.set(budget=budget)
     of = f"{budget.spent} of {budget.limit}"
     how = f" ({of})" if turn.chief.script else f" from the checkpoint ({of} without a new one)"
-    turn.do(Say(f"{why}; starting it again{how}"))
+    turn.do(Say(f"{why}; starting it again{how}", warns=True))
     turn.show(message=f"starting again: {why}")
     start_child(turn)
 

@@ -113,7 +113,7 @@ def on_end(turn: Turn, returncode: int) -> None:
         return
     delay = restart.delay(budget.spent, turn.follower.timing.backoff)
     turn.set(budget=budget, start_at=turn.now + delay)
-    turn.do(Say(f"{why}; starting it again in {delay:g} s"))
+    turn.do(Say(f"{why}; starting it again in {delay:g} s", warns=True))
     turn.show(status=STARTING, message=f"starting again: {why}")
 
 
