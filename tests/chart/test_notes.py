@@ -56,6 +56,13 @@ def test_without_a_chief_worker_0_is_followed(strategy: str) -> None:
     assert "The workers share one node" in notes(values)
 
 
+def test_an_interactive_cluster_has_no_training_to_follow() -> None:
+    text = notes(FEATURES["interactive"])
+    assert "\n1. Follow the log of worker 0." in text
+    assert "the training" not in text.partition("image.tag is empty")[0]
+    assert "\n1. Follow the training." in notes()
+
+
 def test_the_numbers_are_those_of_the_tasks_there_are() -> None:
     assert "with 2 worker(s) and 1 ps." in notes()
     values = {"strategy": "all-reduce", "replication": "between-graph", "update": "sync"}

@@ -25,7 +25,9 @@ notes of the installed chart, not those of its subcharts.
 {{- $what = printf "%s runs" . -}}
 {{- $result = dict "name" "what the script wrote to LOG_DIR" "path" $run "copy" "log" -}}
 {{- end -}}
+{{- $follow := "the training" -}}
 {{- if .Values.interactive.enabled -}}
+{{- $follow = "the log of worker 0" -}}
 {{- $what = printf "No program runs. Until %d s pass without a client, it serves one" (int64 .Values.interactive.idleSeconds) -}}
 {{- $directory := include "tf-cluster.notebook.directory" . -}}
 {{- $result = dict "name" "the notebooks" "path" $directory "copy" "notebooks" -}}
@@ -33,7 +35,7 @@ notes of the installed chart, not those of its subcharts.
 {{ $what }} with {{ int64 .Values.worker.replicas }} worker(s) and {{ $ps }} ps.
 Run {{ .Values.run.id }}, attempt {{ $attempt }}.
 
-1. Follow the training. Once it has ended, leave out the first line:
+1. Follow {{ $follow }}. Once it has ended, leave out the first line:
 
     {{ $kubectl }} wait --for=condition=Ready --timeout=10m pod --selector {{ $pod }}
     {{ $kubectl }} logs --follow {{ $logs }}
