@@ -6,7 +6,7 @@ import functools
 import json
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,6 @@ APIS = (
     "monitoring.coreos.com/v1/PodMonitor",
     "monitoring.coreos.com/v1/PrometheusRule",
 )
-OPTIONAL_KINDS = frozenset(api.rpartition("/")[2] for api in APIS)
 
 # The least that the chart accepts.
 LEAST: Values = {
@@ -83,9 +82,8 @@ class Rendered:
         """The attempt's hash, as the ConfigMap has it."""
         return str(self.one("ConfigMap", "config")["metadata"]["labels"]["tf-cluster.io/attempt"])
 
-    @property
-    def for_a_dry_run(self) -> str:
-        """All objects as one List, for a cluster with Kubernetes' own kinds.
+    def for_a_dry_run(self, absent: Collection[str]) -> str:
+        """All objects as one List, without the kinds that the cluster has not.
 
         What a bare pod names has to be there already, even in a dry run, so that is left out.
         """
@@ -95,7 +93,7 @@ class Rendered:
             if obj["kind"] == "Pod"
             else obj
             for obj in self.objects
-            if obj["kind"] not in OPTIONAL_KINDS
+            if obj["kind"] not in absent
         ]
         return json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
 

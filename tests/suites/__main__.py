@@ -184,6 +184,7 @@ def _cluster(full: bool, environment: Mapping[str, str], seconds: float) -> Outc
             # Its base and its packages come by the network, while Kubernetes is built and begins.
             build = cluster.ImageBuild(BUILD / "image.log")
             kubeconfig = cluster.up()
+            cluster.apis()
             cluster.browser()
             build.finish()
         cluster.image()

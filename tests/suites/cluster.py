@@ -104,6 +104,11 @@ def image() -> None:
         subprocess.run((*MACHINE, "image", "--target", target), cwd=ROOT, check=True)
 
 
+def apis() -> None:
+    """Give our own Kubernetes the APIs that the chart may use. Raises CalledProcessError."""
+    subprocess.run((*MACHINE, "apis"), cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+
+
 def browser() -> None:
     """Install Chromium and its driver, where they are missing. Raises CalledProcessError."""
     subprocess.run((*MACHINE, "browser"), cwd=ROOT, check=True, stdout=subprocess.DEVNULL)

@@ -11,7 +11,7 @@ import shutil
 import sys
 from collections.abc import Sequence
 
-from . import packages, tools
+from . import custom_resources, packages, tools
 from .failure import MachineError
 from .image import image
 from .image_inputs import REPOSITORY, TrainerImage, trainer_version
@@ -65,6 +65,8 @@ def _carry_out(chosen: argparse.Namespace, layout: Layout, addresses: Addresses)
         case "volume":
             made = StaticVolume(chosen.name, chosen.uid, int(chosen.mode, 8), chosen.size)
             print(create(made, layout, addresses))
+        case "apis":
+            print("\n".join(custom_resources.install(layout)))
         case "browser":
             packages.ensure(packages.BROWSER, layout)
             print(shutil.which("chromium"), shutil.which("chromedriver"), sep="\n")
@@ -109,6 +111,9 @@ def _parser() -> argparse.ArgumentParser:
     volume.add_argument("--uid", type=int, default=1000, help="owner of the directory")
     volume.add_argument("--mode", default="770", help="of the directory, octal")
     volume.add_argument("--size", default="10Gi", help="capacity that the volume claims to have")
+    commands.add_parser(
+        "apis", help="install the definitions of others' APIs (PodMonitor, ...); prints their names"
+    )
     commands.add_parser("browser", help="install Chromium and its driver; prints the paths of both")
     tool = commands.add_parser("tools", help="build Go programs into the cache, print their paths")
     tool.add_argument("names", nargs="*", metavar="NAME", help="helm, kubectl, ...; default: all")

@@ -149,7 +149,7 @@ def ensure(tool: Tool, cache: Path) -> None:
     home = folder(tool, cache)
     if all((home / program).exists() for program in tool.programs):
         return
-    _require_go(MODULES / tool.name)
+    require_go(MODULES / tool.name)
     print(f"building {tool.name} ({', '.join(tool.programs)}) ...", file=sys.stderr, flush=True)
     begun = time.monotonic()
     home.parent.mkdir(parents=True, exist_ok=True)
@@ -180,7 +180,8 @@ def ensure(tool: Tool, cache: Path) -> None:
     print(f"built {tool.name} in {time.monotonic() - begun:.0f} s", file=sys.stderr, flush=True)
 
 
-def _require_go(module: Path) -> None:
+def require_go(module: Path) -> None:
+    """Raise MachineError where there is no Go, or none that can build the module."""
     if shutil.which("go") is None:
         raise MachineError(
             "Go is not installed. The test machine's programs are built from source: install "

@@ -17,6 +17,8 @@ class ApiServer:
 
     client: Any  # pykube's
     namespace: str
+    absent: frozenset[str]
+    """Kinds that it has not."""
 
     def refuses(self, document: str) -> str:
         """What is said to a YAML document that Helm 4 would apply; nothing when it is taken.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +13,8 @@ from hypothesis import HealthCheck, Phase, assume, event, given, note, seed, set
 
 from tests.chart.fuzz.api import ApiServer
 from tests.chart.fuzz.files import values_files
-from tests.chart.helm import CHART, LOADER, OPTIONAL_KINDS, RefusedError, template
+from tests.chart.helm import CHART, LOADER, RefusedError, template
+from tests.cluster.custom_resources import absent_kinds
 from tests.cluster.kubernetes import Namespace
 from tests.slices import sliced
 
@@ -27,8 +29,10 @@ def servers(
     """In a namespace that enforces Pod Security `restricted`, and in one that lets all in."""
     free = f"{namespace.name}-free"
     namespace_factory(free)
-    client = kube_cluster.kube_client
-    return ApiServer(client, namespace.name), ApiServer(client, free)
+    client, absent = kube_cluster.kube_client, absent_kinds(namespace)
+    if absent:
+        warnings.warn(f"this cluster is not asked about {', '.join(sorted(absent))}", stacklevel=1)
+    return ApiServer(client, namespace.name, absent), ApiServer(client, free, absent)
 
 
 @pytest.mark.cluster
@@ -66,7 +70,7 @@ def complaints(values: dict[str, Any], restricted: ApiServer, free: ApiServer) -
     said = []
     for document in documents(text):
         obj = yaml.load(document, LOADER)
-        if obj["kind"] in OPTIONAL_KINDS:
+        if obj["kind"] in server.absent:
             continue
         if obj["kind"] == "Pod":
             said.append(server.refuses_pod(obj["metadata"]["name"], obj))

@@ -15,6 +15,7 @@ from tf_cluster.pointer import json_pointer
 from tests.chart.helm import CHART, HELMS, LEAST, RefusedError, Rendered, merged, template
 from tests.chart.refusals.cases import CASES, Values
 from tests.chart.refusals.guard_cases import GUARD_CASES, GUARDS, TAKEN
+from tests.cluster.custom_resources import absent_kinds
 from tests.cluster.kubernetes import Namespace
 
 ALL = CASES | GUARD_CASES
@@ -120,11 +121,12 @@ def test_the_reserved_words_are_the_charts() -> None:
 @pytest.mark.cluster
 @pytest.mark.parametrize("name", NEIGHBOURS)
 def test_an_api_server_takes_the_neighbour(name: str, namespace: Namespace) -> None:
+    neighbour = rendered(NEIGHBOURS[name], namespace=namespace.name)
     namespace.kubectl(
         "apply",
         "--dry-run=server",
         "--server-side",
         "--warnings-as-errors",
         "--filename=-",
-        stdin=rendered(NEIGHBOURS[name], namespace=namespace.name).for_a_dry_run,
+        stdin=neighbour.for_a_dry_run(absent_kinds(namespace)),
     )
