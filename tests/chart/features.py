@@ -200,7 +200,12 @@ FEATURES: dict[str, dict[str, Any]] = {
                     }
                 ]
             }
-        }
+        },
+    },
+    "scrape-annotations": {
+        "security": {"networkPolicy": {"enabled": False}},
+        "monitoring": {"scrapeAnnotations": True},
+        "chief": {"podAnnotations": {"prometheus.io/path": "/elsewhere"}},
     },
     "dashboard-and-alerts": {
         "security": {

@@ -71,6 +71,7 @@ EXACTLY = {
     "interactive": BETWEEN_GRAPH | NOTEBOOK | {("NetworkPolicy", "digits-client")},
     "no-network-policy": LEAST - POLICIES,
     "monitored": LEAST,
+    "scrape-annotations": LEAST - POLICIES,
     "dashboard-and-alerts": LEAST
     | {
         ("PodMonitor", "digits"),

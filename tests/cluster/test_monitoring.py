@@ -1,7 +1,7 @@
-"""A real Prometheus looks at a real training, by the job that docs/monitoring.md gives.
+"""A real Prometheus looks at a real training, by the jobs that docs/monitoring.md gives.
 
 Prometheus is a process of this machine, not a pod, so no policy has to let it in: nodes may reach
-their pods. The operator is not here; its PodMonitor makes the same labels as that job.
+their pods. The operator is not here; its PodMonitor makes the same labels as the first job.
 """
 
 from __future__ import annotations
@@ -26,20 +26,28 @@ from tests.support.waiting import eventually
 pytestmark = pytest.mark.cluster
 
 PAGE = (ROOT / "docs" / "monitoring.md").read_text()
-(JOB,) = re.findall(r"^```yaml\n(scrape_configs:.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+JOBS = re.findall(r"^```yaml\n(scrape_configs:.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 DASHBOARD = json.loads((CHART / "files" / "dashboard.json").read_text())
 QUERIES = {
     f"{panel['title']}: {target['legendFormat']}": target["expr"]
     for panel in DASHBOARD["panels"]
     for target in panel["targets"]
 }
+BY_ANNOTATIONS = "kubernetes-pods"
 ENDLESS = 10_000_000
 
 
 @pytest.fixture(scope="module")
 def training(make_release: Callable[[str], Release], make_values: MakeValues) -> Release:
     release = make_release("seen")
-    values = make_values("seen", train={"steps": ENDLESS, "checkpoint": {"seconds": 5}})
+    values = make_values(
+        "seen",
+        train={"steps": ENDLESS, "checkpoint": {"seconds": 5}},
+        extraValues={
+            "monitoring": {"scrapeAnnotations": True},
+            "security": {"networkPolicy": {"statusFrom": [{"namespaceSelector": {}}]}},
+        },
+    )
     release.install(values)
     return release
 
@@ -50,10 +58,14 @@ def ask(
 ) -> Iterator[Callable[[str], list[Any]]]:
     """Put a query to a Prometheus that watches the namespace, and return the series."""
     folder = tmp_path_factory.mktemp("prometheus")
-    settings = yaml.safe_load(JOB)
-    settings["global"] = {"scrape_interval": "2s", "scrape_timeout": "2s"}
-    (found,) = settings["scrape_configs"][0]["kubernetes_sd_configs"]
-    found |= {"kubeconfig_file": kube_config, "namespaces": {"names": [training.namespace.name]}}
+    jobs = [job for text in JOBS for job in yaml.safe_load(text)["scrape_configs"]]
+    assert [job["job_name"] for job in jobs] == ["tf-cluster", BY_ANNOTATIONS]
+    for job in jobs:
+        (found,) = job["kubernetes_sd_configs"]
+        here = {"names": [training.namespace.name]}
+        found |= {"kubeconfig_file": kube_config, "namespaces": here}
+    times = {"scrape_interval": "2s", "scrape_timeout": "2s"}
+    settings = {"global": times, "scrape_configs": jobs}
     (folder / "prometheus.yaml").write_text(yaml.safe_dump(settings))
     port = free_port()
     address = f"127.0.0.1:{port}"
@@ -120,9 +132,18 @@ def test_its_step_is_what_the_training_says(
     assert step() <= training.progress()["step"]
 
 
-def test_every_task_is_found(training: Release, ask: Callable[[str], list[Any]]) -> None:
+@pytest.mark.parametrize("job", ["tf-cluster", BY_ANNOTATIONS])
+def test_every_task_is_found_once(
+    job: str, training: Release, ask: Callable[[str], list[Any]]
+) -> None:
     def tasks() -> bool:
-        found = [series["metric"]["app_kubernetes_io_component"] for series in ask("up == 1")]
-        return sorted(set(found)) == ["chief", "ps", "worker"]
+        found = [
+            series["metric"]["app_kubernetes_io_component"]
+            for series in ask(f'up{{job="{job}"}} == 1')
+        ]
+        return sorted(found) == ["chief", "ps", "worker", "worker"]
 
-    eventually("all tasks in Prometheus", tasks, 60)
+    eventually("all tasks in Prometheus", tasks, 90)
+    (series,) = ask(f'tf_cluster_step{{job="{job}",app_kubernetes_io_component="chief"}}')
+    assert int(series["value"][1]) > 0
+    assert series["metric"]["app_kubernetes_io_instance"] == training.name

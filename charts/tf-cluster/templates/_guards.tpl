@@ -73,7 +73,7 @@ enabled is false: only an umbrella chart can leave this chart out. Take it as a 
   "notebook.ingress.enabled" "notebook.httpRoute.enabled" "notebook.terminationGracePeriodSeconds"
   "storage.data.enabled" "storage.data.size" "storage.data.accessModes" "storage.log.size" "storage.log.accessModes"
   "serviceAccount.create" "security.networkPolicy.enabled"
-  "monitoring.podMonitor.enabled" "monitoring.podMonitor.interval"
+  "monitoring.scrapeAnnotations" "monitoring.podMonitor.enabled" "monitoring.podMonitor.interval"
   "monitoring.rules.enabled" "monitoring.rules.stalledSeconds" "monitoring.rules.checkpointSeconds"
   "monitoring.rules.losses" "monitoring.rules.alertLabels" "monitoring.dashboard.enabled" "monitoring.dashboard.labels" }}
 {{- $node := $.Values }}

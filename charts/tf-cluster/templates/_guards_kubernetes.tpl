@@ -270,13 +270,16 @@ set monitoring.{{ $key }}.enabled to false. (helm template asks no cluster: give
 {{- end }}
 {{- end -}}
 
-{{- /* A PodMonitor that would see nothing. */ -}}
+{{- /* What brings a Prometheus that would see nothing. */ -}}
 {{- define "tf-cluster.guards.monitoring" -}}
 {{- $monitoring := .Values.monitoring | default dict }}
 {{- $policy := (.Values.security | default dict).networkPolicy | default dict }}
-{{- if and ($monitoring.podMonitor | default dict).enabled $policy.enabled (not $policy.statusFrom) }}
-monitoring.podMonitor.enabled is true, but security.networkPolicy.statusFrom lets nobody read the metrics: name Prometheus
+{{- $asked := dict "podMonitor.enabled" ($monitoring.podMonitor | default dict).enabled "scrapeAnnotations" $monitoring.scrapeAnnotations }}
+{{- range $key, $is := $asked }}
+{{- if and $is $policy.enabled (not $policy.statusFrom) }}
+monitoring.{{ $key }} is true, but security.networkPolicy.statusFrom lets nobody read the metrics: name Prometheus
 there, as in [{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: monitoring}}}].
+{{- end }}
 {{- end }}
 {{- end -}}
 

@@ -29,7 +29,7 @@ metadata:
     {{- with $pod.podLabels }}
     {{- toYaml . | nindent 4 }}
     {{- end }}
-  {{- with $pod.podAnnotations }}
+  {{- with include "tf-cluster.pod.annotations" $context | fromJson }}
   annotations:
     {{- toYaml . | nindent 4 }}
   {{- end }}
@@ -123,6 +123,16 @@ spec:
         {{- toYaml $mounts | nindent 8 }}
   volumes:
     {{- toYaml $volumes | nindent 4 }}
+{{- end -}}
+
+{{- /* Annotations of a pod, as JSON: those by which a Prometheus finds a task, then the user's. */ -}}
+{{- define "tf-cluster.pod.annotations" -}}
+{{- $scrape := dict -}}
+{{- if and .role.task .root.Values.monitoring.scrapeAnnotations -}}
+{{- $port := include "tf-cluster.port.status" . -}}
+{{- $scrape = dict "prometheus.io/scrape" "true" "prometheus.io/port" $port "prometheus.io/path" "/metrics" -}}
+{{- end -}}
+{{- include "tf-cluster.laidOver" (list $scrape .pod.podAnnotations) -}}
 {{- end -}}
 
 {{- /*

@@ -70,6 +70,22 @@ def test_monitoring_restarts_no_training(rendered: Rendered) -> None:
     assert rendered.attempt == render().attempt
 
 
+def test_annotations_lead_a_prometheus_to_every_task_and_to_no_other_pod() -> None:
+    pages = {"notebook": {"enabled": True}, "tensorboard": {"enabled": True}}
+    values = merged(merged(FEATURES["scrape-annotations"], FEATURES["evaluator"]), pages)
+    for pod in render(values).pods.values():
+        ports = {port["name"]: port for port in pod["spec"]["containers"][0].get("ports", [])}
+        found = pod["metadata"].get("annotations", {})
+        role = pod["metadata"]["labels"]["app.kubernetes.io/component"]
+        if "status" not in ports:
+            assert not found, role
+            continue
+        assert found["prometheus.io/scrape"] == "true"
+        assert found["prometheus.io/port"] == str(ports["status"]["containerPort"])
+        path = "/elsewhere" if role == "chief" else "/metrics"
+        assert found["prometheus.io/path"] == path, "the role's own annotation wins"
+
+
 @pytest.mark.parametrize(
     ("key", "kind"), [("podMonitor", "PodMonitor"), ("rules", "PrometheusRule")]
 )

@@ -115,6 +115,13 @@ def _monitoring() -> Named:
     chart = "security.networkPolicy.statusFrom lets nobody read the metrics"
     tool = "TFC362 /extraValues/monitoring/podMonitor/enabled"
     yield "a closed door", Case(extra(asked), chart, tool, right, "monitoring")
+    asked = {"monitoring": {"scrapeAnnotations": True}}
+    right = extra(asked | {"security": {"networkPolicy": {"enabled": False}}})
+    chart, tool = (
+        "monitoring.scrapeAnnotations is true, but",
+        "TFC362 /extraValues/monitoring/scrapeAnnotations",
+    )
+    yield "annotations at a closed door", Case(extra(asked), chart, tool, right, "monitoring")
 
 
 def _notebook() -> Named:
