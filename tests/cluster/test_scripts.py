@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.cluster.conftest import ROOT, SMALL, MakeValues
-from tests.cluster.kubernetes import Release
+from tests.cluster.kubernetes import Namespace, Release, condition
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.cluster
 
 SCRIPTS = ROOT / "values-examples" / "scripts"
+# Worker 0 ends when it is told to; the others never do.
+ONE_ENDS = """
+import os, pathlib, time
+told = pathlib.Path(os.environ["LOG_DIR"], "end")
+while os.environ["TASK_INDEX"] != "0" or not told.exists():
+    time.sleep(0.5)
+"""
 FLAGS = [
     "--ps_hosts=$(PS_HOSTS)",
     "--worker_hosts=$(WORKER_HOSTS)",
@@ -80,3 +88,60 @@ def test_a_script_whose_servers_join_completes_and_leaves_no_pod(
     eventually("the ps to be gone", lambda: not release.running("ps"), 90)
     assert not release.running("worker")
     assert not release.running("chief")
+
+
+@pytest.fixture
+def node_label(namespace: Namespace) -> Iterator[str]:
+    """A label that all nodes have."""
+    name = f"{namespace.name}-workers"
+    namespace.kubectl("label", "nodes", "--all", f"{name}=yes")
+    yield name
+    namespace.kubectl("label", "nodes", "--all", f"{name}-")
+
+
+def test_worker_0_completes_the_job_while_another_worker_has_lost_its_node(
+    make_release: Callable[[str], Release],
+    make_values: MakeValues,
+    node_label: str,
+    namespace: Namespace,
+    tmp_path: Path,
+) -> None:
+    script = tmp_path / "one_ends.py"
+    script.write_text(ONE_ENDS)
+    values = make_values(
+        "first",
+        small=False,
+        beside=(script,),
+        resources={role: SMALL[role] for role in ("worker", "ps")},
+        workers=2,
+        replication="between-graph",
+        program={"source": {"files": [script.name]}, "script": script.name},
+        extraValues={
+            "worker": {"successPolicy": "first", "nodeSelector": {node_label: "yes"}},
+            "cleanup": {"delaySeconds": {"success": 0}},
+        },
+    )
+    release = make_release("first")
+    release.install(values)
+    eventually("a script that runs", lambda: release.progress()["status"] == "running", 120)
+    client = release.client()["metadata"]["name"]
+
+    namespace.kubectl("label", "nodes", "--all", f"{node_label}-")
+    lost = eventually("worker 1", lambda: release.worker(1), 60)["metadata"]
+    namespace.kubectl("delete", "pod", lost["name"], "--grace-period=1")
+
+    def waits() -> bool:
+        phases = [pod["status"]["phase"] for pod in release.objects("pod", "worker")]
+        return sorted(phases) == ["Pending", "Running"]
+
+    eventually("its replacement without a node", waits, 60)
+    namespace.kubectl("exec", client, "--", "touch", "/log/first/1/end")
+
+    job = release.await_job("worker", "Complete", 120)
+    met = condition(job, "SuccessCriteriaMet")
+    assert met and met["reason"] == "SuccessPolicy"
+    assert job["status"]["completedIndexes"] == "0"
+    release.await_job("cleanup", "Complete", 120)
+    eventually("the ps to be gone", lambda: not release.running("ps"), 90)
+    left = [pod["status"]["phase"] for pod in release.objects("pod", "worker")]
+    assert left == ["Succeeded"], "the worker that waited for a node waits no more"
