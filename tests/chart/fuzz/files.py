@@ -51,6 +51,24 @@ PROGRAMS = [
     {"source": {"files": {"train.py": "import this\n", "a b/c.py": ""}}},
 ]
 
+# Parts that make nothing until several values go together: the section, and what switches it on.
+_ROUTED = {
+    "enabled": True,
+    "ingress": {"enabled": True},
+    "httpRoute": {"enabled": True, "parentRefs": [{"name": "public"}]},
+}
+SWITCHED_ON: list[tuple[str, dict[str, Any]]] = [
+    ("tensorboard", {"tensorboard": _ROUTED}),
+    ("notebook", {"notebook": _ROUTED}),
+    (
+        "monitoring",
+        {
+            "monitoring": {"podMonitor": {"enabled": True}, "rules": {"enabled": True}},
+            "security": {"networkPolicy": {"statusFrom": [{"podSelector": {}}]}},
+        },
+    ),
+]
+
 
 def leaves(schema: Schema = SCHEMA) -> dict[str, Schema]:
     """The schema of every value that values.yaml documents, by its path."""
@@ -69,7 +87,14 @@ def values_files(draw: Draw) -> dict[str, Any]:
     """Values files that the schema takes."""
     values = merged(LEAST, draw(st.sampled_from(COMBINATIONS)))
     values = merged(values, {"program": draw(st.sampled_from(PROGRAMS))})
-    for path in draw(st.lists(st.sampled_from(PATHS), min_size=1, max_size=12, unique=True)):
+    paths = draw(st.lists(st.sampled_from(PATHS), min_size=1, max_size=12, unique=True))
+    if draw(st.booleans()):
+        section, on = draw(st.sampled_from(SWITCHED_ON))
+        values = merged(values, on)
+        below = [path for path in PATHS if path.startswith(f"{section}.")]
+        below = [path for path in below if not path.endswith(".enabled")]
+        paths += draw(st.lists(st.sampled_from(below), max_size=8, unique=True))
+    for path in paths:
         values = merged(values, _nested(path, DRAWS.value(draw, LEAVES[path])))
     return values
 
