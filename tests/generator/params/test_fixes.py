@@ -149,7 +149,7 @@ def found(text: str) -> list[str]:
         ),
         (
             f"{GOOD}gpus: 1",
-            "4:1: TFC201: unknown key 'gpus' [/gpus]",
+            "4:1: TFC201: unknown key 'gpus' (did you mean resources.worker?) [/gpus]",
         ),
         (
             f"{GOOD}extraValues: {{podLabels: {{a: b}}}}",

@@ -1,7 +1,8 @@
 """Reads a params file as it was meant, so that one mistake does not hide others.
 
 A mistyped key is read as the key it resembles, and an unquoted number as the text that is needed
-there. The mistake is a finding; the values below and beside it are checked all the same.
+there. The mistake is a finding; the values below and beside it are checked all the same. A key of
+another chart is no mistyped one, whatever it resembles.
 """
 
 from collections.abc import Mapping
@@ -10,6 +11,7 @@ from typing import Any
 
 from tf_cluster.findings.finding import Code, Finding
 from tf_cluster.params.go_validator import is_of_type
+from tf_cluster.params.other_charts import suggestion
 from tf_cluster.params.schema_files import params_schema, resolved, values_schema
 from tf_cluster.params.schema_violations import (
     CHART_REFUSES,
@@ -114,7 +116,8 @@ class _Mender:
         result = {}
         for key, value in data.items():
             right = key
-            if others is False and key not in known and len(self.renamed) < _MOST_MENDED:
+            unknown = others is False and key not in known
+            if unknown and len(self.renamed) < _MOST_MENDED and not _of_another_chart(key, path):
                 right = meant(key, [one for one in known if one not in data]) or key
                 if right in result:  # two keys resemble the same one: take the first
                     right = key
@@ -166,6 +169,11 @@ class _Mender:
         if types and "string" not in types:
             self._found[index] = replace(self._found[index], fix=scalar(plain).meant)
         return value
+
+
+def _of_another_chart(key: str, path: Pointer) -> bool:
+    in_params = path[:1] != ("extraValues",)
+    return suggestion(key, path if in_params else path[1:], in_params=in_params) != ""
 
 
 def _code(path: Pointer, code: Code) -> Code:

@@ -7,6 +7,7 @@ from typing import Any
 from jsonschema.exceptions import ValidationError
 
 from tf_cluster.findings.finding import Code
+from tf_cluster.params import other_charts
 from tf_cluster.params.go_validator import GoLikeValidator
 from tf_cluster.params.names import DNS_LABEL_LIMIT, longest_derived_name
 from tf_cluster.params.schema_files import resolved
@@ -81,7 +82,7 @@ def _of_error(error: ValidationError, schema: dict[str, Any], named: Named) -> I
     elif keyword == "additionalProperties":
         unknown = [key for key in value if key not in rules.get("properties", {})]
         for key in unknown[:_MOST_SUGGESTIONS]:
-            suggestion = _suggestion(key, rules, schema)
+            suggestion = _suggestion(key, path, rules, schema)
             yield unknown_key((*path, key), key, dotted(named(path)), suggestion)
         for key in unknown[_MOST_SUGGESTIONS:]:
             yield unknown_key((*path, key), key, dotted(named(path)))
@@ -205,9 +206,11 @@ def did_you_mean(word: str) -> str:
     return f"did you mean '{word}'?" if word else ""
 
 
-def _suggestion(key: str, rules: dict[str, Any], schema: dict[str, Any]) -> str:
+def _suggestion(key: str, path: Pointer, rules: dict[str, Any], schema: dict[str, Any]) -> str:
     """A suggestion for an unknown key; empty if no key resembles it."""
     known = list(rules.get("properties", {}))
+    if ours := other_charts.suggestion(key, path, in_params="extraValues" in schema["properties"]):
+        return ours
     elsewhere = [p for p in _key_paths(schema) if p[-1] == key]
     if elsewhere:
         return f"did you mean {either(dotted(p) for p in elsewhere[:3])}?"
