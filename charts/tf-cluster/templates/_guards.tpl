@@ -90,9 +90,8 @@ Use --reset-then-reuse-values.
 {{- end -}}
 
 {{- define "tf-cluster.guards.image" -}}
-{{- $repository := (.Values.image | default dict).repository -}}
 {{- $local := printf "localhost/tf-cluster-trainer:%s" .Chart.AppVersion -}}
-{{- if not $repository }}
+{{- if not (.Values.image | default dict).repository }}
 image.repository is empty, and there is no public trainer image. Build one:
 
     make image        # {{ $local }}
@@ -107,8 +106,18 @@ or load it into kind:
 
     make image LOAD=kind:kind
     helm … --set image.repository=localhost/tf-cluster-trainer
-{{- else if contains ":" (base $repository) }}
-image.repository is {{ $repository }}: the tag goes into image.tag, a digest into image.digest.
+{{- end }}
+{{- $places := dict "image" (.Values.image | default dict) }}
+{{- range $role := include "tf-cluster.podSections" . | splitList " " }}
+{{- $_ := set $places (printf "%s.image" $role) ((get $.Values $role | default dict).image | default dict) }}
+{{- end }}
+{{- range $place, $image := $places }}
+{{- $registry := $image.registry | default ($.Values.image | default dict).registry }}
+{{- if contains ":" (base (toString $image.repository)) }}
+{{ $place }}.repository is {{ $image.repository }}: the tag goes into {{ $place }}.tag, a digest into {{ $place }}.digest.
+{{- else if and $registry (hasPrefix (printf "%s/" $registry) (toString $image.repository)) }}
+{{ $place }}.repository is {{ $image.repository }}, and a registry is put before it: {{ $registry }}. Leave that out of the repository.
+{{- end }}
 {{- end }}
 {{- end -}}
 

@@ -26,6 +26,11 @@ list is in _guards.tpl.
 {{- $number := include "tf-cluster.quantity" $amount | float64 }}
 {{- if and (contains "/" $name) (ne $number (floor $number)) }}
 {{ $role }}.resources.{{ $kind }}.{{ $name }} is {{ $amount }}: only whole ones can be asked for.
+{{- else if and (contains "/" $name) (gt $number 9e15) }}
+{{ $role }}.resources.{{ $kind }}.{{ $name }} is {{ $amount }}: Kubernetes counts to 9000000000000000.
+{{- end }}
+{{- if has $name (list "memory" "ephemeral-storage") }}
+{{- include "tf-cluster.guards.bytes" (list (printf "%s.resources.%s.%s" $role $kind $name) $amount) }}
 {{- end }}
 {{- if hasPrefix "hugepages-" $name }}
 {{- $page := trimPrefix "hugepages-" $name }}
@@ -36,6 +41,19 @@ list is in _guards.tpl.
 {{- end }}
 {{- end }}
 {{- end }}
+{{- end }}
+{{- range $key := list "shmSize" "tmpSize" }}
+{{- range $section := include "tf-cluster.podSections" $ | splitList " " }}
+{{- include "tf-cluster.guards.bytes" (list (printf "%s.%s" $section $key) (get (get $.Values $section | default dict) $key)) }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- /* Bytes without their unit: 4 is no 4Gi. No limit at all is 0. Takes a list: the place, the amount. */ -}}
+{{- define "tf-cluster.guards.bytes" -}}
+{{- $number := include "tf-cluster.quantity" (last . | default 0) | float64 }}
+{{- if and (gt $number 0.0) (lt $number 1e6) }}
+{{ first . }} is {{ last . }}, which is less than 1M: write the unit, as in 4Gi.
 {{- end }}
 {{- end -}}
 
@@ -191,8 +209,8 @@ program.args[{{ $index }}] uses $({{ $name }}), which is not known. Known are $(
 {{- $storage := .Values.storage | default dict }}
 {{- range $volume := list "data" "log" }}
 {{- $claim := get $storage $volume | default dict }}
-{{- if and (kindIs "string" $claim.size) (lt (include "tf-cluster.quantity" $claim.size | float64) 1.0) }}
-storage.{{ $volume }}.size is {{ $claim.size }}: a claim has at least one byte (5Gi, say).
+{{- if and (kindIs "string" $claim.size) (lt (include "tf-cluster.quantity" $claim.size | float64) 1e6) }}
+storage.{{ $volume }}.size is {{ $claim.size }}, which is less than 1M: write the unit, as in 5Gi.
 {{- end }}
 {{- range $key, $wanted := dict "volumeName" $claim.volumeName "selector" $claim.selector }}
 {{- $made := not (or $claim.existingClaim (eq (toString $claim.enabled) "false")) }}

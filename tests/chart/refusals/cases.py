@@ -231,6 +231,27 @@ def _resources() -> Iterator[tuple[str, Case]]:
                 resources("worker", limits={"memory": "4G"}),
             ),
         )
+    for path, amount, unit in (
+        ("worker.resources.limits.memory", 4, "4Gi"),
+        ("ps.resources.limits.ephemeral-storage", "500m", "500Mi"),
+        ("pod.shmSize", "8", "8Gi"),
+        ("worker.tmpSize", "1k", "1G"),
+    ):
+        wrong = nested(path, amount)
+        at = pointer_of(wrong)
+        right = nested(path, unit)
+        if "memory" in path:  # without a request, which would be over the limit
+            wrong = nested("worker.resources", {"requests": None, "limits": {"memory": amount}})
+        yield (
+            f"{path} without a unit",
+            in_extra_values(
+                wrong,
+                f"{path} is {amount}, which is less than 1M: write the unit",
+                f"TFC366 /extraValues{at}",
+                right,
+                "resources",
+            ),
+        )
     for name in ("gpu", "foo bar", "nvidia/gpu/x", "requests", "Memory", "requests.rdma/hca"):
         form = resources("worker", limits={name: 1})
         yield (
@@ -245,6 +266,12 @@ def _resources() -> Iterator[tuple[str, Case]]:
     for why, kinds, chart, at in (
         ("in requests alone", {"requests": {"nvidia.com/gpu": 1}}, "has to stand in", "requests"),
         ("a part", {"limits": {"rdma/hca": 1.5}}, "is 1.5: only whole", "limits"),
+        (
+            "too many",
+            {"limits": {"rdma/hca": 1e16}},
+            "Kubernetes counts to 9000000000000000",
+            "limits",
+        ),
         ("a part as text", {"limits": {"nvidia.com/gpu": "500m"}}, "is 500m: only whole", "limits"),
         (
             "request under limit",
@@ -378,7 +405,7 @@ def _storage() -> Iterator[tuple[str, Case]]:
         yield f"size {size}", schema_case(nested("storage.log.size", size), right)
     for size in ("0", "5m", "0Gi", "0.0Gi"):
         at = "TFC205 /extraValues/storage/log/size"
-        chart = f"storage.log.size is {size}: a claim has at least one byte"
+        chart = f"storage.log.size is {size}, which is less than 1M"
         yield (
             f"size {size}",
             in_extra_values(nested("storage.log.size", size), chart, at, right, "volumes"),

@@ -62,6 +62,24 @@ def _image() -> Named:
     tool = "TFC206 /extraValues/image/repository"
     chart = "the tag goes into image.tag"
     yield "a tag in the repository", Case(wrong, chart, tool, right, "image")
+    wrong = extra(
+        {"image": {"repository": f"registry.example/trainer@sha256:{'ab' * 32}"}}, image=None
+    )
+    yield "a digest in the repository", Case(wrong, chart, tool, right, "image")
+    wrong, right = (
+        of_worker(image={"repository": name}) for name in ("r.example/gpu:1", "r.example/gpu")
+    )
+    chart, tool = (
+        "the tag goes into worker.image.tag",
+        "TFC206 /extraValues/worker/image/repository",
+    )
+    yield "a tag in a role's repository", in_extra_values(wrong, chart, tool, right, "image")
+    wrong, right = (
+        of_worker(image={"registry": "r.example", "repository": name})
+        for name in ("r.example/gpu", "other.example/gpu")
+    )
+    chart = "worker.image.repository is r.example/gpu, and a registry is put before it: r.example"
+    yield "a registry twice", in_extra_values(wrong, chart, tool, right, "image")
 
 
 def _program() -> Named:
@@ -555,7 +573,7 @@ EQUAL = (
     ("2Gi", "2Gi", "memory"),
     ("1024Mi", "1Gi", "memory"),
     ("1Gi", "1073741824", "memory"),
-    ("1e3", "1k", "memory"),
+    ("1e9", "1G", "memory"),
 )
 
 

@@ -191,12 +191,12 @@ def test_a_five_line_file_is_enough() -> None:
         ),
         (
             "data: {size: '0'}",
-            '4:14: TFC205: data.size is "0"; at least one byte is needed (as in 500Mi, 5Gi or 1Ti) '
+            '4:14: TFC205: data.size is "0"; at least 1M is needed (as in 500Mi, 5Gi or 1Ti) '
             "[/data/size]",
         ),
         (
             "extraValues: {storage: {log: {size: 0Gi}}}",
-            '4:37: TFC205: extraValues.storage.log.size is "0Gi"; at least one byte is needed '
+            '4:37: TFC205: extraValues.storage.log.size is "0Gi"; at least 1M is needed '
             "(as in 500Mi, 5Gi or 1Ti) [/extraValues/storage/log/size]",
         ),
         (

@@ -171,11 +171,12 @@ def test_a_tag_that_looks_like_a_number_stays_text_in_helm(helm_reader: HelmRead
 
 def test_quantities_given_as_numbers_travel_as_text() -> None:
     values = values_of(
-        GOOD + "resources: {ps: {requests: {cpu: 0.5, memory: 1000000000}}}\ndata: {size: 7}\n"
+        GOOD
+        + "resources: {ps: {requests: {cpu: 0.5, memory: 1000000000}}}\ndata: {size: 7000000000}\n"
     )
 
     assert values["ps"]["resources"]["requests"] == {"cpu": "0.5", "memory": "1000000000"}
-    assert values["storage"]["data"]["size"] == "7"
+    assert values["storage"]["data"]["size"] == "7000000000"
 
 
 @pytest.mark.parametrize(
@@ -194,7 +195,7 @@ def test_a_quantity_given_as_a_number_keeps_its_digits(number: str, text: str) -
     assert values["ps"]["resources"]["requests"] == {"cpu": text}
 
 
-@pytest.mark.parametrize("size", ["1", "1.5e+20", "0.5Gi", "1.0"])
+@pytest.mark.parametrize("size", ["1000000", "1.5e+20", "0.5Gi", "1000000.0"])
 def test_a_size_is_written_as_the_chart_takes_it(size: str) -> None:
     checked = check("p", (GOOD + f"data: {{size: {size}}}\n").encode())
 

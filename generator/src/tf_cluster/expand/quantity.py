@@ -3,6 +3,9 @@
 import re
 from fractions import Fraction
 
+MEGABYTE = 10**6
+"""Less than this many bytes were meant in another unit."""
+
 # two digits of exponent are far more than Kubernetes keeps; ten would take the memory of a machine
 _FORM = re.compile(
     r"\+?([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:([eE][-+]?[0-9]{1,2})|([KMGTPE]i|[numkMGTPE]?))",
