@@ -18,11 +18,15 @@ from tf_cluster.check import check
 from tf_cluster.params.other_charts import IN_PARAMS, OURS, suggestion
 from tf_cluster.params.schema_files import params_schema, resolved
 
-from tests.chart.helm import CHART, HELMS, LOADER, Object, command
+from tests.chart.features import FEATURES
+from tests.chart.helm import CHART, HELMS, LOADER, Object, RefusedError, command, merged, render
 from tests.chart.refusals.test_refusals import params_file
+from tests.slices import sliced
+from tools.chart.values_docs import read_values
 
 PAGE = (CHART.parents[1] / "docs" / "values.md").read_text()
 VALUES = yaml.safe_load((CHART / "values.yaml").read_text())
+DECLARED = [value.path for value in read_values((CHART / "values.yaml").read_text())]
 
 LEAST = "image: {repository: registry.example/trainer}\nprogram: {module: 'a:B'}\n"
 
@@ -249,6 +253,17 @@ def test_what_is_set_is_read_or_told(habit: str, helm: str, tmp_path: Path) -> N
     printed, said = helm_says(tmp_path, LEAST, *arguments, helm=helm)
     assert bool(printed) == (not words)
     assert words in said
+
+
+@pytest.mark.parametrize("path", sliced([pytest.param(p, id=".".join(p)) for p in DECLARED], 20))
+def test_a_null_beside_everything_else_is_read_or_told(path: tuple[str, ...]) -> None:
+    null: Any = None
+    for key in reversed(path):
+        null = {key: null}
+    try:
+        render(merged(FEATURES["everything"], null))
+    except RefusedError as error:
+        assert "executing" not in str(error)  # a template's own error
 
 
 def _table() -> dict[str, tuple[str, ...]]:
