@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -174,3 +175,36 @@ def test_an_answer_that_is_an_error_once_is_asked_for_again(
 
     assert cleanup(api.port) == 0
     assert api.asked.count(END_WORKER) == api.asked.count(SCALE_PS) == 2
+
+
+def test_every_line_is_a_record_if_asked(
+    api: ApiServer, cleanup: Cleanup, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = {"RELEASE": "digits", "RUN": "1", "ATTEMPT": "1c3a5f70", "LOG_FORMAT": "json"}
+    for name, value in known.items():
+        monkeypatch.setenv(f"TF_CLUSTER_{name}", value)
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)  # put back at the end
+    api.answers = {CHIEF: COMPLETE, WORKER: RUNNING, END_WORKER: RUNNING, SCALE_PS: SCALE}
+
+    assert cleanup(api.port) == 0
+    records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert "scaled to 0: ps-0" in [record["message"] for record in records]
+    for record in records:
+        assert record.pop("time").endswith("Z")
+        assert record.pop("message")
+        assert record == {
+            **{"release": "digits", "run": "1", "attempt": "1c3a5f70", "severity": "INFO"},
+            **{"task": "cleanup", "role": "cleanup"},
+        }
+
+    assert cleanup(free_port()) == 1
+    (record,) = [json.loads(line) for line in capsys.readouterr().out.splitlines()][-1:]
+    assert (record["severity"], "can't be used" in record["message"]) == ("ERROR", True)
+
+
+def test_a_log_format_that_is_not_known_is_exit_2(
+    cleanup: Cleanup, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TF_CLUSTER_LOG_FORMAT", "xml")
+    assert cleanup(free_port()) == 2
+    assert "TF_CLUSTER_LOG_FORMAT is 'xml', not text or json" in capsys.readouterr().out

@@ -8,6 +8,7 @@ that a Job's pod that is moved to another node does not count as done.
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import sys
 import time
@@ -15,6 +16,7 @@ from types import FrameType
 
 from lightkube import Client
 
+from tf_cluster_cleanup import log as logs
 from tf_cluster_cleanup.attempt import API_ERRORS, KubernetesAttempt
 from tf_cluster_cleanup.loop import ApiUnusableError, end_attempt
 from tf_cluster_cleanup.plan import PlanError, parse_plan
@@ -30,25 +32,25 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--namespace", help="default: the pod's, or the kubeconfig's")
     arguments = parser.parse_args(argv)
     try:
+        log = logs.log_of(os.environ)
+    except logs.FormatError as error:
+        logs.text(str(error))
+        return 2
+    try:
         plan = parse_plan(arguments.plan)
     except PlanError as error:
-        _log(f"--plan: {error}")
+        log(f"--plan: {error}", "ERROR")
         return 2
     # As PID 1 a process without a handler of its own does not get SIGTERM at all.
     signal.signal(signal.SIGTERM, _leave)
     try:
         attempt = KubernetesAttempt(Client(namespace=arguments.namespace))
-        came = end_attempt(plan, attempt, clock=time.monotonic, sleep=time.sleep, log=_log)
+        came = end_attempt(plan, attempt, clock=time.monotonic, sleep=time.sleep, log=log)
     except (ApiUnusableError, *API_ERRORS) as error:
-        _log(f"the API server can't be used: {error}")
+        log(f"the API server can't be used: {error}", "ERROR")
         return 1
     return 0 if came else 1
 
 
 def _leave(signum: int, frame: FrameType | None) -> None:
     sys.exit(128 + signum)
-
-
-def _log(message: str) -> None:
-    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    print(f"{now} cleanup: {message}", flush=True)
