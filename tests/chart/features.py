@@ -228,6 +228,7 @@ FEATURES: dict[str, dict[str, Any]] = {
             "dashboard": {"enabled": True, "labels": {"grafana_dashboard": "yes"}},
         },
     },
+    "json-logs": {"logging": {"format": "json"}, "evaluator": {"enabled": True}},
     "globals": {
         "global": {
             "imageRegistry": "mirror.example:5000/ai",
@@ -243,6 +244,7 @@ FEATURES: dict[str, dict[str, Any]] = {
         "commonLabels": {"team": "research"},
         "commonAnnotations": {"example.com/cost-centre": "42"},
         "clusterDomain": "cluster.example",
+        "logging": {"format": "json"},
         "extraObjects": [
             {
                 "apiVersion": "v1",

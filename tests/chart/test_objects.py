@@ -50,6 +50,7 @@ EXACTLY = {
     "first-worker-ends": BETWEEN_GRAPH,
     "all-reduce": BETWEEN_GRAPH - PS - CLEANUP - CLEANUP_POLICY,
     "evaluator": LEAST | EVALUATOR,
+    "json-logs": LEAST | EVALUATOR,
     "evaluator-all-reduce": (BETWEEN_GRAPH - PS) | EVALUATOR,
     "script": LEAST,
     "script-on-ps": BETWEEN_GRAPH,

@@ -148,7 +148,8 @@ def test_every_object_of_the_schema_is_closed() -> None:
 
 def test_the_schema_keeps_to_what_both_validators_read_alike() -> None:
     text = json.dumps(SCHEMA)
-    for construct in ("(?=", "(?!", "(?<", "\\\\p{", "\\\\w", "\\\\d", "multipleOf", "format"):
+    for construct in ("(?=", "(?!", "(?<", "\\\\p{", "\\\\w", "\\\\d", "multipleOf"):
         assert construct not in text, construct
-    for _, node in schema_nodes(SCHEMA):
+    for place, node in schema_nodes(SCHEMA):
+        assert not isinstance(node.get("format"), str), place
         assert node.get("$ref", "#").startswith("#")

@@ -56,6 +56,7 @@ enabled is false: only an umbrella chart can leave this chart out. Take it as a 
 {{- $nulls := list }}
 {{- range $path := list
   "enabled" "clusterDomain" "image" "image.pullPolicy" "run.id" "run.attempt" "program" "program.ps"
+  "logging" "logging.format"
   "strategy" "replication" "update"
   "train.steps" "train.batchSize" "train.microBatches" "train.seed" "train.precision" "train.xla" "train.optimizer.name"
   "train.optimizer.learningRate" "train.optimizer.schedule.name" "train.optimizer.schedule.warmupSteps"

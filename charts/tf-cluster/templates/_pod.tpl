@@ -293,6 +293,16 @@ that stands twice is refused by a server-side apply. Names that must not be repl
 - name: TF_CPP_MIN_LOG_LEVEL
   value: "1"
 {{ end -}}
+{{- if and (or .role.task .role.job) (eq .root.Values.logging.format "json") -}}
+- name: TF_CLUSTER_LOG_FORMAT
+  value: json
+- name: TF_CLUSTER_RELEASE
+  value: {{ include "tf-cluster.fullname" .root | quote }}
+- name: TF_CLUSTER_RUN
+  value: {{ .root.Values.run.id | quote }}
+- name: TF_CLUSTER_ATTEMPT
+  value: {{ .names.attempt | quote }}
+{{ end -}}
 {{- with .role.env }}
 {{- include . $ }}
 {{ end -}}
