@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from tf_cluster.progress.line import newest
 
 from tests.chart.helm import merged
 from tests.cluster.conftest import CHART, IMAGE, REQUESTS, MakeValues
@@ -406,6 +407,7 @@ def test_every_value_of_pods_is_there_in_a_training(
             "commonAnnotations": {"example.com/owner": "null"},
             "image": {"pullSecrets": ["registry", {"name": "other"}]},
             "run": {"deadlineSeconds": 900},
+            "logging": {"format": "json"},
             "serviceAccount": {"create": True, "annotations": {"example.com/identity": "trainer"}},
             "storage": {"data": {"subPath": "sets/digits"}, "log": {"subPath": "team/runs"}},
             "security": {"networkPolicy": {"statusFrom": [{"namespaceSelector": {}}]}},
@@ -439,6 +441,8 @@ def test_every_value_of_pods_is_there_in_a_training(
     _bind(namespace, release.one("pod", "tensorboard"), pods["chief"]["spec"]["nodeName"])
     for role in PAGES:
         pods[role] = eventually(f"a {role}", lambda role=role: release.running(role)[0], 120)  # type: ignore[misc]
+    for role in TASKS:
+        eventually(f"a record of the {role}", lambda role=role: _records(release, role), 60)  # type: ignore[misc]
     for role, found in pods.items():
         seen = looked_at(role, found, _inside(namespace, found, role))
         assert seen.spec["serviceAccountName"] == "everything"
@@ -466,7 +470,35 @@ def test_every_value_of_pods_is_there_in_a_training(
     for role in ("worker", "evaluator", "cleanup"):
         release.await_job(role, "Complete", 120)
     looked_at("cleanup", release.one("pod", "cleanup"), None)
+    _has_told_in_records(release)
     release.uninstall()
+
+
+def _has_told_in_records(release: Release) -> None:
+    for role in ("chief", "worker", "evaluator", "cleanup"):
+        assert _records(release, role)
+    told = [record for record in _records(release, "chief") if record.get("event") == "progress"]
+    assert [record["step"] for record in told] == sorted(record["step"] for record in told)
+    assert told[-1]["step"] >= 24000
+    read = newest(map(json.dumps, _records(release, "chief")))
+    assert read is not None and read.percent == 100.0
+    last = _records(release, "cleanup")[-1]
+    assert (last["message"].partition(":")[0], last["severity"]) == ("scaled to 0", "INFO")
+
+
+def _records(release: Release, role: str) -> list[Object]:
+    """What the pods of a role printed: each line is a record that says whose it is."""
+    records = []
+    for pod in release.objects("pod", role):
+        name, labels = pod["metadata"]["name"], pod["metadata"]["labels"]
+        log = release.namespace.kubectl("logs", name, "--container", role)
+        records += [dict(json.loads(line)) for line in log.splitlines()]
+        for record in records:
+            assert record["time"].endswith("Z") and "message" in record
+            whose = (record["release"], record["run"], record["role"])
+            assert whose == ("everything", labels["tf-cluster.io/run"], role)
+            assert record["attempt"] == labels.get("tf-cluster.io/attempt", record["attempt"])
+    return records
 
 
 def _has_what_the_release_says(seen: Seen) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 import tensorflow as tf
+from tf_cluster.progress.line import newest
 
 from tests.generator.conftest import RunParams
 from tests.generator.local.combinations import COMBINATIONS, params
@@ -56,7 +57,8 @@ def fill(file: Path) -> None:
 
 
 def step_on_screen(run: LocalRunInTest) -> int:
-    return max(map(int, re.findall(r" step (\d+) of", run.stderr)), default=0)
+    told = newest(run.stderr.splitlines())
+    return (told.step or 0) if told else 0
 
 
 def last_point(events: Path) -> int:

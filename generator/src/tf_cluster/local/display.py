@@ -5,8 +5,8 @@ import sys
 from collections.abc import Callable
 from typing import Protocol, TextIO
 
-from tf_cluster.local.progress import Progress
-from tf_cluster.local.progress_text import progress_line
+from tf_cluster.progress.document import Progress
+from tf_cluster.progress.text import progress_line
 
 
 class Display(Protocol):

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from tf_cluster.local.folders import Folders
 from tf_cluster.local.logs import tail
-from tf_cluster.local.progress import Progress
 from tf_cluster.local.supervise import Ending
+from tf_cluster.progress.document import Progress
 
 
 def tell_ending(ending: Ending, folders: Folders) -> bool:

@@ -19,11 +19,11 @@ from tf_cluster.local.logs import set_aside
 from tf_cluster.local.plan import LocalPlan, plan_run, ports_needed
 from tf_cluster.local.ports import PortRange, Reservation, default_range
 from tf_cluster.local.process import TaskProcess
-from tf_cluster.local.progress import read_progress
 from tf_cluster.local.result import tell_ending
 from tf_cluster.local.signals import StopRequest
 from tf_cluster.local.supervise import Ending, LocalRun
 from tf_cluster.local.trainer_command import trainer_command
+from tf_cluster.progress.document import read_progress
 
 
 def run_locally(

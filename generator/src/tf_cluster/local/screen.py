@@ -6,8 +6,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from tf_cluster.local.progress import Progress
-from tf_cluster.local.progress_text import figures, what_it_does
+from tf_cluster.progress.document import Progress
+from tf_cluster.progress.text import figures, what_it_does
 
 
 class LiveBlock:

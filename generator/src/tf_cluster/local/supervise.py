@@ -12,7 +12,6 @@ from tf_cluster.local.display import Display
 from tf_cluster.local.plan import Limits
 from tf_cluster.local.ports import is_free
 from tf_cluster.local.process import TaskProcess
-from tf_cluster.local.progress import Progress, fetch_progress
 from tf_cluster.local.restart_policy import (
     CONFIG,
     Action,
@@ -22,6 +21,7 @@ from tf_cluster.local.restart_policy import (
 )
 from tf_cluster.local.signals import StopRequest
 from tf_cluster.local.task import chief_name
+from tf_cluster.progress.document import Progress, fetch_progress
 
 TICK = 0.1
 POLL_EVERY = 0.5

@@ -1,6 +1,6 @@
 """Progress as one line of text."""
 
-from tf_cluster.local.progress import Progress
+from tf_cluster.progress.document import Progress
 
 
 def progress_line(progress: Progress) -> str:
