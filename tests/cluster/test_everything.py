@@ -23,6 +23,7 @@ from tools.chart.values_docs import read_values
 
 pytestmark = pytest.mark.cluster
 
+STEPS = 24_000
 TASKS = ("chief", "worker", "ps", "evaluator")
 PAGES = ("notebook", "tensorboard")
 BY_HAND = "by-hand"
@@ -397,7 +398,7 @@ def test_every_value_of_pods_is_there_in_a_training(
         workers=2,
         ps=1,
         evaluator=True,
-        train={"steps": 24000, "stepsPerCall": 10},
+        train={"steps": STEPS, "stepsPerCall": 10},
         extraValues={
             "pod": pod,
             **{role: role_values(role) for role in TASKS},
@@ -479,7 +480,7 @@ def _has_told_in_records(release: Release) -> None:
         assert _records(release, role)
     told = [record for record in _records(release, "chief") if record.get("event") == "progress"]
     assert [record["step"] for record in told] == sorted(record["step"] for record in told)
-    assert told[-1]["step"] >= 24000
+    assert told[-1]["step"] >= STEPS
     read = newest(map(json.dumps, _records(release, "chief")))
     assert read is not None and read.percent == 100.0
     last = _records(release, "cleanup")[-1]
