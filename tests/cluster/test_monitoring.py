@@ -108,6 +108,7 @@ def test_every_panel_of_the_dashboard_shows_the_training(
         text = (
             expression.replace("$namespace", training.namespace.name)
             .replace("$release", "seen")
+            .replace("$name", "tf-cluster")
             .replace("$__rate_interval", "20s")
         )
 
@@ -147,3 +148,4 @@ def test_every_task_is_found_once(
     (series,) = ask(f'tf_cluster_step{{job="{job}",app_kubernetes_io_component="chief"}}')
     assert int(series["value"][1]) > 0
     assert series["metric"]["app_kubernetes_io_instance"] == training.name
+    assert series["metric"]["app_kubernetes_io_name"] == "tf-cluster"

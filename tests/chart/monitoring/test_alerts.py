@@ -22,8 +22,14 @@ STALLED, LOSSES, UNSAVED = (
     "TensorFlowCheckpointOld",
 )
 MINUTES = 90
-OTHER = 'namespace="training",app_kubernetes_io_instance="other"'
-OURS = 'namespace="training",app_kubernetes_io_instance="digits"'
+OURS = (
+    'namespace="training",app_kubernetes_io_instance="digits",app_kubernetes_io_name="tf-cluster"'
+)
+OTHERS = {
+    "of another release": OURS.replace('"digits"', '"other"'),
+    "of another name in the release": OURS.replace('"tf-cluster"', '"other"'),
+    "of another namespace": OURS.replace('"training"', '"other"'),
+}
 CHIEF = f'{OURS},pod="digits-chief"'
 
 Series = dict[str, str]
@@ -126,6 +132,10 @@ def test_steps_without_a_checkpoint_are_told(tmp_path: Path) -> None:
     assert firing(stuck, tmp_path, minute=75) == {UNSAVED}
 
 
-def test_another_training_is_no_concern(tmp_path: Path) -> None:
-    other = {name.replace(OURS, OTHER): text for name, text in running(step="0x90").items()}
+@pytest.mark.parametrize("who", OTHERS)
+def test_another_training_is_no_concern(who: str, tmp_path: Path) -> None:
+    stands = running(step="0x90")
+    other = {name.replace(OURS, OTHERS[who]): text for name, text in stands.items()}
     assert firing({**running(), **other}, tmp_path) == set()
+    busy = {name.replace(OURS, OTHERS[who]): text for name, text in running().items()}
+    assert firing({**stands, **busy}, tmp_path) == {STALLED}

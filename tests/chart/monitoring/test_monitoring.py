@@ -60,6 +60,33 @@ def test_the_values_of_the_monitor_and_the_rules_arrive(rendered: Rendered) -> N
     assert losses.endswith(">= 5")
 
 
+def test_every_query_is_of_one_training() -> None:
+    values = merged(ALL, {"nameOverride": "vision"})
+    (group,) = render(values).one("PrometheusRule", "monitoring")["spec"]["groups"]
+    panels = json.loads((CHART / "files" / "dashboard.json").read_text())["panels"]
+    asked = {
+        ("training", "digits", "vision"): [alert["expr"] for alert in group["rules"]],
+        ("$namespace", "$release", "$name"): [
+            target["expr"] for panel in panels for target in panel["targets"]
+        ],
+    }
+    keys = ("namespace", "app_kubernetes_io_instance", "app_kubernetes_io_name")
+    for words, expressions in asked.items():
+        of = ",".join(f'{key}="{word}"' for key, word in zip(keys, words, strict=True))
+        for expression in expressions:
+            assert set(re.findall(r"tf_cluster_\w+({.*?}|)", expression)) == {f"{{{of}}}"}
+
+
+def test_the_labels_that_are_asked_for_are_taken_from_the_pods(rendered: Rendered) -> None:
+    labels = rendered.one("PodMonitor", "monitoring")["spec"]["podTargetLabels"]
+    taken = {"namespace", "pod", *(re.sub(r"[./-]", "_", label) for label in labels)}
+    (group,) = rendered.one("PrometheusRule", "monitoring")["spec"]["groups"]
+    text = (CHART / "files" / "dashboard.json").read_text() + json.dumps(group)
+    asked = set(re.findall(r"app_kubernetes_io_\w+", text))
+    assert asked == {f"app_kubernetes_io_{word}" for word in ("name", "instance", "component")}
+    assert asked <= taken
+
+
 def test_the_dashboard_is_found_by_the_sidecar_of_grafana(rendered: Rendered) -> None:
     config = rendered.one("ConfigMap", "monitoring")
     assert config["metadata"]["labels"]["grafana_dashboard"] == "yes"

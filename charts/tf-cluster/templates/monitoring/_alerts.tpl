@@ -1,11 +1,13 @@
 {{- /*
-The alerts, with the training's series alone. A run without a value has no series: a script tells no steps. Sums over
-the tasks outlive a pod that is replaced. `offset` asks what was that long ago, so an alert needs as much history.
+The alerts, with the training's series alone: a release of an umbrella chart may have two trainings, of two names. A run
+without a value has no series: a script tells no steps. Sums over the tasks outlive a pod that is replaced. `offset` asks
+what was that long ago, so an alert needs as much history.
 */ -}}
 {{- define "tf-cluster.monitoring.alerts" -}}
 {{- $rules := .Values.monitoring.rules -}}
 {{- $name := include "tf-cluster.fullname" . -}}
-{{- $of := printf `{namespace=%q,app_kubernetes_io_instance=%q}` .Release.Namespace .Release.Name -}}
+{{- $of := printf `{namespace=%q,app_kubernetes_io_instance=%q,app_kubernetes_io_name=%q}`
+  .Release.Namespace .Release.Name (include "tf-cluster.name" .) -}}
 {{- $stalled := printf "%ds" (int64 $rules.stalledSeconds) -}}
 {{- $unsaved := printf "%ds" (int64 $rules.checkpointSeconds) -}}
 - alert: TensorFlowTrainingStalled
