@@ -165,9 +165,14 @@ program.args[{{ $index }}] uses $({{ $name }}), which is not known. Known are $(
 {{- /* A range begins where its prefix ends, and what is left out of it lies in it and is smaller. */ -}}
 {{- define "tf-cluster.guards.ranges" -}}
 {{- $policy := (.Values.security | default dict).networkPolicy | default dict }}
-{{- range $index, $peer := $policy.statusFrom }}
+{{- $lists := dict "security.networkPolicy.statusFrom" $policy.statusFrom }}
+{{- range include "tf-cluster.roles" . | fromJsonArray }}
+{{- if .page }}{{ $_ := set $lists (printf "%s.allowFrom" .name) (get $.Values .name | default dict).allowFrom }}{{ end }}
+{{- end }}
+{{- range $list, $peers := $lists }}
+{{- range $index, $peer := $peers }}
 {{- with $peer.ipBlock }}
-{{- $place := printf "security.networkPolicy.statusFrom[%d].ipBlock" $index }}
+{{- $place := printf "%s[%d].ipBlock" $list $index }}
 {{- $whole := include "tf-cluster.bits" .cidr }}
 {{- range $range := prepend (.except | default list) .cidr }}
 {{- $bits := include "tf-cluster.bits" $range }}
@@ -182,6 +187,7 @@ program.args[{{ $index }}] uses $({{ $name }}), which is not known. Known are $(
 {{- $inside := and (eq (len $bits) (len $whole)) (hasPrefix (substr 0 $prefix $whole) $bits) }}
 {{- if not (and $inside (gt (splitList "/" $except | last | int) $prefix)) }}
 {{ $place }}.except has {{ $except }}, which is no part of {{ $peer.ipBlock.cidr }}.
+{{- end }}
 {{- end }}
 {{- end }}
 {{- end }}

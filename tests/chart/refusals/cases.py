@@ -679,6 +679,26 @@ def _security() -> Iterator[tuple[str, Case]]:
                 "ranges",
             ),
         )
+    for page in ("tensorboard", "notebook"):
+        for block, good, chart, place in (
+            (
+                {"cidr": "192.168.1.7/24"},
+                {"cidr": "192.168.1.0/24"},
+                f"{page}.allowFrom[0].ipBlock has 192.168.1.7/24, which has bits beyond",
+                "cidr",
+            ),
+            (
+                wide | {"except": ["11.1.0.0/16"]},
+                wide,
+                f"{page}.allowFrom[0].ipBlock.except has 11.1.0.0/16, which is no part of",
+                "except/0",
+            ),
+        ):
+            wrong, right = (
+                {page: {"enabled": True, "allowFrom": [{"ipBlock": one}]}} for one in (block, good)
+            )
+            tool = f"TFC349 /extraValues/{page}/allowFrom/0/ipBlock/{place}"
+            yield f"{page}: {place}", in_extra_values(wrong, chart, tool, right, "ranges")
     context = "security.podSecurityContext"
     for key in ("runAsUser", "runAsGroup", "fsGroup"):
         large = nested(f"{context}.{key}", 2**53 - 1)

@@ -1,19 +1,29 @@
-"""Ranges of addresses that may read the status port."""
+"""Ranges of addresses that may read the status port or a page."""
 
 import ipaddress
 from collections.abc import Iterator
 from typing import Any
 
+from tf_cluster.expand.roles import PAGES
 from tf_cluster.findings.finding import Code, Finding
 from tf_cluster.params.params import Params
 from tf_cluster.pointer import Pointer, dotted
 
 NO_RANGE = Code("TFC349", "a range of addresses that Kubernetes refuses")
 
+_PEERS: tuple[Pointer, ...] = (
+    ("security", "networkPolicy", "statusFrom"),
+    *((page, "allowFrom") for page in PAGES),
+)
+
 
 def check(params: Params) -> Iterator[Finding]:
     """Findings on ranges that a NetworkPolicy can't have. Their form is the schema's."""
-    path: Pointer = ("security", "networkPolicy", "statusFrom")
+    for path in _PEERS:
+        yield from _of_peers(params, path)
+
+
+def _of_peers(params: Params, path: Pointer) -> Iterator[Finding]:
     for index, peer in enumerate(params.value_at(path) or ()):
         block: dict[str, Any] = peer.get("ipBlock") or {}
         if not block.get("cidr"):

@@ -22,7 +22,9 @@ ROLES = (
 )
 TASKS = tuple(role.name for role in ROLES)
 """The roles that train or evaluate."""
-PODS = (*TASKS, "cleanup", "tensorboard", "notebook")
+PAGES = ("tensorboard", "notebook")
+"""The roles that serve a page to people."""
+PODS = (*TASKS, "cleanup", *PAGES)
 """The roles that have pods in a cluster."""
 POD_SECTIONS = ("pod", *PODS)
 """The sections of values with settings of pods: the defaults of all roles, then the roles."""
