@@ -310,6 +310,14 @@ def test_a_variable_that_stands_twice() -> None:
     assert refusal({"ps": {"extraEnv": twice}}) == "ps.extraEnv has A twice."
 
 
+def test_two_pages_on_one_port_of_the_nodes() -> None:
+    page = {"enabled": True, "service": {"type": "NodePort", "nodePort": 30606}}
+    assert refusal({"tensorboard": page, "notebook": page}) == (
+        "notebook.service.nodePort is 30606, as tensorboard.service.nodePort: a port of the nodes "
+        "leads to one Service. Take another, or leave one out."
+    )
+
+
 @pytest.mark.parametrize("label", ["app.kubernetes.io/component", "tf-cluster.io/attempt"])
 @pytest.mark.parametrize("role", ["pod", "chief", "worker", "ps", "evaluator", "cleanup"])
 def test_a_pod_label_of_the_charts_own(role: str, label: str) -> None:

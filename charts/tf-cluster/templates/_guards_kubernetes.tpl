@@ -194,6 +194,21 @@ program.args[{{ $index }}] uses $({{ $name }}), which is not known. Known are $(
 {{- end }}
 {{- end -}}
 
+{{- /* A port of the nodes leads to one Service. Where a page has none, Kubernetes chooses it. */ -}}
+{{- define "tf-cluster.guards.nodePorts" -}}
+{{- $taken := dict }}
+{{- range include "tf-cluster.pages" . | fromJsonArray }}
+{{- $place := printf "%s.service.nodePort" .name }}
+{{- with ((get $.Values .name).service | default dict).nodePort }}
+{{- $port := int64 . | toString }}
+{{- with get $taken $port }}
+{{ $place }} is {{ $port }}, as {{ . }}: a port of the nodes leads to one Service. Take another, or leave one out.
+{{- end }}
+{{- $_ := set $taken $port $place }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
 {{- /* The address of a range as 32 or 128 binary digits. */ -}}
 {{- define "tf-cluster.bits" -}}
 {{- $address := splitList "/" . | first -}}

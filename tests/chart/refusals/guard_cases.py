@@ -151,6 +151,20 @@ def _notebook() -> Named:
     yield "the trainer's digest", Case(wrong, chart, tool, right, "notebook")
 
 
+def _node_ports() -> Named:
+    def pages(tensorboard: int, notebook: int) -> Values:
+        ports = {"tensorboard": tensorboard, "notebook": notebook}
+        return {
+            page: {"enabled": True, "service": {"type": "NodePort", "nodePort": port}}
+            for page, port in ports.items()
+        }
+
+    chart = "notebook.service.nodePort is 30606, as tensorboard.service.nodePort"
+    tool = "TFC367 /extraValues/notebook/service/nodePort"
+    wrong, right = pages(30606, 30606), pages(30606, 30607)
+    yield "a page's port", in_extra_values(wrong, chart, tool, right, "nodePorts")
+
+
 def _source() -> Named:
     def case(program: Values, chart: str, tool: str, **instead: Any) -> Case:
         wrong = extra({"program": program}, program=MODULE)
@@ -598,6 +612,7 @@ GUARD_CASES: dict[str, Case] = {
         _interactive,
         _notebook,
         _monitoring,
+        _node_ports,
         _source,
         _combination,
         _momentum,
@@ -623,6 +638,12 @@ TAKEN: dict[str, Values] = {
         for request, limit, name in EQUAL
     },
     "a strategy that is the default, in extraValues": extra({"strategy": "parameter-server"}),
+    "the port of a page that is switched off": extra(
+        {
+            page: {"enabled": enabled, "service": {"type": "NodePort", "nodePort": 30606}}
+            for page, enabled in (("tensorboard", False), ("notebook", True))
+        }
+    ),
     "between-graph": {"replication": "between-graph"},
     "between-graph, sync": {"replication": "between-graph", "update": "sync", "ps": 3},
     "seconds of a chief that is not there": extra(

@@ -26,6 +26,7 @@ from tf_cluster.checks import (
     labels,
     left_out,
     monitoring,
+    node_ports,
     notebook_image,
     nulls,
     optimizer,
@@ -92,6 +93,7 @@ CLUSTER_CHECKS: tuple[Check, ...] = (
     labels,
     annotations,
     address_ranges,
+    node_ports,
     flag_numbers,
 )
 """Checks for a cluster only; `tf-cluster run` skips them."""
