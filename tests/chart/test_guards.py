@@ -142,6 +142,14 @@ def test_a_tag_in_the_repository() -> None:
     render({"image": {"repository": "localhost:5000/trainer"}})
 
 
+def test_a_registry_of_a_role_that_the_repository_of_all_has() -> None:
+    image = {"image": {"repository": "r.example/team/x"}}
+    assert refusal(image | {"worker": {"image": {"registry": "r.example"}}}) == (
+        "worker.image.registry is r.example, and image.repository begins with it: "
+        "r.example/team/x. Leave one of them out."
+    )
+
+
 @pytest.mark.parametrize(
     ("replication", "update"),
     [("in-graph", "async"), ("in-graph", "sync"), ("between-graph", "async")],

@@ -108,16 +108,19 @@ or load it into kind:
     make image LOAD=kind:kind
     helm … --set image.repository=localhost/tf-cluster-trainer
 {{- end }}
-{{- $places := dict "image" (.Values.image | default dict) }}
+{{- $all := .Values.image | default dict }}
+{{- $places := dict "image" $all }}
 {{- range $role := include "tf-cluster.podSections" . | splitList " " }}
 {{- $_ := set $places (printf "%s.image" $role) ((get $.Values $role | default dict).image | default dict) }}
 {{- end }}
 {{- range $place, $image := $places }}
-{{- $registry := $image.registry | default ($.Values.image | default dict).registry }}
+{{- $registry := $image.registry | default $all.registry }}
 {{- if contains ":" (base (toString $image.repository)) }}
 {{ $place }}.repository is {{ $image.repository }}: the tag goes into {{ $place }}.tag, a digest into {{ $place }}.digest.
 {{- else if and $registry (hasPrefix (printf "%s/" $registry) (toString $image.repository)) }}
 {{ $place }}.repository is {{ $image.repository }}, and a registry is put before it: {{ $registry }}. Leave that out of the repository.
+{{- else if and $image.registry (not $image.repository) (hasPrefix (printf "%s/" $registry) (toString $all.repository)) }}
+{{ $place }}.registry is {{ $registry }}, and image.repository begins with it: {{ $all.repository }}. Leave one of them out.
 {{- end }}
 {{- end }}
 {{- end -}}

@@ -80,6 +80,19 @@ def _image() -> Named:
     )
     chart = "worker.image.repository is r.example/gpu, and a registry is put before it: r.example"
     yield "a registry twice", in_extra_values(wrong, chart, tool, right, "image")
+    whole = {"repository": "r.example/team/trainer"}
+    wrong, right = (
+        extra({"image": whole} | of_worker(image={"registry": registry}), image=None)
+        for registry in ("r.example", "mirror.example")
+    )
+    chart = "worker.image.registry is r.example, and image.repository begins with it"
+    tool = "TFC206 /extraValues/worker/image/registry"
+    yield "a role's registry twice", Case(wrong, chart, tool, right, "image")
+    wrong, right = (
+        extra(of_worker(image={"registry": registry}), image="r.example/team/trainer:1")
+        for registry in ("r.example", "r.example:5000")
+    )
+    yield "a role's registry, in the image of all", Case(wrong, chart, tool, right, "image")
 
 
 def _program() -> Named:

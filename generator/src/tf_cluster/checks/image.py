@@ -43,3 +43,17 @@ def _repository(params: Params, image: Pointer) -> Iterator[Finding]:
         message = f"{name} is '{repository}', and a registry is put before it: {registry}"
         fix = "leave the registry out of the repository"
         yield params.finding(where, WRONG_FORM, message, repository, fix)
+    elif not repository and own.get("registry"):
+        yield from _inherited(params, (*image, "registry"), own["registry"])
+
+
+def _inherited(params: Params, path: Pointer, registry: str) -> Iterator[Finding]:
+    """A role's registry before the repository of all roles, which has it already."""
+    repository = params.value_at(_REPOSITORY) or ""
+    if repository.startswith(f"{registry}/"):
+        where = params.origin_of(path)
+        message = (
+            f"{dotted(where)} is '{registry}', which the repository '{repository}' has already"
+        )
+        fix = f"leave out {dotted(path)}"
+        yield params.finding(where, WRONG_FORM, message, registry, fix)
