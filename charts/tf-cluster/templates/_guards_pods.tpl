@@ -100,6 +100,13 @@ each role as its pods get them. What stands in `pod` is told once, of the first 
 {{- end }}
 {{- $paths = append $paths .mountPath }}
 {{- end }}
+{{- $variables := list }}
+{{- range .env }}
+{{- if has .name $variables }}
+{{ $place }}.env has {{ .name }} twice.
+{{- end }}
+{{- $variables = append $variables .name }}
+{{- end }}
 {{- include "tf-cluster.guards.deviceClaims" (list (printf "%s.resources" $place) .resources $claims $role) }}
 {{- end }}
 {{- end }}

@@ -543,6 +543,15 @@ def _parts_of_pods() -> Named:
             "pod.sidecars[0] mounts a second volume at /a",
             "sidecars/0/volumeMounts/1/mountPath",
         ),
+        *(
+            (
+                f"two variables of one of {key}",
+                {key: [{**TOOL, "env": [{"name": "A", "value": "1"}, {"name": "A"}]}]},
+                f"pod.{key}[0].env has A twice",
+                f"{key}/0/env/1/name",
+            )
+            for key in ("sidecars", "initContainers")
+        ),
     )
     right = extra(
         {
@@ -552,7 +561,12 @@ def _parts_of_pods() -> Named:
                 "resourceClaims": [claim],
                 "initContainers": [{**TOOL, "resources": {"claims": [{"name": "gpu"}]}}],
                 "sidecars": [
-                    {**TOOL, "name": "b", "volumeMounts": [{"name": "tmp", "mountPath": "/a"}]}
+                    {
+                        **TOOL,
+                        "name": "b",
+                        "env": [{"name": "A"}, {"name": "B"}],
+                        "volumeMounts": [{"name": "tmp", "mountPath": "/a"}],
+                    }
                 ],
             }
         }

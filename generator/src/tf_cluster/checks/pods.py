@@ -151,4 +151,8 @@ class _Pod:
                     if mount["mountPath"] in places[:inner]:
                         what = f"is {mount['mountPath']} again"
                         yield (*at, "mountPath"), what, "mount it elsewhere"
+                variables = [variable["name"] for variable in container.get("env") or []]
+                for inner, name in enumerate(variables):
+                    if name in variables[:inner]:
+                        yield (*path, "env", inner, "name"), f"is {name} again", "keep one of them"
                 yield from self._device_claims((*path, "resources"), container.get("resources"))
