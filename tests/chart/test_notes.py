@@ -192,10 +192,29 @@ def test_tensorboards_address_is_told() -> None:
 
 def test_an_ingress_that_reaches_nothing_is_told() -> None:
     asked = {"enabled": True, "ingress": {"enabled": True}}
-    words = "tensorboard.allowFrom is empty"
+    words = "tensorboard.allowFrom is empty: the pods behind its Ingress or HTTPRoute"
     assert words in notes({"tensorboard": asked})
     named = asked | {"allowFrom": [{"namespaceSelector": {}}]}
     node_port = asked | {"service": {"type": "NodePort"}}
+    assert words in notes({"tensorboard": node_port | {"allowFrom": []}})
     off = {"security": {"networkPolicy": {"enabled": False}}, "tensorboard": asked}
     for values in ({"tensorboard": named}, {"tensorboard": node_port}, off):
         assert words not in notes(values)
+
+
+@pytest.mark.parametrize("page", ["tensorboard", "notebook"])
+def test_a_node_port_that_nobody_may_reach_is_told(page: str) -> None:
+    words, address = (
+        f"{page}.allowFrom is empty: nobody can reach the NodePort",
+        "any node's address",
+    )
+    asked = {"enabled": True, "service": {"type": "NodePort"}}
+    closed = notes({page: asked | {"allowFrom": []}})
+    assert words in closed
+    assert address not in closed
+    named = asked | {"allowFrom": [{"namespaceSelector": {}}]}
+    off = {"security": {"networkPolicy": {"enabled": False}}, page: asked | {"allowFrom": []}}
+    for values in ({page: named}, {page: asked}, off):
+        text = notes(values)
+        assert words not in text
+        assert address in text

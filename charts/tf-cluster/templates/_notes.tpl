@@ -108,11 +108,12 @@ The Secret {{ . }} is not made here. While it does not exist, the pods that fetc
 {{- $values := get $.Values $role.name }}
 {{- $name := printf "%s-%s" (include "tf-cluster.fullname" $) $role.name }}
 {{- $port := include (printf "tf-cluster.port.%s" $role.name) $ }}
+{{- $isClosed := and $.Values.security.networkPolicy.enabled (not (include "tf-cluster.page.isOpen" $values)) }}
 
 Open {{ $role.page }} at http://localhost:{{ $port }}{{ $values.pathPrefix }}/ while this runs:
 
     {{ $kubectl }} port-forward service/{{ $name }} {{ $port }}:{{ int64 $values.service.port }}
-{{- if eq $values.service.type "NodePort" }}
+{{- if and (eq $values.service.type "NodePort") (not $isClosed) }}
 
 or at any node's address, on the port that this prints:
 
@@ -130,11 +131,13 @@ It asks for a token. This prints it, once the pod is ready:
     {{ $kubectl }} exec deployment/{{ $name }} -- cat {{ include "tf-cluster.notebook.directory" $ }}/.token
 {{- end }}
 {{- end }}
-{{- if or $values.ingress.enabled $values.httpRoute.enabled }}
-{{- if and $.Values.security.networkPolicy.enabled (not $values.allowFrom) (ne $values.service.type "NodePort") }}
+{{- if and $isClosed (or $values.ingress.enabled $values.httpRoute.enabled) }}
 
 {{ $role.name }}.allowFrom is empty: the pods behind its Ingress or HTTPRoute can't reach it. Name them there.
 {{- end }}
+{{- if and $isClosed (eq $values.service.type "NodePort") }}
+
+{{ $role.name }}.allowFrom is empty: nobody can reach the NodePort. Name who may there; null is everybody.
 {{- end }}
 {{- end }}
 {{- end -}}

@@ -5,3 +5,11 @@
 {{- if and $role.page (get $.Values $role.name | default dict).enabled -}}{{- $rows = append $rows $role -}}{{- end -}}
 {{- end -}}{{- toJson $rows -}}
 {{- end -}}
+
+{{- /*
+"true" where a page's policy lets anybody in: those who are named, or, where nothing is said, everybody at a NodePort.
+Takes the role's values.
+*/ -}}
+{{- define "tf-cluster.page.isOpen" -}}
+{{- if or .allowFrom (and (kindIs "invalid" .allowFrom) (eq .service.type "NodePort")) }}true{{ end -}}
+{{- end -}}
