@@ -313,6 +313,26 @@ def test_a_reserved_variable(role: str, name: str) -> None:
     )
 
 
+@pytest.mark.parametrize("section", ["notebook", "pod"])
+@pytest.mark.parametrize(
+    ("name", "instead"),
+    [
+        (
+            "JUPYTER_TOKEN",
+            "Put the token into a Secret, and name that in notebook.token.existingSecret.",
+        ),
+        ("NOTEBOOK_DIR", "Leave it out: notebooks and their token are kept on the log volume."),
+    ],
+)
+def test_a_variable_of_the_notebooks(section: str, name: str, instead: str) -> None:
+    notebook = {"enabled": True, "token": {"existingSecret": "mine"}}
+    variables = {"extraEnv": [{"name": name, "value": "x"}]}
+    merged = {"notebook": notebook, section: variables | (notebook if section == "notebook" else {})}
+    assert refusal(merged) == (
+        f"{section}.extraEnv sets {name}, which JupyterLab is told by the chart. {instead}"
+    )
+
+
 def test_a_variable_that_stands_twice() -> None:
     twice = [{"name": "A", "value": "1"}, {"name": "A", "value": "2"}]
     assert refusal({"ps": {"extraEnv": twice}}) == "ps.extraEnv has A twice."

@@ -354,6 +354,9 @@ storage.{{ $volume }}.{{ $key }} would do nothing: remove one of the two.
 {{- if (.Values.program | default dict).script }}
 {{- $forScripts = list "PS_HOSTS" "WORKER_HOSTS" "JOB_NAME" "TASK_INDEX" "DATA_DIR" "LOG_DIR" }}
 {{- end }}
+{{- $ofNotebook := dict
+  "JUPYTER_TOKEN" "Put the token into a Secret, and name that in notebook.token.existingSecret."
+  "NOTEBOOK_DIR" "Leave it out: notebooks and their token are kept on the log volume." }}
 {{- range $role := include "tf-cluster.podSections" . | splitList " " }}
 {{- $seen := list }}
 {{- range $entry := (get $.Values $role | default dict).extraEnv }}
@@ -363,6 +366,9 @@ names that start with TF_CLUSTER_: the chart and the Job controller set them.
 {{- end }}
 {{- if has .name $forScripts }}
 {{ $role }}.extraEnv sets {{ .name }}, which a script is told by the trainer.
+{{- end }}
+{{- with get $ofNotebook .name }}
+{{ $role }}.extraEnv sets {{ $entry.name }}, which JupyterLab is told by the chart. {{ . }}
 {{- end }}
 {{- if has .name $seen }}
 {{ $role }}.extraEnv has {{ .name }} twice.

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from tf_cluster.checks.env import RESERVED_VARIABLES
+from tf_cluster.checks.env import NOTEBOOK_VARIABLES, RESERVED_VARIABLES
 from tf_cluster.checks.labels import RESERVED_LABELS
 
 from tests.chart.helm import CHART, LEAST
@@ -402,6 +402,12 @@ def _variables() -> Named:
             tool = f"{code} /extraValues/{role}/extraEnv/1/name"
             params = extra(wrong, **EVALUATED)
             yield f"{role}: {name}", Case(params, chart, tool, extra(right), "env")
+    for role in ("pod", "notebook", "tensorboard"):
+        for name in NOTEBOOK_VARIABLES:
+            wrong = {role: {"extraEnv": [{"name": name, "value": "x"}]}}
+            tool = f"TFC314 /extraValues/{role}/extraEnv/0/name"
+            chart = "which JupyterLab is told by the chart"
+            yield f"{role}: {name}", Case(extra(wrong), chart, tool, extra(right), "env")
     script = {"program": {"script": "/a.py"}}
     yield (
         "a variable that a script is told",

@@ -8,7 +8,11 @@ from typing import Any
 
 import pytest
 from tf_cluster.check import check
-from tf_cluster.checks.env import RESERVED_VARIABLE_PREFIX, RESERVED_VARIABLES
+from tf_cluster.checks.env import (
+    NOTEBOOK_VARIABLES,
+    RESERVED_VARIABLE_PREFIX,
+    RESERVED_VARIABLES,
+)
 from tf_cluster.checks.labels import RESERVED_LABEL_PREFIX, RESERVED_LABELS
 from tf_cluster.pointer import json_pointer
 
@@ -110,7 +114,7 @@ def test_every_guard_of_the_chart_has_a_case() -> None:
 
 
 def test_the_reserved_words_are_the_charts() -> None:
-    for word in (*RESERVED_VARIABLES, *RESERVED_LABELS):
+    for word in (*RESERVED_VARIABLES, *NOTEBOOK_VARIABLES, *RESERVED_LABELS):
         assert f'"{word}"' in GUARDS
     for prefix in (RESERVED_VARIABLE_PREFIX, RESERVED_LABEL_PREFIX):
         assert f'hasPrefix "{prefix}"' in GUARDS

@@ -13,11 +13,16 @@ VARIABLE_TWICE = Code("TFC315", "an environment variable stands twice")
 
 RESERVED_VARIABLES = ("TF_CONFIG", "JOB_COMPLETION_INDEX", "GRPC_FAIL_FAST")
 RESERVED_VARIABLE_PREFIX = "TF_CLUSTER_"
+NOTEBOOK_VARIABLES = {
+    "JUPYTER_TOKEN": "put the token into a Secret, and name that in notebook.token.existingSecret",
+    "NOTEBOOK_DIR": "leave it out: notebooks and their token are kept on the log volume",
+}
+"""What the chart tells JupyterLab, and what to do instead. A token in a manifest is no secret."""
 
 
 def check(params: Params) -> Iterator[Finding]:
     """Findings on reserved names and on duplicate names."""
-    reserved = set(RESERVED_VARIABLES)
+    reserved = {*RESERVED_VARIABLES, *NOTEBOOK_VARIABLES}
     if params.value_at(("program", "script")):
         reserved |= set(SCRIPT_VARIABLES)
     for role in POD_SECTIONS:
@@ -28,7 +33,7 @@ def check(params: Params) -> Iterator[Finding]:
             where = (*params.origin_of(path), i, "name")
             if name in reserved or name.startswith(RESERVED_VARIABLE_PREFIX):
                 message = f"{role}.extraEnv sets {name}, which the chart or Kubernetes sets"
-                fix = "take another name"
+                fix = NOTEBOOK_VARIABLES.get(name, "take another name")
                 code = RESERVED_VARIABLE
                 yield params.finding(where, code, message, name, fix)
             elif name in seen:
