@@ -6,6 +6,7 @@ import textwrap
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.chart.helm import CHART, RefusedError, refusal, render
 from tools.chart.values_docs import read_values
@@ -430,6 +431,16 @@ SERVED = {"interactive": {"enabled": True}, "program": {"module": ""}}
             {"program": {"module": "", "source": {"files": {"a.py": ""}}}},
             "interactive.enabled is true, so no task runs code of program.source: leave it out.",
         ),
+        ({"program": {"module": "", "args": ["-x"]}}, "and program.args is [-x]: a client drives"),
+        ({"program": {"module": "", "ps": "script"}}, "and program.ps is script: a client drives"),
+        ({"train": {"steps": 5}}, "so no task reads train.steps (5): the client says how"),
+        ({"train": {"stepsPerCall": 2}}, "so no task reads train.stepsPerCall (2): "),
+        (
+            {"train": {"optimizer": {"learningRate": 0.1}}},
+            'so no task reads train.optimizer ({"learningRate":0.1,"name":"Adam",',
+        ),
+        ({"flags": {"a": 1}}, 'so no program reads flags ({"a":1}): leave them out.'),
+        ({"worker": {"successPolicy": "first"}}, "each ends when no client is there.\nSet it to"),
         ({"update": "sync"}, "(parameter-server/in-graph/sync is what they are)"),
         (
             {"strategy": "all-reduce", "replication": "between-graph", "update": "sync"},
@@ -440,3 +451,8 @@ SERVED = {"interactive": {"enabled": True}, "program": {"module": ""}}
 )
 def test_what_goes_with_no_client(beside: dict[str, Any], words: str) -> None:
     assert words in refusal(SERVED | beside)
+
+
+def test_the_defaults_beside_a_client_are_those_of_values_yaml() -> None:
+    values = yaml.safe_load((CHART / "values.yaml").read_text())
+    render(SERVED | {"train": values["train"], "flags": values["flags"]})

@@ -155,14 +155,25 @@ evaluator.enabled is true, but a script has no `evaluate` to measure its checkpo
 
 {{- define "tf-cluster.guards.interactive" -}}
 {{- if (.Values.interactive | default dict).enabled }}
-{{- range $key := list "module" "script" "path" }}
-{{- with get ($.Values.program | default dict) $key }}
+{{- $program := omit (.Values.program | default dict) "source" }}
+{{- if eq (toString $program.ps) "server" }}{{ $program = omit $program "ps" }}{{ end }}
+{{- range $key, $value := $program }}
+{{- with $value }}
 interactive.enabled is true and program.{{ $key }} is {{ . }}: a client drives the tasks, and they run no program. Leave one
 of the two out.
 {{- end }}
 {{- end }}
 {{- if include "tf-cluster.guards.hasSource" . }}
 interactive.enabled is true, so no task runs code of program.source: leave it out.
+{{- end }}
+{{- $defaults := include "tf-cluster.guards.trainDefaults" . | fromJson }}
+{{- range $key, $value := include "tf-cluster.config.given" .Values.train | fromJson }}
+{{- if ne (toJson $value) (get $defaults $key | toJson) }}
+interactive.enabled is true, so no task reads train.{{ $key }} ({{ toJson $value }}): the client says how it trains. Leave it out.
+{{- end }}
+{{- end }}
+{{- with .Values.flags }}
+interactive.enabled is true, so no program reads flags ({{ toJson . }}): leave them out.
 {{- end }}
 {{- $way := printf "%v/%v/%v" .Values.strategy .Values.replication .Values.update }}
 {{- if ne $way "parameter-server/in-graph/async" }}
@@ -173,6 +184,13 @@ at parameter-server, in-graph and async ({{ $way }} is what they are).
 interactive.enabled and evaluator.enabled are true, but nobody writes checkpoints for an evaluator to measure.
 {{- end }}
 {{- end }}
+{{- end -}}
+
+{{- /* What values.yaml says of `train`, without nulls: only from it does a template see what a user set. */ -}}
+{{- define "tf-cluster.guards.trainDefaults" -}}
+{"steps": 1000, "batchSize": 32, "microBatches": 1, "seed": 1, "precision": "float32", "xla": false,
+ "optimizer": {"name": "Adam", "learningRate": 0.001, "schedule": {"name": "constant", "warmupSteps": 0}},
+ "checkpoint": {"seconds": 60, "keep": 3}, "reportSeconds": 2}
 {{- end -}}
 
 {{- /* "true" when the code comes from a source. */ -}}
@@ -244,7 +262,10 @@ release have room for. Put the code at an address (program.source.url), in Git, 
 
 {{- define "tf-cluster.guards.success" -}}
 {{- if eq (toString (.Values.worker | default dict).successPolicy) "first" }}
-{{- if (include "tf-cluster.combination" . | fromJson).hasChief }}
+{{- if (.Values.interactive | default dict).enabled }}
+worker.successPolicy is first, but in an interactive cluster no worker ends the others: each ends when no client is there.
+Set it to all.
+{{- else if (include "tf-cluster.combination" . | fromJson).hasChief }}
 worker.successPolicy is first, but a chief ends this run. Set it to all.
 {{- else if semverCompare "<1.33.0-0" .Capabilities.KubeVersion.Version }}
 worker.successPolicy is first, which Kubernetes has from 1.33 on; this is {{ .Capabilities.KubeVersion.Version }}. Set it to all.

@@ -137,6 +137,13 @@ def _interactive() -> Named:
     chart = "a client drives the tasks, and they run no program"
     tool = "TFC360 /extraValues/interactive/enabled"
     yield "a program beside a client", Case(wrong, chart, tool, right, "interactive")
+    for section, values, chart in (
+        ("train", {"steps": 5}, "so no task reads train.steps (5)"),
+        ("flags", {"hidden": 64}, 'so no program reads flags ({"hidden":64})'),
+        ("worker", {"successPolicy": "first"}, "in an interactive cluster no worker ends"),
+    ):
+        wrong = extra({"interactive": {"enabled": True}, section: values})
+        yield f"{section} beside a client", Case(wrong, chart, tool, right, "interactive")
 
 
 def _monitoring() -> Named:

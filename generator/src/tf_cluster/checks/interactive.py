@@ -8,13 +8,13 @@ from tf_cluster.pointer import Pointer, dotted
 
 INTERACTIVE = Code("TFC360", "an interactive cluster, which trains no program")
 
-_ENABLED: Pointer = ("interactive", "enabled")
+ENABLED: Pointer = ("interactive", "enabled")
 
 
 def check(params: Params) -> Iterator[Finding]:
     """A finding if the values ask for a cluster without a chief."""
-    if params.value_at(_ENABLED) is True:
-        where = params.origin_of(_ENABLED)
+    if params.value_at(ENABLED) is True:
+        where = params.origin_of(ENABLED)
         message = f"{dotted(where)} is true: a client drives the tasks, and they run no program"
         fix = "leave it out; values-examples/interactive.values.yaml is such a cluster, for helm"
         yield params.finding(where, INTERACTIVE, message, True, fix)

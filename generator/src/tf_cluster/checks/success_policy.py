@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from tf_cluster.checks.interactive import ENABLED as INTERACTIVE
 from tf_cluster.expand.roles import has_chief
 from tf_cluster.findings.finding import Code, Finding
 from tf_cluster.params.params import Params
@@ -14,6 +15,8 @@ POLICY: Pointer = ("worker", "successPolicy")
 
 def check(params: Params) -> Iterator[Finding]:
     """A finding if worker 0 would end the Job while a chief still needs the workers."""
+    if params.value_at(INTERACTIVE):
+        return  # it has no chief, and is refused as a whole
     if params.value_at(POLICY) == "first" and has_chief(params.effective):
         where = params.origin_of(POLICY)
         message = f"{dotted(where)} is first, but a chief ends this run"
