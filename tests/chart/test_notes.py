@@ -7,6 +7,7 @@ import shlex
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.chart.features import FEATURES
 from tests.chart.helm import ROOT, notes, render
@@ -61,6 +62,24 @@ def test_an_interactive_cluster_has_no_training_to_follow() -> None:
     assert "\n1. Follow the log of worker 0." in text
     assert "the training" not in text.partition("image.tag is empty")[0]
     assert "\n1. Follow the training." in notes()
+
+
+def test_without_a_notebook_they_say_how_a_client_connects() -> None:
+    alone = {"program": {"module": ""}, "interactive": {"enabled": True}}
+    text = notes(alone)
+    assert "notebooks" not in text
+    assert "copy what the client wrote to /log from the claim digits-log" in text
+    config = render(alone).one("ConfigMap", "config")["metadata"]["name"]
+    assert f"a pod of this namespace with the ConfigMap {config}\nat /etc/tf-cluster" in text
+    (policy,) = [
+        one
+        for one in render(alone).all("NetworkPolicy")
+        if one["metadata"]["name"] == "digits-client"
+    ]
+    labels = policy["spec"]["podSelector"]["matchLabels"]
+    told = text.partition("which let it in:\n\n")[2].partition("\n\n")[0]
+    assert yaml.safe_load(told) == labels
+    assert "No client is made here" not in notes(FEATURES["interactive"])
 
 
 def test_the_numbers_are_those_of_the_tasks_there_are() -> None:

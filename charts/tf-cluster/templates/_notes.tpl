@@ -31,6 +31,9 @@ notes of the installed chart, not those of its subcharts.
 {{- $what = printf "No program runs. Until %d s pass without a client, it serves one" (int64 .Values.interactive.idleSeconds) -}}
 {{- $directory := include "tf-cluster.notebook.directory" . -}}
 {{- $result = dict "name" "the notebooks" "path" $directory "copy" "notebooks" -}}
+{{- if not .Values.notebook.enabled -}}
+{{- $result = dict "name" "what the client wrote to /log" "path" "/log" "copy" "log" -}}
+{{- end -}}
 {{- end -}}
 {{ $what }} with {{ int64 .Values.worker.replicas }} worker(s) and {{ $ps }} ps.
 Run {{ .Values.run.id }}, attempt {{ $attempt }}.
@@ -64,6 +67,17 @@ and, before you delete it, copy:
 See what the evaluator measures. The record is {{ $run }}/evaluations.json:
 
     {{ $kubectl }} logs --follow job/{{ $names.evaluator }}
+{{- end }}
+{{- if and .Values.interactive.enabled (not .Values.notebook.enabled) }}
+
+No client is made here. Connect one: a pod of this namespace with the ConfigMap {{ $names.config }}
+at /etc/tf-cluster, and with these labels, which let it in:
+
+{{ include "tf-cluster.identity" . | indent 4 }}
+    app.kubernetes.io/component: notebook
+
+In it, interactive.connect() of tf_cluster_trainer finds the tasks. Or set notebook.enabled to true, and JupyterLab is the
+client (docs/notebook.md).
 {{- end }}
 {{- include "tf-cluster.notes.pages" . }}
 {{- if or .Values.security.networkPolicy.statusFrom (not .Values.security.networkPolicy.enabled) }}
