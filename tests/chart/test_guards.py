@@ -328,7 +328,10 @@ def test_a_reserved_variable(role: str, name: str) -> None:
 def test_a_variable_of_the_notebooks(section: str, name: str, instead: str) -> None:
     notebook = {"enabled": True, "token": {"existingSecret": "mine"}}
     variables = {"extraEnv": [{"name": name, "value": "x"}]}
-    merged = {"notebook": notebook, section: variables | (notebook if section == "notebook" else {})}
+    merged = {
+        "notebook": notebook,
+        section: variables | (notebook if section == "notebook" else {}),
+    }
     assert refusal(merged) == (
         f"{section}.extraEnv sets {name}, which JupyterLab is told by the chart. {instead}"
     )

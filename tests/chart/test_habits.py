@@ -307,6 +307,18 @@ def test_what_a_params_file_calls_it_is_a_key_of_one(path: str) -> None:
             "did you mean tensorboard.service.nodePort?",
         ),
         ({"storage": {"log": {"storageClass": "a"}}}, "did you mean storage.log.storageClassName?"),
+        (
+            {"notebook": {"image": {"imagePullPolicy": "Always"}}},
+            "did you mean notebook.image.pullPolicy?",
+        ),
+        ({"worker": {"serviceAccountName": "a"}}, "did you mean serviceAccount.name?"),
+        # What another section has is no help.
+        ({"worker": {"hosts": []}}, ""),
+        (
+            {"notebook": {"ingress": {"labels": {}}}},
+            "known here: enabled, className, host, tls, annotations",
+        ),
+        ({"train": {"learningRate": 1}}, "did you mean train.optimizer.learningRate?"),
     ],
     ids=json.dumps,
 )

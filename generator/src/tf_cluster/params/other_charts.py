@@ -7,7 +7,7 @@ docs/values.md has the same rows, with whose they are.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tf_cluster.params.schema_files import values_schema
+from tf_cluster.params.schema_files import resolved, values_schema
 from tf_cluster.params.wording import either
 from tf_cluster.pointer import Pointer, dotted
 
@@ -102,19 +102,28 @@ def suggestion(key: str, section: Pointer, *, in_params: bool = False) -> str:
 
 
 def _in_section(ours: tuple[str, ...], section: Pointer, in_params: bool) -> Iterator[str]:
-    """Those of the section's own; else those of the root. A role has every key of `pod`.
+    """Those of the section's own; else of a role's section what other charts say by role.
 
+    A role has every key of `pod`, and an image of its own. What is of another role is not meant.
     The sections of a params file are short: what is not theirs is a mistyped key.
     """
     own = [path for path in ours if path.startswith(f"{dotted(section)}.")]
     for path in own or (() if in_params else ours):
         top, _, rest = path.partition(".")
-        if top != "pod":
+        if path in own:
             yield path
-        elif len(section) == 1 and rest in _keys(str(section[0])):
+        elif section[1:] == (top,) and rest in _keys(section):
+            yield f"{dotted(section)}.{rest}"
+        elif len(section) == 1 and top == "pod" and rest in _keys(section):
             yield f"{section[0]}.{rest}"
+        elif len(section) == 1 and top != "pod" and "extraEnv" not in _keys((top,)):
+            yield path
 
 
-def _keys(section: str) -> Mapping[str, Any]:
-    keys: Mapping[str, Any] = values_schema()["properties"].get(section, {}).get("properties", {})
+def _keys(section: Pointer) -> Mapping[str, Any]:
+    schema = values_schema()
+    rules: Mapping[str, Any] = schema
+    for key in section:
+        rules = resolved(rules.get("properties", {}).get(key, {}), schema)
+    keys: Mapping[str, Any] = rules.get("properties", {})
     return keys

@@ -211,7 +211,7 @@ def _suggestion(key: str, path: Pointer, rules: dict[str, Any], schema: dict[str
     known = list(rules.get("properties", {}))
     if ours := other_charts.suggestion(key, path, in_params="extraValues" in schema["properties"]):
         return ours
-    elsewhere = [p for p in _key_paths(schema) if p[-1] == key]
+    elsewhere = [p for p in _key_paths(schema) if p[-1] == key and p[: len(path[:1])] == path[:1]]
     if elsewhere:
         return f"did you mean {either(dotted(p) for p in elsewhere[:3])}?"
     near = meant(key, known)
