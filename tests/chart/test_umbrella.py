@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import tarfile
@@ -41,6 +42,22 @@ def test_a_part_can_be_left_out(helm: str) -> None:
 
 def test_the_notes_work_without_a_part() -> None:
     assert notes({"tf-cluster": {"enabled": False}}, chart=ROOT).strip() == ""
+
+
+def test_the_notes_of_the_storage_name_the_key_of_the_file_that_the_user_has() -> None:
+    values = {
+        "classes": {"fast": {"provisioner": "csi.example.com"}},
+        "volumes": {"old": {"nfs": {"server": "nfs.example.com", "path": "/a"}}},
+    }
+    said = [f"--set-json={key}={json.dumps(value)}" for key, value in values.items()]
+    storage = str(ROOT / "charts" / "tf-storage")
+    alone = command("install", "digits", storage, "--dry-run=client", *said).stdout
+    assert "with storage.data.storageClassName and storage.log.storageClassName." in alone
+    assert "with storage.log.volumeName and" in alone
+    told = notes({"tf-storage": {"enabled": True, **values}}, chart=ROOT)
+    names = [f"tf-cluster.storage.{volume}.storageClassName" for volume in ("data", "log")]
+    assert f"fast. A training takes one with {' and '.join(names)}." in told
+    assert "old. A training takes one with tf-cluster.storage.log.volumeName and" in told
 
 
 def test_alone_a_chart_cant_be_left_out() -> None:
