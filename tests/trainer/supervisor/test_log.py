@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import textwrap
 import time
 from datetime import datetime
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any
 
 import pytest
 from tf_cluster_trainer.log import LONGEST, MARK, Line
-from tf_cluster_trainer.supervisor.process.output import Lines
+from tf_cluster_trainer.supervisor.process.output import MOST_SECONDS, Lines, Output
 
 from tests.support.waiting import eventually
 
@@ -281,8 +282,99 @@ def test_a_traceback_is_one_record() -> None:
     lines = Lines()
     assert lines.feed(f"before\n{text[:50]}".encode()) == [Line("before")]
     assert lines.holds
-    assert lines.feed(f"{text[50:]}\nafter\n".encode()) == [Line(text, "ERROR"), Line("after")]
+    assert lines.feed(f"{text[50:]}\nafter\n".encode()) == []
+    assert lines.idle() == [Line(text, "ERROR"), Line("after")]
     assert not lines.holds
+
+
+def printed(program: str) -> str:
+    """What Python prints of the exception that ends this program."""
+    done = subprocess.run(
+        (sys.executable, "-c", textwrap.dedent(program)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stderr.startswith("Traceback")
+    return done.stderr
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "try: 1 / 0\nexcept ZeroDivisionError: {}['b']",
+        "try: 1 / 0\nexcept ZeroDivisionError as e: raise ValueError('no') from e",
+        "try: raise ValueError('a\\nb\\n\\n  c\\n')\nexcept ValueError: {}['b']",
+        """
+        try:
+            try: 1 / 0
+            except ZeroDivisionError as e: raise ValueError('a\\n\\nb') from e
+        except ValueError:
+            {}['c']
+        """,
+    ],
+)
+def test_a_chain_of_tracebacks_is_one_record(program: str) -> None:
+    text = printed(program)
+    lines = Lines()
+    given = lines.feed(f"before\n{text}/x.py:1: UserWarning: words\n".encode())
+    assert given == [
+        Line("before"),
+        Line(text.removesuffix("\n"), "ERROR"),
+        Line("/x.py:1: UserWarning: words", "WARNING"),
+    ]
+    assert not lines.holds
+
+
+def test_two_tracebacks_that_are_no_chain_are_two_records() -> None:
+    text = printed("1 / 0")
+    one = Line(text.removesuffix("\n"), "ERROR")
+    lines = Lines()
+    assert [*lines.feed(f"{text}{text}".encode()), *lines.idle()] == [one, one]
+    assert [*lines.feed(f"{text}\n{text}".encode()), *lines.idle()] == [one, Line(""), one]
+
+
+def test_a_message_of_several_lines_ends_what_is_known_of_a_traceback() -> None:
+    text = printed("raise ValueError('a\\nb')")
+    *known, more, _ = text.split("\n")
+    lines = Lines()
+    assert lines.feed(text.encode()) == []
+    assert lines.idle() == [Line("\n".join(known), "ERROR"), Line(more)]
+
+
+def test_what_follows_a_traceback_is_held_to_a_bound() -> None:
+    text = printed("1 / 0")
+    lines = Lines()
+    said = f"{'x' * 99}\n" * 200
+    given = lines.feed(f"{text}{said}".encode())
+    assert given[0] == Line(text.removesuffix("\n"), "ERROR")
+    assert [line.message for line in given[1:]] == said.split("\n")[:-1]
+    assert not lines.holds
+    text = text.replace("1 / 0", f"1 / 0  # {'x' * 3000}", 1)
+    chain = f"\n{'During handling of the above exception, another exception occurred:'}\n\n"
+    given = lines.feed(chain.join([text.replace("<module>", "x" * 3000)] * 9).encode())
+    assert given
+    assert max(len(line.message) for line in given) < 2 * LONGEST
+
+
+def test_a_traceback_is_written_although_the_program_goes_on_to_print() -> None:
+    written: list[tuple[float, Line]] = []
+    output = Output(lambda line, _: written.append((time.monotonic(), line)))
+    stdout, stderr = (os.dup(end) for end in output.ends)
+    output.begin()
+    began = time.monotonic()
+    os.write(stderr, printed("1 / 0").encode())
+
+    def there() -> bool:
+        os.write(stdout, b"on and on\n")
+        os.write(stderr, b"on\n")
+        return any(line.severity == "ERROR" for _, line in written)
+
+    eventually("the traceback", there)
+    assert next(at for at, line in written if line.severity) - began < MOST_SECONDS + 5
+    for end in (stdout, stderr):
+        os.close(end)
+    output.drain(5)
 
 
 def test_a_traceback_without_an_end_is_not_held_for_ever() -> None:

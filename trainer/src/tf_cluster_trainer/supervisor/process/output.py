@@ -7,13 +7,19 @@ import os
 import re
 import selectors
 import threading
+import time
 from collections.abc import Callable
 
 from tf_cluster_trainer.log import CRITICAL, ERROR, INFO, LONGEST, MARK, WARNING, Line, marked
 
-HOLD_SECONDS = 0.5
+HOLD_SECONDS = 0.5  # without a byte
+MOST_SECONDS = 2.0
 _LONGEST = LONGEST + 200  # bytes of a line: a record of `log` has room in it
 _TRACEBACK = "Traceback (most recent call last):"
+_CHAINS = (  # with an empty line before and after, between two tracebacks
+    "During handling of the above exception, another exception occurred:",
+    "The above exception was the direct cause of the following exception:",
+)
 _LETTERS = {"D": "DEBUG", "I": INFO, "W": WARNING, "E": ERROR, "F": CRITICAL}
 _SAYS_LETTER = re.compile(
     r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+: ([IWEF]) "  # TensorFlow's C++
@@ -26,18 +32,22 @@ _WARNS = re.compile(r"\S+:\d+: \w*Warning: ")  # Python's warnings
 class Lines:
     """The lines in a stream of bytes.
 
-    A line longer than _LONGEST bytes comes in pieces. A traceback of Python's is one line: it is
-    held until its last line, which is not indented, or until `idle`.
+    A line longer than _LONGEST bytes comes in pieces. A traceback of Python's is one line, and so
+    is a chain of them: it is held until a line shows that it goes on or does not, until `idle`, or
+    while it is shorter than _LONGEST. The first line that is not indented is the exception's. What
+    follows may be more of its message, which only a further traceback of the chain can show.
     """
 
     def __init__(self) -> None:
         self._rest = b""
         self._cut = False  # the last line given was a piece, and its end is still to come
-        self._held: list[str] = []
+        self._held: list[str] = []  # of a traceback, or of a chain
+        self._opening = False  # what is held ends in the words between two tracebacks
+        self._after: list[str] | None = None  # once its exception is told: what followed
 
     @property
     def holds(self) -> bool:
-        """Whether a traceback waits for its last line."""
+        """Whether a traceback waits for its end."""
         return bool(self._held)
 
     def feed(self, data: bytes) -> list[Line]:
@@ -52,8 +62,9 @@ class Lines:
 
     def idle(self) -> list[Line]:
         """Give what is held: nothing came for a while."""
-        held, self._held = self._held, []
-        return [Line("\n".join(held), ERROR)] if held else []
+        held, after = self._held, self._after or []
+        self._held, self._after, self._opening = [], None, False
+        return [*([Line("\n".join(held), ERROR)] if held else []), *map(_raw, after)]
 
     def end(self) -> list[Line]:
         """Give what is left: nothing will come any more."""
@@ -84,14 +95,29 @@ class Lines:
         if ours is not None:
             # Another thread may have left a line without an end.
             return [*self.idle(), *([_raw(before)] if before else []), ours]
+        if self._after is not None and (text == _TRACEBACK or _raw(text).severity):
+            return [*self.idle(), *self._whole(text)]
         if self._held:
-            self._held.append(text)
-            within = text.startswith(" ") and sum(map(len, self._held)) < _LONGEST
-            return [] if within else self.idle()
+            self._hold(text)
+            size = sum(len(line) + 1 for line in (*self._held, *(self._after or ())))
+            return [] if size < _LONGEST else self.idle()
         if text == _TRACEBACK:
             self._held.append(text)
             return []
         return [_raw(text)]
+
+    def _hold(self, text: str) -> None:
+        if self._after is not None:
+            if text in _CHAINS and self._after[-1:] == [""]:
+                self._held += [*self._after, text]
+                self._after, self._opening = None, True
+            else:
+                self._after.append(text)
+            return
+        self._held.append(text)
+        self._opening = self._opening and text in ("", _TRACEBACK)
+        if not (self._opening or text.startswith(" ")):
+            self._after = []
 
 
 class Output:
@@ -130,19 +156,24 @@ class Output:
                 self._read(selector)
 
     def _read(self, selector: selectors.BaseSelector) -> None:
+        since: dict[int, float] = {}  # when what is held began
         while selector.get_map():
-            holds = any(key.data[1].holds for key in selector.get_map().values())
-            ready = selector.select(HOLD_SECONDS if holds else None)
-            if not ready:
-                for key in selector.get_map().values():
-                    stream, lines = key.data
-                    self._write(lines.idle(), stream)
+            ready = selector.select(HOLD_SECONDS if since else None)
             for key, _ in ready:
                 stream, lines = key.data
                 data = os.read(key.fd, 65536)
                 self._write(lines.feed(data) if data else lines.end(), stream)
                 if not data:
                     selector.unregister(key.fd)
+            now = time.monotonic()
+            for key in selector.get_map().values():
+                stream, lines = key.data
+                if not ready or now - since.get(key.fd, now) > MOST_SECONDS:
+                    self._write(lines.idle(), stream)
+                if lines.holds:
+                    since.setdefault(key.fd, now)
+                else:
+                    since.pop(key.fd, None)
 
     def _write(self, lines: list[Line], stream: str) -> None:
         for line in lines:
