@@ -80,7 +80,7 @@ each role as its pods get them. What stands in `pod` is told once, of the first 
 {{- end }}
 {{- $claims = append $claims .name }}
 {{- end }}
-{{- include "tf-cluster.guards.deviceClaims" (list (printf "%s.resources" $role) .pod.resources $claims $role) }}
+{{- include "tf-cluster.guards.containerResources" (list (printf "%s.resources" $role) .pod.resources $claims $role) }}
 {{- $names := list $role }}
 {{- $pod := .pod }}
 {{- range $key := list "sidecars" "initContainers" }}
@@ -107,7 +107,7 @@ each role as its pods get them. What stands in `pod` is told once, of the first 
 {{- end }}
 {{- $variables = append $variables .name }}
 {{- end }}
-{{- include "tf-cluster.guards.deviceClaims" (list (printf "%s.resources" $place) .resources $claims $role) }}
+{{- include "tf-cluster.guards.containerResources" (list (printf "%s.resources" $place) .resources $claims $role) }}
 {{- end }}
 {{- end }}
 {{- if and .pod.sidecars (semverCompare "<1.29.0-0" .root.Capabilities.KubeVersion.Version) }}
@@ -116,7 +116,7 @@ each role as its pods get them. What stands in `pod` is told once, of the first 
 {{- end -}}
 
 {{- /* Takes a list: the place of the resources, the resources, the pod's claims, the role. */ -}}
-{{- define "tf-cluster.guards.deviceClaims" -}}
+{{- define "tf-cluster.guards.containerResources" -}}
 {{- $place := first . }}
 {{- $claims := index . 2 }}
 {{- $role := last . }}
@@ -129,6 +129,11 @@ each role as its pods get them. What stands in `pod` is told once, of the first 
 {{ $place }}.claims has {{ .name }} twice.
 {{- end }}
 {{- $seen = append $seen (dict "name" .name "request" .request) }}
+{{- end }}
+{{- $resources := index . 1 | default dict }}
+{{- $names := keys ($resources.requests | default dict) ($resources.limits | default dict) }}
+{{- if and (contains "hugepages-" (join " " $names)) (not (or (has "cpu" $names) (has "memory" $names))) }}
+{{ $place }} asks for huge pages alone: Kubernetes gives them beside cpu or memory, so ask for one of these, too.
 {{- end }}
 {{- end -}}
 

@@ -565,6 +565,12 @@ def _parts_of_pods() -> Named:
             )
             for key in ("sidecars", "initContainers")
         ),
+        (
+            "huge pages alone",
+            {"sidecars": [{**TOOL, "resources": {"limits": {"hugepages-2Mi": "4Mi"}}}]},
+            "pod.sidecars[0].resources asks for huge pages alone",
+            "sidecars/0/resources",
+        ),
     )
     right = extra(
         {

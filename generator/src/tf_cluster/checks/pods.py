@@ -58,7 +58,7 @@ class _Pod:
                 path = (*self._at("resourceClaims"), index, "name")
                 yield path, f"is {name} again", "take another name"
         resources = (self._values.get(self._role) or {}).get("resources")
-        yield from self._device_claims((self._role, "resources"), resources)
+        yield from self._resources((self._role, "resources"), resources)
         yield from self._containers()
 
     def _at(self, key: str) -> Pointer:
@@ -124,7 +124,7 @@ class _Pod:
             what = f"is {volume}, a volume that no pod of {self._role} has"
             yield (*at, "name"), what, "add it to extraVolumes"
 
-    def _device_claims(self, at: Pointer, resources: Any) -> Iterator[Fault]:
+    def _resources(self, at: Pointer, resources: Any) -> Iterator[Fault]:
         claims = (resources or {}).get("claims") or []
         for index, claim in enumerate(claims):
             path = (*at, "claims", index)
@@ -133,6 +133,12 @@ class _Pod:
                 yield (*path, "name"), what, "add it to resourceClaims"
             if claim in claims[:index]:
                 yield (*path, "name"), f"is {claim['name']} again", "leave it out"
+        names = {
+            name for kind in ("requests", "limits") for name in (resources or {}).get(kind) or {}
+        }
+        if any(name.startswith("hugepages-") for name in names) and not names & {"cpu", "memory"}:
+            what = "asks for huge pages alone, and Kubernetes gives them beside cpu or memory"
+            yield at, what, "ask for cpu or memory, too"
 
     def _containers(self) -> Iterator[Fault]:
         names = [self._role]
@@ -155,4 +161,4 @@ class _Pod:
                 for inner, name in enumerate(variables):
                     if name in variables[:inner]:
                         yield (*path, "env", inner, "name"), f"is {name} again", "keep one of them"
-                yield from self._device_claims((*path, "resources"), container.get("resources"))
+                yield from self._resources((*path, "resources"), container.get("resources"))
