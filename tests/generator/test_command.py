@@ -140,6 +140,7 @@ def test_json_is_versioned_and_carries_pointer_value_and_fix(tf_cluster: Command
             "fix": "",
             "pointer": "/workers",
             "value": 0,
+            "related": [],
         }
     ]
 
@@ -370,7 +371,7 @@ def test_the_commented_lines_of_the_starter_are_valid_too(tf_cluster: Command) -
         bare = line.lstrip()
         if bare.startswith("# ") and (": " in bare or bare.endswith(":")) and "  #" in line + "  #":
             key = bare[2:].lstrip().partition(":")[0]
-            known = "workers ps resources worker requests limits flags layers data log run "
+            known = "workers ps resources worker requests limits flags units data log run "
             if key in (known + "batchSize optimizer checkpoint").split():
                 lines.append(line.replace("# ", "", 1))
                 continue

@@ -33,11 +33,20 @@ class Place:
 
 
 @dataclass(frozen=True)
+class Related:
+    """A place in another file that a finding is about, too."""
+
+    file: str
+    place: Place
+
+
+@dataclass(frozen=True)
 class Finding:
     """What is wrong, where, and what to do about it.
 
     `message` says what is wrong, without the place; `fix` says what to do, or is empty; `value` is
-    the offending value, None where there is none.
+    the offending value, None where there is none. `related` is the other side, where there is one:
+    the line of the program that a flag does not fit.
     """
 
     file: str
@@ -48,6 +57,7 @@ class Finding:
     value: Any = None
     fix: str = ""
     severity: Severity = "error"
+    related: tuple[Related, ...] = ()
 
     @property
     def words(self) -> str:

@@ -29,6 +29,10 @@ def json_report(shown: Shown) -> str:
                 "fix": finding.fix,
                 "pointer": json_pointer(finding.pointer),
                 "value": _if_short(finding.value),
+                "related": [
+                    {"file": relative_path(one.file), "line": one.place.line}
+                    for one in finding.related
+                ],
             }
             for finding in shown.findings
         ],

@@ -51,6 +51,15 @@ def _invocation(shown: Shown) -> dict[str, Any]:
 
 def _result(finding: Finding, codes: Sequence[Code]) -> dict[str, Any]:
     region = {"startLine": finding.place.line, "startColumn": finding.place.column}
+    related = [
+        {
+            "physicalLocation": {
+                "artifactLocation": _artifact(one.file),
+                "region": {"startLine": one.place.line},
+            }
+        }
+        for one in finding.related
+    ]
     return {
         "ruleId": finding.code,
         "ruleIndex": codes.index(finding.code),
@@ -65,6 +74,7 @@ def _result(finding: Finding, codes: Sequence[Code]) -> dict[str, Any]:
                 "logicalLocations": [{"fullyQualifiedName": json_pointer(finding.pointer)}],
             }
         ],
+        **({"relatedLocations": related} if related else {}),
     }
 
 
