@@ -18,6 +18,7 @@ FLOORS = (
     {"yaml"},
     {"params"},
     {"expand"},
+    {"program"},
     {"checks"},
     {"check", "diff", "local", "starter"},
     {"cli", "__main__"},

@@ -1,0 +1,30 @@
+"""The word that a wrong one stands for, looked for in bounded time: code may have many words."""
+
+from collections.abc import Iterable
+from itertools import islice
+
+from tf_cluster.params.spelling import close_to, meant
+from tf_cluster.params.wording import either
+from tf_cluster.printable import cut
+
+_MOST_WORDS = 300
+_SHOWN = 12
+
+
+def near(word: str, words: Iterable[str]) -> str:
+    """The one that is mistyped, else the one that looks most like it; empty where none does."""
+    some = list(islice(words, _MOST_WORDS))
+    return meant(word, some) or close_to(word, some)
+
+
+def mistyped(word: str, words: Iterable[str]) -> str:
+    """The one that is mistyped; empty where none is, or several."""
+    return meant(word, islice(words, _MOST_WORDS))
+
+
+def listed(words: Iterable[str]) -> str:
+    """The words, or the first of them; `none` where there are none."""
+    some = [cut(word) for word in islice(words, _SHOWN + 1)]
+    if len(some) > _SHOWN:
+        return f"{', '.join(some[:_SHOWN])}, …"
+    return either(some) if some else "none"

@@ -1,0 +1,290 @@
+"""What a name in the program's code stands for, through assignments, imports and modules."""
+
+import ast
+import builtins
+import posixpath
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from tf_cluster.program.code_place import CodePlace
+from tf_cluster.program.parse import NotParsed, parsed
+from tf_cluster.program.roots import MOST_BYTES, Root, UnreadableError
+from tf_cluster.program.scope import Function, Module
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """What can't be known without running the code; `why` is for --explain."""
+
+    why: str
+
+
+@dataclass(frozen=True)
+class Missing:
+    """What is surely not there."""
+
+
+@dataclass(frozen=True)
+class ClassHere:
+    """A class of a module that was read."""
+
+    module: Module
+    node: ast.ClassDef
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """A thing of a module that was not read, by its full name: `dataclasses.dataclass`."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class FunctionHere:
+    """A function of a module that was read."""
+
+    module: Module
+    node: ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True)
+class ValueHere:
+    """An expression of a module that was read."""
+
+    module: Module
+    node: ast.expr
+
+
+Meaning = ClassHere | FunctionHere | ValueHere | Elsewhere | Unknown | Missing
+
+_DEEPEST = 20
+_MOST_STARS = 10
+
+
+@dataclass
+class Code:
+    """The program's code: directories in the order in which Python looks in them.
+
+    `modules` are those that were read, or not, by dotted name. `left` is how many bytes may still
+    be read; `type_parts` counts the parts of types that were looked at.
+    """
+
+    roots: Sequence[Root]
+    modules: dict[str, Module | NotParsed | Unknown | None] = field(default_factory=dict)
+    root_of: dict[str, Root] = field(default_factory=dict)
+    places: dict[str, CodePlace] = field(default_factory=dict)
+    left: int = MOST_BYTES
+    type_parts: int = 0
+
+    def module(self, name: str) -> Module | NotParsed | Unknown | Missing | None:
+        """A module by its dotted name.
+
+        None: it is not among the code, so it may be installed. Missing: its package is there, and
+        it is not in it.
+        """
+        top = name.partition(".")[0]
+        if is_standard(name):
+            return Unknown(f"{top} is a module of Python itself")
+        for root in self.roots:
+            try:
+                found = self._in(root, name)
+            except UnreadableError as error:
+                return Unknown(f"{name}: {error}")
+            if found is not None:
+                return found
+        return None
+
+    def _in(self, root: Root, name: str) -> Module | NotParsed | Unknown | Missing | None:
+        parts = name.split(".")
+        path = ""
+        for depth, part in enumerate(parts):
+            path = posixpath.join(path, part)
+            last = depth == len(parts) - 1
+            package = posixpath.join(path, "__init__.py")
+            raw = root.read(package) if root.has_folder(path) else None
+            if raw is not None:
+                if last:
+                    return self._read(root, name, package, raw, is_package=True)
+                if b"__path__" in raw:
+                    return Unknown(f"{root.shown(package)} may look for its modules elsewhere")
+                continue
+            module = path + ".py"
+            raw = root.read(module)
+            if raw is not None:
+                return self._read(root, name, module, raw) if last else Missing()
+            if root.has_folder(path):
+                if last:
+                    return Unknown(f"{name} is a directory without __init__.py")
+                continue  # a namespace package
+            if root.has_compiled(path):
+                return Unknown(f"{name} is compiled")
+            if depth and root.read(posixpath.join(parts[0], "__init__.py")) is not None:
+                return Missing()
+            return None
+        return None
+
+    def holder(self, package: str) -> Root:
+        """The directory that has a package."""
+        path = package.replace(".", "/")
+        held = (root for root in self.roots if root.has_folder(path))
+        return next(held, self.roots[0])
+
+    def siblings(self, name: str) -> list[str]:
+        """The modules beside one that is not there, by their full names."""
+        package = name.rpartition(".")[0]
+        if not package:
+            return []
+        path = package.replace(".", "/")
+        return [f"{package}.{one}" for one in self.holder(package).modules(path)]
+
+    def script(self, root: Root, path: str) -> Module | NotParsed | Unknown | None:
+        """The script at `path` of a root; None if it is not there."""
+        try:
+            raw = root.read(path)
+        except UnreadableError as error:
+            return Unknown(f"{path}: {error}")
+        return None if raw is None else self._read(root, "__main__", path, raw)
+
+    def _read(
+        self, root: Root, name: str, path: str, raw: bytes, *, is_package: bool = False
+    ) -> Module | NotParsed | Unknown:
+        known = self.modules.get(name)
+        if known is not None:
+            return known
+        shown = root.shown(path)
+        self.left -= len(raw)
+        one: Module | NotParsed | Unknown
+        if self.left < 0:
+            one = Unknown(f"{shown}: there is too much code to read it all")
+        else:
+            tree = parsed(raw)
+            one = (
+                tree
+                if isinstance(tree, NotParsed)
+                else Module(name, shown, root.located(path), tree, is_package)
+            )
+        self.modules[name] = one
+        self.root_of[name] = root
+        self.places[name] = CodePlace(shown, root.located(path), 1)
+        return one
+
+    def meaning(self, module: Module, node: ast.expr, depth: int = 0) -> Meaning:
+        """What an expression of module level stands for."""
+        if depth > _DEEPEST:
+            return Unknown("names lead in a circle")
+        if isinstance(node, ast.Name):
+            return self.named(module, node.id, depth + 1)
+        if isinstance(node, ast.Attribute):
+            whole = self.meaning(module, node.value, depth + 1)
+            if not isinstance(whole, Elsewhere):
+                return whole if isinstance(whole, Unknown) else Unknown("an attribute of a value")
+            inner = None if is_standard(whole.name) else self.module(whole.name)
+            if isinstance(inner, Module):
+                found = self.named(inner, node.attr, depth + 1)
+                if not isinstance(found, Missing):
+                    return found
+            return Elsewhere(f"{whole.name}.{node.attr}")
+        return ValueHere(module, node)
+
+    def named(self, module: Module, name: str, depth: int = 0) -> Meaning:
+        """What a name of a module stands for; Missing if the module surely has no such name."""
+        if depth > _DEEPEST:
+            return Unknown("names lead in a circle")
+        scope = module.scope
+        if len(scope.stars) > _MOST_STARS:
+            return Unknown(f"{module.file} has too many star imports")
+        binding = scope.only(name)
+        if binding is None:
+            return self._unbound(module, name, depth)
+        for star in scope.stars:
+            if not isinstance(self._star(module, star, name, depth), Missing):
+                return Unknown(f"{module.place(star)} may bind {name} again")
+        node = binding.node
+        if isinstance(node, ast.ClassDef):
+            return ClassHere(module, node)
+        if isinstance(node, Function):
+            return FunctionHere(module, node)
+        if isinstance(node, ast.Import):
+            return _imported(node, name)
+        if isinstance(node, ast.ImportFrom):
+            return self._imported_from(module, node, name, depth)
+        if binding.value is None:
+            return Unknown(f"{module.place(node)} unpacks a value into {name}")
+        return self.meaning(module, binding.value, depth + 1)
+
+    def _unbound(self, module: Module, name: str, depth: int) -> Meaning:
+        scope = module.scope
+        if name in scope.names:
+            place = module.place(scope.names[name][0].node)
+            return Unknown(f"{place}: {name} depends on what runs")
+        for star in scope.stars:
+            found = self._star(module, star, name, depth)
+            if not isinstance(found, Missing):
+                return found
+        if scope.is_open:
+            return Unknown(f"{module.file} may make names as it runs")
+        if hasattr(builtins, name):
+            return Elsewhere(f"builtins.{name}")
+        return Missing()
+
+    def _star(self, module: Module, star: ast.ImportFrom, name: str, depth: int) -> Meaning:
+        source = absolute(module, star)
+        other = self.module(source) if source else None
+        if not isinstance(other, Module):
+            return Unknown(f"{module.place(star)} imports all of {source or 'a package'}")
+        if name.startswith("_") or "__all__" in other.scope.names:
+            return Unknown(f"{module.place(star)} imports what {source} lists")
+        return Missing() if depth > _DEEPEST else self._starred(other, name, depth)
+
+    def _starred(self, other: Module, name: str, depth: int) -> Meaning:
+        found = self.named(other, name, depth + 1)
+        is_builtin = isinstance(found, Elsewhere) and found.name == f"builtins.{name}"
+        return Missing() if is_builtin and name not in other.scope.names else found
+
+    def _imported_from(
+        self, module: Module, node: ast.ImportFrom, name: str, depth: int
+    ) -> Meaning:
+        source = absolute(module, node)
+        if not source:
+            return Unknown(f"{module.place(node)} imports from outside its package")
+        own = next((alias.name for alias in node.names if (alias.asname or alias.name) == name), "")
+        if is_standard(source):
+            return Elsewhere(f"{source}.{own}")
+        other = self.module(source)
+        if isinstance(other, Module):
+            found = self.named(other, own, depth + 1)
+            if isinstance(found, Missing) or (
+                isinstance(found, Elsewhere) and found.name == f"builtins.{own}"
+            ):
+                return Elsewhere(f"{source}.{own}")  # a module of that package, perhaps
+            return found
+        if isinstance(other, (Unknown, NotParsed)):
+            return Unknown(f"{module.place(node)}: {source} was not read")
+        return Elsewhere(f"{source}.{own}")
+
+
+def is_standard(name: str) -> bool:
+    """Whether a module is one of Python's own, which it takes before the program's."""
+    return name.partition(".")[0] in sys.stdlib_module_names
+
+
+def _imported(node: ast.Import, name: str) -> Elsewhere:
+    for alias in node.names:
+        if alias.asname == name:
+            return Elsewhere(alias.name)
+    return Elsewhere(name)
+
+
+def absolute(module: Module, node: ast.ImportFrom) -> str:
+    """The full name of the module that an import names; empty where it leads out of its package."""
+    if not node.level:
+        return node.module or ""
+    parts = module.name.split(".")
+    if module.name == "__main__":
+        return ""
+    up = node.level - (1 if module.is_package else 0)
+    if up >= len(parts):
+        return ""
+    parts = parts[: len(parts) - up]
+    return ".".join([*parts, *([node.module] if node.module else [])])

@@ -1,0 +1,134 @@
+"""Where Python looks for code: directories, and the texts that travel with the values.
+
+Nothing here runs or imports code. A file is read only if it is a regular one. What belongs to a
+params file lies below its folder, links followed.
+"""
+
+import os
+import posixpath
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tf_cluster.files import is_inside, read_regular
+
+MOST_BYTES = 200_000
+"""Bytes of code that are read for one params file: their tree takes up to 900 times as many."""
+
+
+class UnreadableError(Exception):
+    """There is a file, but it can't be looked at; the text says why."""
+
+
+@dataclass(frozen=True)
+class Texts:
+    """The files of program.source.files, by name. `folder`: the directory in them, `.` for all.
+
+    `base` is where the files lie. `certain`: tasks run exactly this code. Paths are relative, with
+    slashes.
+    """
+
+    texts: Mapping[str, str]
+    base: Path
+    folder: str
+    certain: bool
+
+    def read(self, path: str) -> bytes | None:
+        """A file's bytes; None if there is none.
+
+        Raises UnreadableError for an empty text, which may stand for a file with a finding.
+        """
+        text = self.texts.get(self.shown(path))
+        if text == "":
+            raise UnreadableError("it is empty")
+        return None if text is None else text.encode(errors="surrogatepass")
+
+    def has_folder(self, path: str) -> bool:
+        """Whether there are files in a directory of this name."""
+        return bool(self._below(path))
+
+    def has_compiled(self, path: str) -> bool:
+        """Whether there is a module of this name that is no .py: never."""
+        return False
+
+    def modules(self, path: str = ".") -> list[str]:
+        """The names of the modules in a directory, and of those below it as paths."""
+        return [name.removesuffix(".py") for name in self._below(path) if name.endswith(".py")]
+
+    def shown(self, path: str) -> str:
+        """A file's name in messages, which is its name in the params file."""
+        return posixpath.normpath(posixpath.join(self.folder, path))
+
+    def located(self, path: str) -> str:
+        """Where a file is."""
+        return str(self.base / self.shown(path))
+
+    def _below(self, path: str) -> list[str]:
+        start = f"{self.shown(path)}/".removeprefix("./")
+        return [name.removeprefix(start) for name in self.texts if name.startswith(start)]
+
+
+@dataclass(frozen=True)
+class Directory:
+    """A directory of this machine: `folder` below `base`, whose name messages leave out.
+
+    `inside`: what leads out of `base` is not read. `certain`: tasks run exactly this code; else it
+    is most likely a copy of what they run.
+    """
+
+    base: Path
+    folder: str
+    certain: bool
+    inside: bool
+
+    def read(self, path: str) -> bytes | None:
+        """A file's bytes; None if there is none. Raises UnreadableError."""
+        file = self._at(path)
+        try:
+            if self.inside and os.path.lexists(file) and not is_inside(file, self.base):
+                raise UnreadableError("it is a link out of the folder of the params file")
+            raw = read_regular(file, MOST_BYTES + 1)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except (OSError, ValueError) as error:
+            raise UnreadableError(getattr(error, "strerror", None) or str(error)) from error
+        if len(raw) > MOST_BYTES:
+            raise UnreadableError(f"it has over {MOST_BYTES} bytes")
+        return raw
+
+    def has_folder(self, path: str) -> bool:
+        """Whether there is a directory of this name."""
+        try:
+            return self._at(path).is_dir()
+        except (OSError, ValueError):
+            return False
+
+    def has_compiled(self, path: str) -> bool:
+        """Whether there is a module of this name that is no .py."""
+        at = self._at(path)
+        return any(name.startswith(at.name + ".") for name in _names(at.parent))
+
+    def modules(self, path: str = ".") -> list[str]:
+        """The names of the modules in a directory."""
+        return [name[:-3] for name in _names(self._at(path)) if name.endswith(".py")]
+
+    def shown(self, path: str) -> str:
+        """A file's name in messages."""
+        return posixpath.normpath(posixpath.join(self.folder, path))
+
+    def located(self, path: str) -> str:
+        """Where a file is."""
+        return str(self._at(path))
+
+    def _at(self, path: str) -> Path:
+        return self.base / self.folder / path
+
+
+Root = Texts | Directory
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        return sorted(entry.name for entry in os.scandir(folder))
+    except (OSError, ValueError):
+        return []

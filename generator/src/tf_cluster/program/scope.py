@@ -1,0 +1,212 @@
+"""Which names a module or a class binds, and whether that can be known."""
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from tf_cluster.program.code_place import CodePlace
+
+Statement = ast.stmt | ast.excepthandler | ast.match_case
+Function = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+@dataclass(frozen=True)
+class Binding:
+    """One place that binds a name. `value`: what to, where that is an expression.
+
+    `sure` is False where the statement may not run, or binds by something else than its look.
+    """
+
+    node: ast.AST
+    value: ast.expr | None = None
+    sure: bool = True
+
+
+@dataclass
+class Scope:
+    """The names that the statements of a module or a class bind.
+
+    `stars` are its star imports. `is_open`: it may have names besides (`globals()`, `exec`).
+    """
+
+    names: dict[str, list[Binding]] = field(default_factory=dict)
+    stars: list[ast.ImportFrom] = field(default_factory=list)
+    is_open: bool = False
+
+    def only(self, name: str) -> Binding | None:
+        """The one binding of a name that is sure; None where there is none, or are several."""
+        found = self.names.get(name, [])
+        return found[0] if len(found) == 1 and found[0].sure else None
+
+
+@dataclass(frozen=True)
+class Module:
+    """A file of code. `name` is its dotted name; `__main__` of a script.
+
+    `file` is its name in messages, `path` where it is.
+    """
+
+    name: str
+    file: str
+    path: str
+    tree: ast.Module
+    is_package: bool = False
+    class_scopes: dict[ast.ClassDef, Scope] = field(default_factory=dict)
+
+    @cached_property
+    def scope(self) -> Scope:
+        """The names of the module itself."""
+        scope = scope_of(self.tree.body)
+        scope.is_open = self._is_open or "__getattr__" in scope.names
+        for node in self.nodes:
+            if isinstance(node, ast.Global):
+                for name in node.names:
+                    scope.names.setdefault(name, []).append(Binding(node, sure=False))
+        return scope
+
+    @cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """Every node of the file."""
+        return tuple(ast.walk(self.tree))
+
+    @cached_property
+    def changed_outside(self) -> frozenset[str]:
+        """Names with an attribute that some statement sets from outside: `Net.flags = Other`."""
+        return frozenset(_changed(self.nodes))
+
+    @cached_property
+    def attributes_set(self) -> frozenset[str]:
+        """Attributes that some statement sets, of whatever object: `self.evaluate = …`."""
+        stored = {
+            node.attr
+            for node in self.nodes
+            if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load)
+        }
+        named = {
+            str(node.args[1].value)
+            for node in self.nodes
+            if isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id in ("setattr", "delattr")
+            and len(node.args) > 1
+            and isinstance(node.args[1], ast.Constant)
+        }
+        return frozenset(stored | named)
+
+    @cached_property
+    def _is_open(self) -> bool:
+        return any(_opens(node) for node in self.nodes)
+
+    def place(self, node: ast.AST) -> CodePlace:
+        """`train.py:12`."""
+        return CodePlace(self.file, self.path, getattr(node, "lineno", 1))
+
+
+def _opens(node: ast.AST) -> bool:
+    """Whether this may bind names of the module that no statement names."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        name = node.func.id
+        return name in ("globals", "exec") or (name in ("vars", "locals") and not node.args)
+    if isinstance(node, ast.Attribute) and node.attr == "modules":
+        return isinstance(node.value, ast.Name) and node.value.id == "sys"
+    return isinstance(node, ast.ImportFrom) and node.module == "sys" and _imports(node, "modules")
+
+
+def _imports(node: ast.ImportFrom, name: str) -> bool:
+    return any(alias.name == name for alias in node.names)
+
+
+def _changed(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    for node in nodes:
+        if (
+            isinstance(node, ast.Attribute)
+            and isinstance(node.ctx, (ast.Store, ast.Del))
+            and isinstance(node.value, ast.Name)
+        ):
+            yield node.value.id
+        elif (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id in ("setattr", "delattr")
+            and node.args
+            and isinstance(node.args[0], ast.Name)
+        ):
+            yield node.args[0].id
+
+
+def scope_of(body: Iterable[ast.stmt]) -> Scope:
+    """The names that statements bind, nested ones too, but not inside functions or classes."""
+    scope = Scope()
+    waiting: list[tuple[ast.AST, bool]] = [(statement, True) for statement in body]
+    while waiting:
+        node, sure = waiting.pop()
+        for name, value in _bound(node):
+            simple = isinstance(
+                node,
+                (ast.ClassDef, *Function, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign),
+            )
+            scope.names.setdefault(name, []).append(Binding(node, value, sure and simple))
+        if isinstance(node, ast.ImportFrom) and _imports(node, "*"):
+            scope.stars.append(node)
+        for inner in ast.iter_child_nodes(node):
+            is_inside = isinstance(inner, Statement) and not isinstance(
+                node, (ast.ClassDef, *Function)
+            )
+            if is_inside or isinstance(inner, ast.withitem | ast.pattern):
+                waiting.append((inner, False))
+        for walrus in _walruses(node):
+            scope.names.setdefault(walrus, []).append(Binding(node, sure=False))
+    return scope
+
+
+def _bound(node: ast.AST) -> Iterator[tuple[str, ast.expr | None]]:
+    """The names that this node binds, without those that nodes inside it bind."""
+    if isinstance(node, (ast.ClassDef, *Function)):
+        yield node.name, None
+    elif isinstance(node, ast.Import):
+        for alias in node.names:
+            yield alias.asname or alias.name.partition(".")[0], None
+    elif isinstance(node, ast.ImportFrom):
+        for alias in node.names:
+            if alias.name != "*":
+                yield alias.asname or alias.name, None
+    elif isinstance(node, ast.Assign):
+        for target in node.targets:
+            yield from _targets(target, node.value)
+    elif isinstance(node, ast.AnnAssign):
+        if node.value is not None:
+            yield from _targets(node.target, node.value)
+    elif isinstance(node, ast.AugAssign | ast.For | ast.AsyncFor):
+        yield from _targets(node.target)
+    elif isinstance(node, ast.Delete):
+        for target in node.targets:
+            yield from _targets(target)
+    elif isinstance(node, ast.withitem) and node.optional_vars is not None:
+        yield from _targets(node.optional_vars)
+    elif isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)) and node.name:
+        yield node.name, None
+    elif isinstance(node, ast.MatchMapping) and node.rest:
+        yield node.rest, None
+
+
+def _targets(
+    target: ast.expr, value: ast.expr | None = None
+) -> Iterator[tuple[str, ast.expr | None]]:
+    if isinstance(target, ast.Name):
+        yield target.id, value
+    else:
+        for node in ast.walk(target):
+            if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+                yield node.id, None
+
+
+def _walruses(node: ast.AST) -> Iterator[str]:
+    """Names that `:=` binds in the expressions of a statement."""
+    if isinstance(node, (ast.ClassDef, *Function)):
+        return
+    for inner in ast.iter_child_nodes(node):
+        if isinstance(inner, ast.expr):
+            for one in ast.walk(inner):
+                if isinstance(one, ast.NamedExpr):
+                    yield one.target.id

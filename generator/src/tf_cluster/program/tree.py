@@ -1,0 +1,153 @@
+"""A module with the way up from each node: what runs for sure, and what runs at all."""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from tf_cluster.program.scope import Function, Module
+
+_MUTATORS = ("append", "extend", "insert", "pop", "remove", "clear", "reverse", "sort")
+_MAIN_GUARDS = tuple(
+    ast.dump(ast.parse(text, mode="eval").body)
+    for text in ("__name__ == '__main__'", "'__main__' == __name__")
+)
+
+
+@dataclass
+class Tree:
+    """A module with the parent of each node."""
+
+    module: Module
+    parents: dict[ast.AST, ast.AST] = field(default_factory=dict)
+    _bound: dict[ast.AST, frozenset[str]] = field(default_factory=dict)
+    _argparse: dict[ast.AST, frozenset[str]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, module: Module) -> "Tree":
+        """Note the parent of each node."""
+        tree = cls(module)
+        for node in module.nodes:
+            for inner in ast.iter_child_nodes(node):
+                tree.parents[inner] = node
+        return tree
+
+    def scope_of(self, node: ast.AST) -> ast.AST:
+        """The function around a node, or the module."""
+        while node in self.parents:
+            node = self.parents[node]
+            if isinstance(node, (*Function, ast.Lambda)):
+                return node
+        return self.module.tree
+
+    def outermost(self, node: ast.AST) -> ast.AST:
+        """The statement of the module that a node stands in."""
+        while self.parents.get(node, self.module.tree) is not self.module.tree:
+            node = self.parents[node]
+        return node
+
+    @cached_property
+    def uses(self) -> dict[str, list[ast.Name | ast.Attribute]]:
+        """Where each name is read, as itself or as an attribute."""
+        found: dict[str, list[ast.Name | ast.Attribute]] = {}
+        for node in self.module.nodes:
+            if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):
+                name = node.id if isinstance(node, ast.Name) else node.attr
+                found.setdefault(name, []).append(node)
+        return found
+
+    def bound_in(self, scope: ast.AST) -> frozenset[str]:
+        """The names that a function's body or arguments bind."""
+        if scope not in self._bound:
+            names = set()
+            for node in ast.walk(scope):
+                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                    names.add(node.id)
+                elif isinstance(node, ast.arg):
+                    names.add(node.arg)
+            self._bound[scope] = frozenset(names)
+        return self._bound[scope]
+
+    def argparse_in(self, scope: ast.AST) -> frozenset[str]:
+        """The names under which a function imports argparse."""
+        if scope not in self._argparse:
+            self._argparse[scope] = frozenset(
+                alias.asname or alias.name
+                for node in ast.walk(scope)
+                if isinstance(node, ast.Import)
+                for alias in node.names
+                if alias.name == "argparse"
+            )
+        return self._argparse[scope]
+
+    @cached_property
+    def reached(self) -> frozenset[ast.AST]:
+        """The functions and classes of the module that what runs at its import or start names."""
+        named: dict[ast.AST, set[str]] = {}
+        for node in self.module.nodes:
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                named.setdefault(self.outermost(node), set()).add(node.id)
+        definitions = {
+            one.name: one
+            for one in self.module.tree.body
+            if isinstance(one, (*Function, ast.ClassDef))
+        }
+        reached: set[ast.AST] = set()
+        waiting = [one for one in self.module.tree.body if one not in definitions.values()]
+        while waiting:
+            for name in named.get(waiting.pop(), ()):
+                one = definitions.get(name)
+                if one is not None and one not in reached:
+                    reached.add(one)
+                    waiting.append(one)
+        return frozenset(reached)
+
+    def is_sure(self, node: ast.AST) -> bool:
+        """Whether a node runs whenever its function, or its module as the script, does."""
+        inner = node
+        while inner in self.parents:
+            outer = self.parents[inner]
+            if isinstance(outer, (*Function, ast.Module)):
+                return inner not in getattr(outer, "decorator_list", ())
+            is_expression = isinstance(outer, (ast.expr, ast.keyword)) and not isinstance(
+                outer,
+                (ast.Lambda, ast.IfExp, ast.BoolOp, ast.ListComp, ast.SetComp, ast.DictComp),
+            )
+            is_plain = isinstance(outer, (ast.Expr, ast.Assign, ast.AnnAssign, ast.Return))
+            if not (is_expression or is_plain or is_main_guard(outer)):
+                return False
+            inner = outer
+        return True
+
+
+def is_main_guard(node: ast.AST) -> bool:
+    """`if __name__ == "__main__":`."""
+    if not isinstance(node, ast.If) or node.orelse:
+        return False
+    return ast.dump(node.test) in _MAIN_GUARDS
+
+
+def changes_argv(tree: Tree) -> bool:
+    """Whether a module may change sys.argv."""
+    for node in tree.module.nodes:
+        if isinstance(node, ast.ImportFrom) and node.module == "sys":
+            return True
+        if not (isinstance(node, ast.Attribute) and node.attr == "argv"):
+            continue
+        outer = tree.parents.get(node)
+        if not isinstance(node.ctx, ast.Load):
+            return True
+        if isinstance(outer, ast.Subscript) and not isinstance(outer.ctx, ast.Load):
+            return True
+        if isinstance(outer, ast.Attribute) and outer.attr in _MUTATORS:
+            return True
+        if isinstance(outer, (ast.Assign, ast.NamedExpr, ast.AugAssign)):
+            return True
+    return False
+
+
+def iterate_imports(module: Module) -> Iterator[ast.Import | ast.ImportFrom]:
+    """Every import of a module, wherever it stands."""
+    for node in module.nodes:
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield node
