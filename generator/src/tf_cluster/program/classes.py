@@ -1,0 +1,159 @@
+"""A class of the program's code: what it inherits, and what its attributes are."""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tf_cluster.program.resolve import (
+    ClassHere,
+    Code,
+    Elsewhere,
+    Meaning,
+    Missing,
+    Unknown,
+)
+from tf_cluster.program.scope import Binding, Scope, scope_of
+
+PROGRAM = ("tf_cluster_trainer.Program", "tf_cluster_trainer.program.base.Program")
+# Classes of Python itself that are no programs and bring nothing that a program or its flags have.
+_BARE = (
+    "builtins.object",
+    "abc.ABC",
+    "typing.Generic",
+    "typing.Protocol",
+    "typing.NamedTuple",
+    "typing.TypedDict",
+    "enum.Enum",
+)
+_DEEPEST = 30
+
+
+@dataclass(frozen=True)
+class Member:
+    """An attribute of a class: its one binding, and the class that has it."""
+
+    owner: ClassHere
+    binding: Binding
+
+
+@dataclass(frozen=True)
+class Family:
+    """A class with all that it inherits from, itself first, as far as that can be known.
+
+    `is_program`: it inherits from Program. `unknown`: why the rest can't be known; empty when all
+    is. `is_line`: no class has two bases that were read.
+    """
+
+    classes: tuple[ClassHere, ...]
+    is_program: bool
+    unknown: str
+    is_line: bool
+
+    @property
+    def itself(self) -> ClassHere:
+        """The class."""
+        return self.classes[0]
+
+
+def family(code: Code, start: ClassHere) -> Family:
+    """Follow a class to its bases, each before the bases beside it."""
+    classes: list[ClassHere] = []
+    unknown: list[str] = []
+    is_program, is_line = False, True
+    waiting = [start]
+    while waiting and len(classes) < _DEEPEST:
+        one = waiting.pop(0)
+        if any(one.node is other.node for other in classes):
+            is_line = False
+            continue
+        classes.append(one)
+        unknown += _oddities(code, one)
+        here = []
+        for base in one.node.bases:
+            meant = _base(code, one, base)
+            if _is_program(meant):
+                is_program = True
+            elif isinstance(meant, ClassHere):
+                here.append(meant)
+            elif not (isinstance(meant, Elsewhere) and meant.name in _BARE):
+                unknown.append(f"{one.module.place(base)}: what {one.node.name} inherits from")
+        is_line = is_line and len(here) < 2
+        waiting = here + waiting
+    if waiting:
+        unknown.append(f"{start.node.name} inherits too deeply")
+    return Family(tuple(classes), is_program, unknown[0] if unknown else "", is_line)
+
+
+def _is_program(meant: Meaning) -> bool:
+    """Whether it is the trainer's own class, read or not."""
+    if isinstance(meant, ClassHere):
+        return f"{meant.module.name}.{meant.node.name}" in PROGRAM
+    return isinstance(meant, Elsewhere) and meant.name in PROGRAM
+
+
+def _base(code: Code, one: ClassHere, base: ast.expr) -> Meaning:
+    if isinstance(base, ast.Subscript):  # Generic[T]
+        base = base.value
+    return code.meaning(one.module, base)
+
+
+def _oddities(code: Code, one: ClassHere) -> Iterator[str]:
+    """What may make a class other than it looks, its bases aside."""
+    name, place = one.node.name, one.module.place(one.node)
+    for keyword in one.node.keywords:
+        meant = code.meaning(one.module, keyword.value)
+        if meant != Elsewhere("abc.ABCMeta"):
+            yield f"{place}: what {keyword.arg or '**'} makes of {name}"
+    if name in one.module.changed_outside:
+        yield f"{place}: attributes of {name} are set outside it"
+
+
+def decorators(code: Code, one: ClassHere) -> list[tuple[ast.expr, Meaning]]:
+    """What decorates a class: each expression, and what it, or what it calls, stands for."""
+    return [
+        (node, code.meaning(one.module, node.func if isinstance(node, ast.Call) else node))
+        for node in one.node.decorator_list
+    ]
+
+
+def own_scope(one: ClassHere) -> Scope:
+    """The names that a class's own body binds."""
+    known = one.module.class_scopes.get(one.node)
+    if known is not None:
+        return known
+    scope = one.module.class_scopes[one.node] = scope_of(one.node.body)
+    scope.is_open = any(
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in ("locals", "vars", "exec")
+        for statement in one.node.body
+        if not isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+        for node in ast.walk(statement)
+    )
+    return scope
+
+
+def member(of: Family, name: str) -> Member | Unknown | Missing:
+    """An attribute of a class, its own or inherited; Missing if it has none but Program's."""
+    holders = []
+    for one in of.classes:
+        scope = own_scope(one)
+        if name in one.module.attributes_set:
+            return Unknown(f"{one.module.file} sets {name} as it runs")
+        if scope.is_open or (name in scope.names and scope.only(name) is None):
+            return Unknown(f"{one.module.place(one.node)}: what {one.node.name}.{name} is")
+        binding = scope.only(name)
+        if binding is not None:
+            holders.append(Member(one, binding))
+    if of.unknown and not (holders and _is_own(of, holders[0])):
+        return Unknown(of.unknown)
+    if of.unknown and of.itself.node.name in of.itself.module.changed_outside:
+        return Unknown(of.unknown)
+    if len(holders) > 1 and not of.is_line and not _is_own(of, holders[0]):
+        place = of.itself.module.place(of.itself.node)
+        return Unknown(f"{place}: whose {name} {of.itself.node.name} has")
+    return holders[0] if holders else Missing()
+
+
+def _is_own(of: Family, one: Member) -> bool:
+    return one.owner.node is of.itself.node
