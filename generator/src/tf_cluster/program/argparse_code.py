@@ -1,0 +1,357 @@
+"""The options that a script declares with argparse, followed through its functions and modules."""
+
+import ast
+from typing import Any
+
+from tf_cluster.program.options import CommandLine, Option
+from tf_cluster.program.resolve import Code, Elsewhere, FunctionHere, Unknown, ValueHere
+from tf_cluster.program.scope import Function, Module
+from tf_cluster.program.tree import Tree, changes_argv
+
+_PARSER = "argparse.ArgumentParser"
+_HARMLESS = (
+    *("error", "exit", "print_help", "print_usage", "format_help", "format_usage", "set_defaults"),
+    *("description", "epilog", "prog", "usage", "formatter_class", "get_default"),
+)
+_PARSER_KEYS = ("description", "prog", "usage", "epilog", "formatter_class", "argument_default")
+_ACTIONS = (
+    *("store", "store_const", "store_true", "store_false", "append", "append_const", "count"),
+    *("extend", "help", "version", "optional"),
+)
+_TYPES = {"builtins.int": "int", "builtins.float": "float", "builtins.str": "text"}
+_KEYS = (
+    *("action", "nargs", "const", "default", "type", "choices", "required", "help", "metavar"),
+    *("dest", "version"),
+)
+_MOST_STEPS = 10_000
+_MOST_NAMES = 30
+
+
+class _UnknowableError(Exception):
+    """The options can't be known; the text says why."""
+
+
+def argparse_options(code: Code, module: Module) -> CommandLine | Unknown | None:
+    """The command line of a script; None if it makes no parser, or not by argparse alone."""
+    made = [node for node in module.nodes if _makes_parser(node)]
+    if not made:
+        return None
+    if len(made) > 1:
+        return Unknown(f"{module.place(made[1])}: there is more than one ArgumentParser")
+    try:
+        return _Follower(code, module).command_line(made[0])
+    except _UnknowableError as unknowable:
+        return Unknown(str(unknowable))
+
+
+def _makes_parser(node: ast.AST) -> bool:
+    if not isinstance(node, ast.Call):
+        return False
+    function = node.func
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    return bool(name == "ArgumentParser")
+
+
+class _Follower:
+    """Follows one parser wherever the code takes it, and notes what is asked of it."""
+
+    def __init__(self, code: Code, module: Module) -> None:
+        self._code = code
+        self._module = module
+        self._trees: dict[str, Tree] = {}
+        self._options: list[Option] = []
+        self._exclusive: list[bool] = []
+        self._parses: list[bool] = []
+        self._seen: set[tuple[ast.AST, str]] = set()
+        self._returning: dict[ast.AST, int] = {}
+        self._called: set[ast.AST] = set()
+        self._steps = 0
+
+    def command_line(self, made: ast.AST) -> CommandLine:
+        """Raises _UnknowableError."""
+        assert isinstance(made, ast.Call)
+        tree = self._tree(self._module)
+        meant = self._meaning(tree, made.func)
+        if meant != Elsewhere(_PARSER):
+            raise self._error(tree, made, "another ArgumentParser than argparse's")
+        given = self._keywords(tree, made)
+        flags = {"add_help": True, "allow_abbrev": True}
+        for key, node in given.items():
+            if key in flags and isinstance(node, ast.Constant):
+                flags[key] = bool(node.value)
+            elif key not in _PARSER_KEYS:
+                raise self._error(tree, made, f"its {key}")
+        self._use(tree, made, -1)
+        if changes_argv(tree):
+            raise self._error(tree, made, "sys.argv is changed")
+        if not self._parses:
+            raise self._error(tree, made, "where it parses the arguments")
+        return CommandLine(
+            tuple(self._options),
+            all(self._parses),
+            tree.module.place(made),
+            flags["add_help"],
+            flags["allow_abbrev"],
+            tuple(self._exclusive),
+        )
+
+    def _tree(self, module: Module) -> Tree:
+        if module.file not in self._trees:
+            self._trees[module.file] = Tree.of(module)
+        return self._trees[module.file]
+
+    def _error(self, tree: Tree, node: ast.AST, why: str) -> _UnknowableError:
+        return _UnknowableError(f"{tree.module.place(node)}: {why}")
+
+    def _meaning(self, tree: Tree, node: ast.expr) -> Any:
+        """What a name stands for, a function's own imports considered."""
+        root = node
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        scope = tree.scope_of(node)
+        if isinstance(root, ast.Name) and scope is not tree.module.tree:
+            if root.id in tree.argparse_in(scope):
+                return Elsewhere(f"argparse.{getattr(node, 'attr', '')}")
+            if root.id in tree.bound_in(scope):
+                return Unknown("a name of a function")
+        return self._code.meaning(tree.module, node)
+
+    def _keywords(self, tree: Tree, call: ast.Call) -> dict[str, ast.expr]:
+        if any(isinstance(argument, ast.Starred) for argument in call.args):
+            raise self._error(tree, call, "arguments by *")
+        given = {}
+        for keyword in call.keywords:
+            if keyword.arg is None:
+                raise self._error(tree, call, "arguments by **")
+            given[keyword.arg] = keyword.value
+        return given
+
+    def _use(self, tree: Tree, node: ast.expr, group: int) -> None:
+        """Take in one use of the parser, or of a group of it: an expression that is it."""
+        self._steps += 1
+        if self._steps > _MOST_STEPS:
+            raise self._error(tree, node, "it is used too often")
+        outer = tree.parents.get(node)
+        if isinstance(outer, ast.Attribute):
+            self._method(tree, node, outer, group)
+        elif isinstance(outer, ast.Assign) and len(outer.targets) == 1:
+            target = outer.targets[0]
+            if not isinstance(target, ast.Name) or not tree.is_sure(outer):
+                raise self._error(tree, outer, "where it is kept")
+            self._follow(tree, tree.scope_of(outer), target.id, group)
+        elif isinstance(outer, ast.Return):
+            self._returned(tree, outer, group)
+        elif isinstance(outer, ast.Call) and node in outer.args:
+            self._passed(tree, outer, outer.args.index(node), group)
+        elif not isinstance(outer, ast.Expr):
+            raise self._error(tree, node, "where it goes")
+
+    def _follow(self, tree: Tree, scope: ast.AST, name: str, group: int) -> None:
+        """Take in every use of a variable that holds the parser or a group."""
+        if (scope, name) in self._seen:
+            return
+        self._seen.add((scope, name))
+        if len(self._seen) > _MOST_NAMES:
+            raise self._error(tree, scope, "it has too many names")
+        for node in ast.walk(scope):
+            if isinstance(node, (ast.Global, ast.Nonlocal)) and name in node.names:
+                raise self._error(tree, node, f"{name} is shared")
+            if isinstance(node, ast.arg) and node.arg == name and tree.scope_of(node) is not scope:
+                raise self._error(tree, node, f"another {name}")
+            if not (isinstance(node, ast.Name) and node.id == name):
+                continue
+            if isinstance(node.ctx, ast.Load):
+                self._use(tree, node, group)
+            elif not self._keeps(tree, node):
+                raise self._error(tree, node, f"{name} is set again")
+
+    def _keeps(self, tree: Tree, target: ast.Name) -> bool:
+        """Whether an assignment puts the parser, and nothing else, into a variable."""
+        outer = tree.parents.get(target)
+        if not isinstance(outer, ast.Assign) or not isinstance(outer.value, ast.Call):
+            return False
+        value = outer.value
+        if _makes_parser(value):
+            return True
+        function = value.func
+        if isinstance(function, ast.Attribute) and function.attr in (
+            "add_argument_group",
+            "add_mutually_exclusive_group",
+        ):
+            return True
+        meant = self._meaning(tree, function)
+        return isinstance(meant, FunctionHere) and meant.node in self._returning
+
+    def _method(self, tree: Tree, node: ast.expr, method: ast.Attribute, group: int) -> None:
+        call = tree.parents.get(method)
+        if not (isinstance(call, ast.Call) and call.func is method):
+            if method.attr in _HARMLESS:
+                return
+            raise self._error(tree, method, f"its {method.attr}")
+        if method.attr in _HARMLESS:
+            return
+        if not tree.is_sure(call) or not self._is_called(tree, tree.scope_of(call)):
+            raise self._error(tree, call, f"{method.attr} depends on what runs")
+        if method.attr == "add_argument":
+            if not isinstance(tree.parents.get(call), ast.Expr):
+                raise self._error(tree, call, "an argument that is changed later")
+            self._options.append(self._option(tree, call, group))
+        elif method.attr == "add_argument_group":
+            self._use(tree, call, group)
+        elif method.attr == "add_mutually_exclusive_group":
+            given = self._keywords(tree, call)
+            required = given.get("required")
+            if required is not None and not isinstance(required, ast.Constant):
+                raise self._error(tree, call, "whether one is required")
+            self._exclusive.append(bool(isinstance(required, ast.Constant) and required.value))
+            self._use(tree, call, len(self._exclusive) - 1)
+        elif method.attr in ("parse_args", "parse_known_args"):
+            if len(self._parses) > _MOST_NAMES:
+                raise self._error(tree, call, "it parses too often")
+            self._check_parse(tree, call)
+            self._parses.append(method.attr == "parse_args")
+        else:
+            raise self._error(tree, call, f"its {method.attr}")
+
+    def _check_parse(self, tree: Tree, call: ast.Call) -> None:
+        scope = tree.scope_of(call)
+        given = self._keywords(tree, call)
+        arguments = [*call.args[:1], *([given["args"]] if "args" in given else [])]
+        for argument in arguments:
+            if not self._is_argv(tree, scope, argument):
+                raise self._error(tree, call, "which arguments it parses")
+
+    def _is_called(self, tree: Tree, scope: ast.AST) -> bool:
+        """Whether what stands in a function, or in the module, can run at all."""
+        if not isinstance(scope, Function):
+            return True
+        return scope in self._called or tree.outermost(scope) in tree.reached
+
+    def _is_argv(self, tree: Tree, scope: ast.AST, node: ast.expr) -> bool:
+        """None, sys.argv[1:], or a function's argument that is one of them in each call."""
+        if isinstance(node, ast.Constant):
+            return node.value is None
+        if isinstance(node, ast.Subscript):
+            return ast.unparse(node) == "sys.argv[1:]"
+        if not (isinstance(node, ast.Name) and isinstance(scope, Function)):
+            return False
+        names = [argument.arg for argument in scope.args.args]
+        if names[:1] != [node.id] or self._is_stored(scope, node.id):
+            return False
+        default = scope.args.defaults[0] if len(scope.args.defaults) == len(names) else None
+        has_none = isinstance(default, ast.Constant) and default.value is None
+        for use in tree.uses.get(scope.name, ()):
+            call = tree.parents.get(use)
+            if not (isinstance(call, ast.Call) and call.func is use) or call.keywords:
+                return False
+            given = call.args[:1]
+            if not given and not has_none:
+                return False
+            if given and not self._is_argv(tree, tree.scope_of(call), given[0]):
+                return False
+        return True
+
+    def _is_stored(self, scope: ast.AST, name: str) -> bool:
+        return any(
+            isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load)
+            for node in ast.walk(scope)
+        )
+
+    def _returned(self, tree: Tree, node: ast.Return, group: int) -> None:
+        """The parser is a function's result: follow each call of it."""
+        function = tree.scope_of(node)
+        returns = [one for one in ast.walk(function) if isinstance(one, ast.Return)]
+        if (
+            not isinstance(function, ast.FunctionDef)
+            or function.decorator_list
+            or len(returns) != 1
+            or not tree.is_sure(node)
+            or tree.module.scope.only(function.name) is None
+        ):
+            raise self._error(tree, node, "where it is returned to")
+        if function in self._returning:
+            return
+        if len(self._returning) > _MOST_NAMES:
+            raise self._error(tree, node, "it has too many names")
+        self._returning[function] = group
+        trees = [tree, *([] if tree.module is self._module else [self._tree(self._module)])]
+        for other in trees:
+            for use in other.uses.get(function.name, ()):
+                meant = self._meaning(other, use)
+                if not (isinstance(meant, FunctionHere) and meant.node is function):
+                    continue
+                call = other.parents.get(use)
+                if not (isinstance(call, ast.Call) and call.func is use):
+                    raise self._error(other, use, f"where {function.name} goes")
+                self._called.add(function)
+                self._use(other, call, group)
+
+    def _passed(self, tree: Tree, call: ast.Call, position: int, group: int) -> None:
+        """The parser is an argument of a function: follow it there."""
+        meant = self._meaning(tree, call.func)
+        if not isinstance(meant, FunctionHere) or not tree.is_sure(call):
+            raise self._error(tree, call, "what is done to it there")
+        function = meant.node
+        names = [one.arg for one in (*function.args.posonlyargs, *function.args.args)]
+        if function.decorator_list or position >= len(names) or function in self._called:
+            raise self._error(tree, call, "what is done to it there")
+        self._called.add(function)
+        self._follow(self._tree(meant.module), function, names[position], group)
+
+    def _option(self, tree: Tree, call: ast.Call, group: int) -> Option:
+        given = self._keywords(tree, call)
+        names = []
+        for argument in call.args:
+            if not (isinstance(argument, ast.Constant) and isinstance(argument.value, str)):
+                raise self._error(tree, call, "the name of an argument")
+            names.append(argument.value)
+        dest = given.get("dest")
+        if not names and isinstance(dest, ast.Constant):
+            names = [str(dest.value)]
+        if not names or any(key not in _KEYS for key in given):
+            raise self._error(tree, call, "what argument it adds")
+        action = self._action(tree, given.get("action"))
+        if action is None:
+            raise self._error(tree, call, "what its action does")
+        nargs = given.get("nargs")
+        if nargs is not None and not (
+            (isinstance(nargs, ast.Constant) and nargs.value in (None, "?", "*", "+"))
+            or (isinstance(nargs, ast.Constant) and isinstance(nargs.value, int))
+        ):
+            raise self._error(tree, call, "how many values it takes")
+        kind = "text"
+        if "type" in given:
+            meant = self._meaning(tree, given["type"])
+            kind = _TYPES.get(meant.name, "unknown") if isinstance(meant, Elsewhere) else "unknown"
+        choices = None if kind == "unknown" else self._choices(tree, given.get("choices"))
+        required = given.get("required")
+        return Option(
+            tuple(names),
+            tree.module.place(call),
+            action,
+            nargs.value if isinstance(nargs, ast.Constant) else None,  # type: ignore[arg-type]
+            kind,
+            choices,
+            isinstance(required, ast.Constant) and bool(required.value),
+            group,
+        )
+
+    def _action(self, tree: Tree, node: ast.expr | None) -> str | None:
+        if node is None:
+            return "store"
+        if isinstance(node, ast.Constant):
+            return node.value if node.value in _ACTIONS else None
+        if self._meaning(tree, node) == Elsewhere("argparse.BooleanOptionalAction"):
+            return "optional"
+        return None
+
+    def _choices(self, tree: Tree, node: ast.expr | None) -> tuple[Any, ...] | None:
+        if isinstance(node, (ast.Name, ast.Attribute)):
+            meant = self._meaning(tree, node)
+            node = meant.node if isinstance(meant, ValueHere) else None
+            if not isinstance(node, ast.Tuple):  # a list may grow
+                return None
+        if not isinstance(node, (ast.List, ast.Tuple, ast.Set)):
+            return None
+        values = [one.value if isinstance(one, ast.Constant) else None for one in node.elts]
+        return None if None in values else tuple(values)

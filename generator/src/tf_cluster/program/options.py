@@ -1,0 +1,63 @@
+"""What a script's command line takes, as its code shows it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+MOST = 500
+"""Options, and arguments, that are compared: the time grows with their product."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option or a positional argument; `place` is where the script declares it.
+
+    `names` are `--steps`, `-s`, or a positional's one name. `type`: `int`, `float`, `text`, or
+    `unknown`. `choices`: None where there are none, or can't be known. `group`: which group of
+    options that exclude each other, -1 for none.
+    """
+
+    names: tuple[str, ...]
+    place: str
+    action: str = "store"
+    nargs: int | str | None = None
+    type: str = "text"
+    choices: tuple[Any, ...] | None = None
+    required: bool = False
+    group: int = -1
+
+
+@dataclass(frozen=True)
+class CommandLine:
+    """All options of a script. `strict`: it refuses an argument that it does not know.
+
+    `exclusive` has an entry for each group of options that exclude each other: whether one of them
+    is required.
+    """
+
+    options: tuple[Option, ...]
+    strict: bool
+    place: str
+    has_help: bool = True
+    abbreviates: bool = True
+    exclusive: tuple[bool, ...] = ()
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What a command line refuses. `index` is the argument's; None for one that is not there.
+
+    `kind` is `unknown`, `value` or `missing`. `name` is the option's; `place` its declaration's.
+    """
+
+    kind: str
+    words: str
+    index: int | None = None
+    name: str = ""
+    fix: str = ""
+    place: str = ""
+
+
+def names_of(options: Sequence[Option]) -> list[str]:
+    """Every name of every option, positional arguments left out."""
+    return [name for option in options for name in option.names if name.startswith("-")]
