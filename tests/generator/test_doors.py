@@ -73,12 +73,13 @@ def test_a_folder_that_is_a_link_out_is_refused(checkout: Path, tmp_path: Path) 
 
 
 def test_a_link_that_stays_in_the_folder_is_read(checkout: Path) -> None:
-    (checkout / "env.py").symlink_to("lib/real.py")
+    (checkout / "train.py").unlink()
+    (checkout / "train.py").symlink_to("lib/real.py")
 
-    checked = check("p.yaml", (SOURCE % "env.py").encode(), folder=checkout)
+    checked = check("p.yaml", (SOURCE % "train.py").encode(), folder=checkout)
 
     assert checked.findings == ()
-    assert checked.values.data["program"]["source"]["files"] == {"env.py": "x = 1\n"}
+    assert checked.values.data["program"]["source"]["files"] == {"train.py": "x = 1\n"}
 
 
 def test_a_checkout_that_is_itself_reached_by_a_link_is_read(checkout: Path) -> None:

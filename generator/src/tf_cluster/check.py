@@ -25,6 +25,7 @@ from tf_cluster.params.schema_violations import (
 from tf_cluster.params.source_files import with_files
 from tf_cluster.params.values import PRESET, Flag, Values
 from tf_cluster.pointer import Pointer, dotted
+from tf_cluster.program.read import read_program
 from tf_cluster.yaml.document import Document
 from tf_cluster.yaml.helm_scalars import AMBIGUOUS, NOT_FINITE, TOO_LARGE_NUMBER
 from tf_cluster.yaml.reader import DUPLICATE_KEY, UNSUPPORTED_YAML, read_document
@@ -40,12 +41,14 @@ class Checked:
 
     The values are whole when no finding is an error; else they leave out what is wrong.
     `of_flags` are the findings on flags of the command; the message of each names its flag.
+    `notes` say what of the program's code was read, and what could not be known.
     """
 
     document: Document
     findings: tuple[Finding, ...]
     values: Values
     of_flags: tuple[Finding, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def good(self) -> bool:
@@ -65,7 +68,8 @@ def check(
 
     `for_cluster` is False for a local run, which skips the checks that concern a cluster only.
     `flags` are values for `FLAGS`; they replace the file's, and every check sees them. The files
-    that program.source names are looked up in `folder`, by default the folder of `file`.
+    that program.source names, and the program's code, are looked up in `folder`, by default the
+    folder of `file`.
     Raises BugError.
     """
     document = read_document(file, raw)
@@ -77,11 +81,13 @@ def check(
     wrong_flags = _flag_findings(document, expand(sound, flags)) if flags else []
     wrong = {finding.pointer for finding in wrong_flags}
     values = expand(sound, {flag: flags[flag] for flag in flags if (flag,) not in wrong})
-    found += [*wrong_flags, *run_checks(Params(document, sound, values, for_cluster))]
+    params = Params(document, sound, values, for_cluster)
+    program = read_program(params, folder or Path(file).parent)
+    found += [*wrong_flags, *run_checks(params), *program.findings]
     findings = by_place(replace(one, pointer=meant.as_written(one.pointer)) for one in found)
     of_file = tuple(finding for finding in findings if not _is_on_a_flag(finding))
     of_flags = tuple(finding for finding in findings if _is_on_a_flag(finding))
-    return Checked(document, of_file, values, of_flags)
+    return Checked(document, of_file, values, of_flags, tuple(program.notes))
 
 
 def _sound_part(meant: Mended, folder: Path) -> tuple[dict[str, Any], list[Finding]]:

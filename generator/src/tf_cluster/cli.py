@@ -109,6 +109,9 @@ def validate(
         list[str], typer.Argument(metavar="FILE...", help="Params files; - is stdin.")
     ],
     form: Annotated[Format, typer.Option("--format", help="How to print findings.")] = Format.TEXT,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Say what of the program was read, and what not.")
+    ] = False,
 ) -> None:
     """Check params files and print everything that is wrong with them."""
     from tf_cluster.check import check
@@ -119,15 +122,21 @@ def validate(
 
     findings: list[Finding] = []
     unread: list[Unread] = []
+    notes: list[str] = []
     for file in files:
         try:
             raw = _read(file)
         except RefusedError as refused:
             unread.append(Unread(shown_name(file), str(refused)))
             continue
-        findings += check(shown_name(file), raw).findings
+        checked = check(shown_name(file), raw)
+        findings += checked.findings
+        if explain:
+            notes += [f"{shown_name(file)}: {note}" for note in checked.notes]
     sys.stdout.write(report(findings, form, unread, CODES))
     sys.stdout.flush()
+    for note in notes:
+        _tell(printable(note))
     for one in unread:
         _tell(f"tf-cluster: {printable(one.why)}")
     bad = len(errors(findings))

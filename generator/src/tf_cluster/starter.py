@@ -5,6 +5,7 @@ from shlex import quote
 
 from tf_cluster.check import check
 from tf_cluster.exits import RefusedError
+from tf_cluster.findings.finding import errors
 from tf_cluster.params.names import NAME_LIMIT
 from tf_cluster.printable import printable
 from tf_cluster.yaml.writer import yaml_text
@@ -41,7 +42,7 @@ train:
 #     requests: {{cpu: "1", memory: 2Gi}}
 #     limits: {{memory: 4Gi}}
 # flags:                        # your program's own settings: ctx.flags
-#   layers: 3
+#   units: 64
 # data: {{claim: my-data}}        # an existing claim at /data; or {{size: 20Gi, class: fast}}
 # log: {{size: 20Gi}}             # checkpoints, TensorBoard events, the model
 # run: {{id: "1"}}                # a new id trains afresh; the same id goes on from its checkpoint
@@ -60,8 +61,9 @@ def checked_starter(*, file: str, name: str | None, preset: str, module: str) ->
     chosen = name_from(file) if name is None else name
     text = starter_text(file=file, name=chosen, preset=preset, module=module)
     findings = check(file, text.encode()).findings
-    if findings:
-        reasons = "; ".join(finding.words for finding in findings)
+    wrong = errors(findings)
+    if wrong:
+        reasons = "; ".join(finding.words for finding in wrong)
         raise RefusedError(f"no params file written: {reasons}")
     return text
 

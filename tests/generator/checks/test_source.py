@@ -111,7 +111,7 @@ def test_files_are_looked_for_beside_the_params_file(folder: Path) -> None:
             "[/program/source/files/0]",
         ),
         (
-            {"files": ["large.py"]},
+            {"files": ["train.py", "large.py"]},
             "TFC325: program.source.files has 600 KiB as JSON, and at most 512 KiB fit (put the "
             "code at an address (program.source.url), in Git, or on the data volume) "
             "[/program/source/files]",
@@ -167,6 +167,9 @@ def test_paths_beside_a_source_lead_into_it(
 
 
 def test_a_module_can_come_from_a_source(folder: Path) -> None:
+    hooks = "    def build_model(self, ctx): ...\n    def dataset(self, ctx, input_context): ...\n"
+    program = f"from tf_cluster_trainer import Program\nclass X(Program):\n{hooks}"
+    (folder / "lib" / "more.py").write_text(program)
     text = (
         "name: a\nimage: r/i:1\n"
         "program: {module: 'more:X', path: lib, source: {files: [lib/more.py]}}\n"

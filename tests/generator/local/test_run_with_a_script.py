@@ -146,10 +146,24 @@ def test_a_script_comes_from_a_git_commit(start: Start) -> None:
 def test_the_exit_code_of_a_script_is_told_with_its_last_words(
     start: Start, tmp_path: Path
 ) -> None:
-    run = start("parameter_server.py", {}, args=["--stepz=1"])
+    # It parses a copy of its arguments, so `tf-cluster run` can't see this before.
+    (tmp_path / "own.py").write_text(
+        "import argparse, sys\nparser = argparse.ArgumentParser()\n"
+        'parser.add_argument("--steps")\nparser.parse_args(list(sys.argv[1:]))\n'
+    )
+
+    run = start("own.py", {}, args=["--stepz=1"])
 
     assert run.wait(MINUTES) == 2
     # Every task runs the script; whichever was the first to end with it.
     assert re.search(r"failed: (chief|worker)-\d ended with exit code 2", run.stderr), run.stderr
     assert "unrecognized arguments: --stepz=1" in run.stderr
     assert run.processes() == []
+
+
+def test_an_option_that_the_script_lacks_is_told_before_anything_starts(start: Start) -> None:
+    run = start("parameter_server.py", {}, args=["--stepz=1"])
+
+    assert run.wait(MINUTES) == 1
+    assert 'TFC512: the script has no option "--stepz" (parameter_server.py:16)' in run.stderr
+    assert not (run.folder / "runs").exists()

@@ -128,10 +128,23 @@ def test_ctrl_c_saves_leaves_no_process_and_the_next_run_goes_on(digits: Any) ->
     assert str(saved) in log
 
 
-def test_a_program_that_does_not_exist_fails_at_once_and_is_named(digits: Any) -> None:
+def test_a_program_that_does_not_exist_is_told_before_anything_starts(digits: Any) -> None:
     run = digits(change=("examples.digits:Digits", "examples.digits:Digit"))
+
+    assert run.wait(MINUTES) == 1
+    assert "TFC503: tf_cluster_trainer/examples/digits.py has no Digit;" in run.stderr
+    assert not (run.folder / "runs").exists()
+
+
+def test_a_program_that_fails_in_its_class_fails_at_once_and_is_named(
+    run_params: RunParams, tmp_path: Path
+) -> None:
+    """What only running it can tell: the trainer says so."""
+    (tmp_path / "made.py").write_text("Net = type('Net', (), {})\n")
+
+    run = run_params("name: digits\nprogram: {module: 'made:Net', path: .}\n")
 
     assert run.wait(MINUTES) == 2
     assert "digits: failed: chief-0 ended with exit code 2" in run.stderr
-    assert "Digit" in run.stderr.partition("failed:")[2]
+    assert "Net is no subclass of" in run.stderr.partition("failed:")[2]
     assert run.processes() == []

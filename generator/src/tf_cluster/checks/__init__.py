@@ -46,6 +46,7 @@ from tf_cluster.checks import (
 from tf_cluster.findings.finding import Code, Finding
 from tf_cluster.params import schema_violations, source_files
 from tf_cluster.params.params import Params
+from tf_cluster.program import codes as program_codes
 from tf_cluster.yaml import helm_scalars, reader, syntax_errors
 
 
@@ -106,7 +107,7 @@ def run_checks(params: Params) -> Iterator[Finding]:
 
 
 _FINDERS: tuple[object, ...] = (
-    *(reader, syntax_errors, helm_scalars, schema_violations, source_files),
+    *(reader, syntax_errors, helm_scalars, schema_violations, source_files, program_codes),
     *CHECKS,
     *CLUSTER_CHECKS,
 )

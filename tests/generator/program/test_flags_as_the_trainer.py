@@ -1,0 +1,152 @@
+"""The tool and the trainer agree on every type of flag and every value.
+
+The trainer's own check is the judge: drawn types and values go to both.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import yaml
+from tf_cluster.check import check
+from tf_cluster.program.classes import family
+from tf_cluster.program.flag_fields import Declared, flags_of
+from tf_cluster.program.kinds import fits, refused_in, unknown_in
+from tf_cluster.program.resolve import ClassHere, Code
+from tf_cluster.program.roots import Texts
+from tf_cluster_trainer.errors import HookError, ProgramError
+from tf_cluster_trainer.program import flags as trainer
+from tf_cluster_trainer.program.base import Program
+
+HEAD = """\
+from dataclasses import dataclass, field
+from typing import Annotated, List, Literal, Optional, Tuple, Union
+
+from tf_cluster_trainer import Program
+
+Words = Literal["a", "b"]
+
+
+"""
+ATOMS = (
+    *("int", "float", "str", "bool", "None", "Words", "Literal[1, 2]", "Literal['x', 3, True]"),
+    *("Literal[-1, None]", "'int'", "Annotated[int, 'n']"),
+)
+VALUES = (
+    *(0, 1, 2, 3, -1, 2.0, 2.5, 1e300, True, False, "", "a", "b", "x", "1", "true", "1.5"),
+    *([], [1], [1, 2], [1, "a"], ["a"], [2.5], [True], [[1]]),
+)
+DRAWN = 300
+
+
+def _type(chance: random.Random, depth: int = 0) -> str:
+    how = chance.randrange(9 if depth < 2 else 3)
+    if how < 4:
+        return chance.choice(ATOMS)
+    inner = _type(chance, depth + 1)
+    return {
+        4: f"list[{inner}]",
+        5: f"tuple[{inner}, ...]",
+        6: f"Optional[{inner}]",
+        7: f"Union[{inner}, {_type(chance, depth + 1)}]",
+        8: f"List[{inner}]",
+    }[how]
+
+
+def _read(text: str) -> Any:
+    """What the tool makes of the flags of class Net."""
+    code = Code([Texts({"train.py": text}, Path(), ".", certain=True)])
+    module = code.module("train")
+    meant = code.named(module, "Net")  # type: ignore[arg-type]
+    assert isinstance(meant, ClassHere)
+    return flags_of(code, family(code, meant))
+
+
+def _run(text: str) -> type[Program]:
+    module = ModuleType("drawn")
+    sys.modules["drawn"] = module
+    exec(compile(text, "train.py", "exec"), vars(module))
+    program: type[Program] = vars(module)["Net"]
+    return program
+
+
+def _refuses(program: type[Program], flags: dict[str, Any]) -> bool:
+    try:
+        trainer.of_run(program(), flags)
+    except (ProgramError, HookError):
+        return True
+    return False
+
+
+def _program(fields: str, decorator: str = "@dataclass(frozen=True)") -> str:
+    return f"{HEAD}{decorator}\nclass F:\n{fields}\n\n\nclass Net(Program):\n    flags = F\n"
+
+
+def _through_helm(value: Any) -> Any:
+    """The value as training.json has it: Helm writes 2.0 as 2."""
+    is_whole = isinstance(value, float) and value.is_integer() and abs(value) < 1e15
+    return int(value) if is_whole else value
+
+
+def test_drawn_types_take_the_same_values() -> None:
+    chance = random.Random(7)
+    compared = 0
+    for _ in range(DRAWN):
+        kind = _type(chance)
+        text = _program(f"    flag: {kind}")
+        declared = _read(text)
+        assert isinstance(declared, Declared), kind
+        field = declared.fields["flag"]
+        program = _run(text)
+        assert not unknown_in(field.kind), kind
+        for value in VALUES:
+            wrong = bool(refused_in(field.kind)) or not fits(field.kind, value)
+            assert wrong == _refuses(program, {"flag": _through_helm(value)}), (kind, value)
+            compared += 1
+
+    assert compared == DRAWN * len(VALUES)
+
+
+SHAPES = {
+    "plain": ("    a: int = 1\n    b: str = ''", "@dataclass(frozen=True)"),
+    "not frozen": ("    a: int = 1", "@dataclass"),
+    "called, not frozen": ("    a: int = 1", "@dataclass()"),
+    "no dataclass": ("    a: int = 1", ""),
+    "keyword only": ("    a: int = 1\n    b: str", "@dataclass(frozen=True, kw_only=True)"),
+    "a default of another type": ("    a: int = 'x'", "@dataclass(frozen=True)"),
+    "none for a text": ("    a: str = None", "@dataclass(frozen=True)"),
+    "no choice as default": ("    a: Words = 'c'", "@dataclass(frozen=True)"),
+    "a default factory": (
+        "    a: list[int] = field(default_factory=list)",
+        "@dataclass(frozen=True)",
+    ),
+    "a default in a field": ("    a: int = field(default=3)", "@dataclass(frozen=True)"),
+    "a field without default": ("    a: int = field()", "@dataclass(frozen=True)"),
+    "not in the constructor": (
+        "    a: int = field(default=3, init=False)",
+        "@dataclass(frozen=True)",
+    ),
+    "a mapping": ("    a: dict = field(default_factory=dict)", "@dataclass(frozen=True)"),
+    "a bare list": ("    a: list = field(default_factory=list)", "@dataclass(frozen=True)"),
+    "a pair": ("    a: tuple[int, int] = (1, 2)", "@dataclass(frozen=True)"),
+    "a whole number as a number": ("    a: float = 1", "@dataclass(frozen=True)"),
+    "no annotation": ("    a = 1", "@dataclass(frozen=True)"),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("flags", [{}, {"a": 1}, {"a": "x"}, {"b": "x"}, {"a": [1], "c": 1}])
+def test_every_shape_is_judged_alike(shape: str, flags: dict[str, Any], tmp_path: Path) -> None:
+    text = _program(*SHAPES[shape])
+    hooks = "    def build_model(self, ctx): ...\n    def dataset(self, ctx, input_context): ...\n"
+    (tmp_path / "train.py").write_text(text + hooks)
+    params = {"name": "a", "program": {"module": "train:Net", "path": "."}, "flags": flags}
+
+    checked = check("p.yaml", yaml.safe_dump(params).encode(), folder=tmp_path, for_cluster=False)
+
+    assert bool(checked.findings) == _refuses(_run(text), flags), checked.findings

@@ -1,0 +1,267 @@
+"""Code that no person writes: it is read in bounds, or not at all, and never run."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tf_cluster.check import check
+
+from tests.generator.conftest import Command
+
+PARAMS = "name: a\nimage: r/i:1\nprogram: {module: 'train:Net', source: {files: [train.py]}}\n"
+BESIDE = "name: a\nimage: r/i:1\nprogram: {module: 'train:Net', path: /data/code}\n"
+SECONDS, MEGABYTES = 4, 400
+GOOD = """\
+from tf_cluster_trainer import Program
+
+
+class Net(Program):
+    def build_model(self, ctx): ...
+    def dataset(self, ctx, input_context): ...
+"""
+
+LARGE = 190_000
+CODE = {
+    "parentheses": "(" * LARGE,
+    "brackets": "x = " + "[" * 150 + "]" * 150,
+    "signs": "x = " + "-" * LARGE + "1",
+    "nots": "x = " + "not " * 20_000 + "1",
+    "powers": "x = 1" + "**1" * 10_000,
+    "a long sum": "x = 1" + "+1" * 3_000,
+    "a long chain": "x = a" + ".b" * 3_000,
+    "many calls": "f(a, b)\n" * (LARGE // 8),
+    "many names": "a\n" * (LARGE // 2),
+    "deep blocks": "".join(" " * i + "if x:\n" for i in range(95)) + " " * 95 + "pass\n",
+    "a digit too many": "x = " + "9" * 5_000,
+    "a wrong escape": "x = '\\N{no such character}'",
+    "a warning": "x = '\\d'; assert (x, 'always'); y = x is 3",
+    "an unknown encoding": "# coding: nonesuch\nx = 1\n",
+    "a slow encoding": "# coding: punycode\n" + "a" * 100_000,
+    "an encoding that runs": "# coding: unicode_escape\n\\x69mport os\n",
+    "a circle of names": "a = b\nb = a\nNet = a\n",
+    "a circle of bases": "class A(B): ...\nclass B(A): ...\nNet = A\n",
+    "a circle of types": "from train import *\n",
+    "many bases": "\n".join(f"class A{i}(A{i - 1}): ..." for i in range(1, 2_000))
+    + "\nNet = A1999",
+    "many stars": "from train import *\n" * 2_000,
+    "a circle of calls": GOOD + "    def evaluate(self, ctx, m): return self.evaluate(ctx, m)\n",
+    "a surrogate": "x = '\\ud800'\n",
+    "a form feed": "\f\nx = 1\n",
+    "a byte order mark": "\ufeffx = 1\n",
+}
+
+
+HEAD = "from dataclasses import dataclass\nfrom typing import Literal\n" + GOOD
+FLAGS = "    flags = F\n\n\n"
+FROZEN = "@dataclass(frozen=True)\nclass F:\n"
+
+
+def _declaring(fields: str, before: str = "") -> str:
+    start, end = HEAD.split("class Net", 1)
+    return f"{start}{before}{FROZEN}{fields}\n\nclass Net{end}{FLAGS}"
+
+
+CODE |= {
+    "many fields": _declaring("".join(f"    flag{i}: int\n" for i in range(9_000))),
+    "types that double": _declaring(
+        "    a: L30\n",
+        "L0 = int\n" + "".join(f"L{i} = L{i - 1} | L{i - 1}\n" for i in range(1, 31)),
+    ),
+    "many choices": _declaring(
+        "".join(f"    a{i}: Words\n" for i in range(1_000)),
+        f"Words = Literal[{', '.join(repr(str(i)) for i in range(15_000))}]\n",
+    ),
+    "a function that calls many": GOOD
+    + "    def evaluate(self, ctx, m): return {**self.a0(), **self.a0()}\n"
+    + "".join(
+        f"    def a{i}(self): return {{{', '.join([f'**self.a{i + 1}()'] * 200)}}}\n"
+        for i in range(6)
+    ),
+    "a chain of variables": GOOD
+    + "    def evaluate(self, ctx, m):\n"
+    + "".join(f"        v{i} = v{i + 1}\n" for i in range(5_000))
+    + "        return v0\n",
+    "many classes and stars": "from other import *\n" * 3_000
+    + "".join(f"class C{i}(B{i}): ...\n" for i in range(3_000)),
+    "many aliases of types": _declaring(
+        "    a: T0\n", "".join(f"T{i} = T{i + 1}\n" for i in range(5_000))
+    ),
+}
+PARSER = "import argparse\np = argparse.ArgumentParser()\n"
+SCRIPTS = {
+    "many options": PARSER
+    + "".join(f"p.add_argument('--o{i}', type=int)\n" for i in range(4_000))
+    + "p.parse_args()\n",
+    "some options": PARSER
+    + "".join(f"p.add_argument('--o{i}', type=int)\n" for i in range(490))
+    + "p.parse_args()\n",
+    "a chain of parsers": PARSER
+    + "".join(f"p{i + 1} = p{i}\n" for i in range(5_000)).replace("p0", "p")
+    + "p5000.parse_args()\n",
+    "a chain of functions": "import argparse\ndef f0(): return argparse.ArgumentParser()\n"
+    + "".join(f"def f{i + 1}(): return f{i}()\n" for i in range(4_000))
+    + "f4000().parse_args()\n",
+    "many parses": PARSER + "p.parse_args()\n" * 9_000,
+    "a function of many options": "import argparse\ndef f():\n    p = argparse.ArgumentParser()\n"
+    + "".join(f"    p.add_argument('--o{i}', type=int)\n" for i in range(4_000))
+    + "    p.parse_args()\nf()\n",
+    "many flags": "from absl import app, flags\n"
+    + "".join(f"flags.DEFINE_integer('o{i}', 1, '')\n" for i in range(4_000))
+    + "app.run(None)\n",
+    "some flags": "from absl import app, flags\n"
+    + "".join(f"flags.DEFINE_integer('o{i}', 1, '')\n" for i in range(490))
+    + "app.run(None)\n",
+    "many imports": "".join(f"import m{i}\n" for i in range(9_000)),
+    "many runs": "from absl import app\n" + "app.run(None)\n" * 9_000,
+}
+
+
+@pytest.mark.parametrize("name", CODE)
+def test_strange_code_makes_no_trouble(name: str, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(CODE[name], encoding="utf-8")
+    flags = "".join(f"  f{i}: 1\n" for i in range(2_000))
+    (tmp_path / "p.yaml").write_text(
+        f"{PARAMS}flags:\n  a: 1\n{flags}evaluator: {{exportBest: {{metric: m, mode: max}}}}\n"
+    )
+
+    _validate(tmp_path)
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_a_strange_script_makes_no_trouble(name: str, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(SCRIPTS[name], encoding="utf-8")
+    args = "".join(f"  - --oo{i}=1\n  - --o{i}=x\n" for i in range(240))
+    program = "program:\n  script: train.py\n  source: {files: [train.py]}\n  args:\n"
+    (tmp_path / "p.yaml").write_text(
+        f"name: a\nimage: r/tf-cluster-trainer:1\nreplication: between-graph\n{program}{args}"
+    )
+
+    _validate(tmp_path)
+
+
+def _validate(folder: Path) -> None:
+    """Run the command in bounds of time and memory; it may find something, and no more."""
+
+    def bounded() -> None:
+        resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+        resource.setrlimit(resource.RLIMIT_AS, (MEGABYTES << 20, MEGABYTES << 20))
+
+    ran = subprocess.run(
+        (sys.executable, "-W", "error", "-m", "tf_cluster", "validate", "--explain", "p.yaml"),
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=bounded,
+    )
+
+    assert ran.returncode in (0, 1), ran.stderr
+    assert "Traceback" not in ran.stderr
+    assert "Warning" not in ran.stderr
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"x = 1\0\n",
+        b"\xff\xfe\x00",
+        b"# coding: latin-1\nx = '\xe9'\n",
+        b"x = '\xe9'\n",
+        b"\0" * 99,
+    ],
+)
+def test_bytes_that_are_no_text_make_no_trouble(raw: bytes, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_bytes(raw)
+
+    checked = check("p.yaml", BESIDE.encode(), folder=tmp_path)
+
+    assert all(finding.severity == "warning" for finding in checked.findings)
+
+
+def test_code_is_never_run_or_imported(tmp_path: Path, tf_cluster: Command) -> None:
+    trap = f"open({str(tmp_path / 'ran')!r}, 'w')\nimport sitecustomize_of_theirs\n"
+    (tmp_path / "pkg").mkdir()
+    (tmp_path / "pkg" / "__init__.py").write_text(trap)
+    (tmp_path / "pkg" / "train.py").write_text(trap + GOOD)
+    (tmp_path / "p.yaml").write_text(
+        "name: a\nimage: r/i:1\nprogram: {module: 'pkg.train:Nett', path: .}\n"
+    )
+
+    ran = tf_cluster("validate", "p.yaml")
+
+    assert "pkg/train.py has no Nett" in ran.stdout
+    assert not (tmp_path / "ran").exists()
+    assert not list(tmp_path.rglob("__pycache__"))
+
+
+def _noted(folder: Path) -> str:
+    return " ".join(check("p.yaml", BESIDE.encode(), folder=folder).notes)
+
+
+def test_a_link_out_of_the_folder_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "secret.py").write_text("class Secret: ...\n")
+    folder = tmp_path / "checkout"
+    folder.mkdir()
+    (folder / "train.py").symlink_to("../secret.py")
+
+    assert "a link out of the folder" in _noted(folder)
+    assert check("p.yaml", BESIDE.encode(), folder=folder).findings == ()
+
+
+def test_a_pipe_and_a_device_are_not_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "train.py")
+    assert "a pipe, not a regular file" in _noted(tmp_path)
+
+
+def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("x = 1\n" * 100_000)
+    assert "it has over 200000 bytes" in _noted(tmp_path)
+
+
+def test_a_path_out_of_the_folder_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("x = 1\n")
+    folder = tmp_path / "checkout"
+    folder.mkdir()
+    text = PARAMS.replace("source: {files: [train.py]}", "path: ..")
+
+    checked = check("p.yaml", text.encode(), folder=folder)
+
+    assert [finding.code for finding in checked.findings] == ["TFC309"]
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("print 'x'\n", "TFC501"),
+        ("def f(:\n    pass\n", "TFC501"),
+        ("x = 'unclosed\n", "TFC501"),
+        ("class Net(Program)\n    pass\n", "TFC501"),
+        ("def f[T](x: T) -> T: return x +\n", ""),
+        ("type X = int\nx = (\n", ""),
+        ("x = f'{a['b']}' +\n", ""),
+    ],
+)
+def test_a_syntax_error_is_a_finding_if_no_python_reads_it(
+    code: str, words: str, tmp_path: Path
+) -> None:
+    (tmp_path / "train.py").write_text(code)
+
+    checked = check("p.yaml", PARAMS.encode(), folder=tmp_path)
+
+    is_told = sys.version_info >= (3, 13) or words
+    assert [finding.code for finding in checked.findings] == (["TFC501"] if is_told else [])
+    assert is_told or any("train.py:" in note for note in checked.notes)
+
+
+def test_a_syntax_error_has_its_place(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("import os\nprint 'x'\n")
+
+    (finding,) = check("p.yaml", PARAMS.encode(), folder=tmp_path).findings
+
+    assert finding.message.startswith("train.py:2:1: Missing parentheses in call to 'print'")
+    assert (finding.place.line, finding.pointer) == (3, ("program", "module"))

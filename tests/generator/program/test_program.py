@@ -1,0 +1,226 @@
+"""Where a program's code is looked for, how sure a finding is, and what --explain says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tf_cluster.check import check
+
+from tests.generator.conftest import Command
+
+HOOKS = "    def build_model(self, ctx): ...\n    def dataset(self, ctx, input_context): ...\n"
+CODE = f"from tf_cluster_trainer import Program\n\n\nclass Net(Program):\n{HOOKS}"
+DIGITS = "tf_cluster_trainer.examples.digits"
+
+
+def found(folder: Path, program: str, rest: str = "", *, for_cluster: bool = True) -> list[str]:
+    text = f"name: a\nimage: r/i:1\nprogram: {program}\n{rest}"
+    findings = check("p.yaml", text.encode(), folder=folder, for_cluster=for_cluster).findings
+    return [f"{one.severity} {one.code}: {one.words}" for one in findings]
+
+
+NO_CLASS = "TFC503: train.py has no Nett; its programs: Net (did you mean 'train:Net', train.py:4?)"
+
+
+@pytest.mark.parametrize(
+    ("program", "severity"),
+    [
+        ("{module: 'train:Nett', source: {files: [train.py]}}", "error"),
+        ("{module: 'train:Nett'}", "warning"),
+        ("{module: 'train:Nett', path: /data/code}", "warning"),
+    ],
+)
+def test_a_finding_on_code_that_may_be_a_copy_is_a_warning(
+    program: str, severity: str, tmp_path: Path
+) -> None:
+    (tmp_path / "train.py").write_text(CODE)
+
+    assert found(tmp_path, program) == [f"{severity} {NO_CLASS}"]
+
+
+def test_a_local_run_takes_the_code_beside_the_params_file(tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "train.py").write_text(CODE)
+
+    lines = found(tmp_path, "{module: 'train:Nett', path: src}", for_cluster=False)
+
+    assert lines == [f"error {NO_CLASS.replace('train.py', 'src/train.py')}"]
+
+
+def test_an_installed_program_is_read_where_it_is_installed(tmp_path: Path) -> None:
+    program = f"{{module: '{DIGITS}:Digits'}}"
+    place = "tf_cluster_trainer/examples/digits.py"
+
+    assert found(tmp_path, program, "flags: {units: 3}\n") == []
+    (line,) = found(tmp_path, program, "flags: {layers: 3}\n")
+
+    assert line.startswith(f"error TFC507: flags.layers is no flag of DigitsFlags ({place}:")
+
+
+def test_a_module_that_an_installed_package_lacks_is_told(tmp_path: Path) -> None:
+    (line,) = found(tmp_path, f"{{module: '{DIGITS}s:Digits'}}")
+
+    assert line == (
+        f"error TFC502: there is no module {DIGITS}s: package tf_cluster_trainer has none "
+        f"(did you mean '{DIGITS}:Digits'?)"
+    )
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "{module: 'elsewhere.models:Net'}",
+        "{module: 'json:Net'}",
+        "{module: 'train:Nett', source: {url: 'https://e.com/c.zip', sha256: '%s'}}" % ("ab" * 32),
+        "{module: 'train:Nett', source: {git: 'https://e.com/c.git', commit: '%s'}}" % ("a" * 40),
+        "{script: /data/elsewhere/other.py, args: [--x]}",
+    ],
+)
+def test_code_that_is_elsewhere_is_not_guessed(program: str, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(CODE)
+
+    assert found(tmp_path, program) == []
+
+
+def test_one_mistake_in_a_flag_is_one_finding(tmp_path: Path) -> None:
+    flags = "@dataclass(frozen=True)\nclass F:\n    words: str\n\n\n"
+    code = "from dataclasses import dataclass\n" + CODE.replace("class Net", f"{flags}class Net")
+    (tmp_path / "train.py").write_text(code + "    flags = F\n")
+    program = "{module: 'train:Net', source: {files: [train.py]}}"
+
+    assert found(tmp_path, program, "flags: {word: x}\n") == [
+        "error TFC507: flags.word is no flag of F (train.py:6) (did you mean words, train.py:7?)"
+    ]
+    assert found(tmp_path, program, "flags: {other: x}\n") == [
+        "error TFC510: flags.words is missing: a text (train.py:7) "
+        "(add words: …; it has no default)",
+        "error TFC507: flags.other is no flag of F (train.py:6) (its flags: words)",
+    ]
+    assert found(tmp_path, program, "flags: {words: yes}\n") == [
+        "error TFC106: flags.words is yes: Helm reads it as true "
+        "(write true, or 'yes' in quotes for the text)"
+    ]
+
+
+def test_a_task_of_one_type_alone_may_refuse_an_argument(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(
+        "import argparse\np = argparse.ArgumentParser()\n"
+        "p.add_argument('--job', choices=['ps', 'worker'])\np.parse_args()\n"
+    )
+    program = "{script: train.py, args: [--job=$(JOB_NAME)], source: {files: [train.py]}}"
+
+    assert found(tmp_path, program, "replication: between-graph\n") == []
+    assert found(tmp_path, program) == [
+        'error TFC513: in the chief, --job is "chief", not "ps" or "worker" (train.py:3)'
+    ]
+
+
+@pytest.mark.parametrize(
+    ("code", "args", "told"),
+    [
+        ("p.add_argument('--a', required=True)", ["--help"], []),
+        ("p.add_argument('-v', action='store_true')", ["-vq"], []),
+        (
+            "p.add_argument('--x', type=float)\np.add_argument('n', nargs='*')",
+            ["--x", "-3", "y"],
+            [],
+        ),
+        (
+            "g = p.add_mutually_exclusive_group(required=True)\n"
+            "g.add_argument('--a', action='store_true')\ng.add_argument('--b', type=int)",
+            ["--a", "--b=1"],
+            ["TFC513"],
+        ),
+        (
+            "g = p.add_mutually_exclusive_group(required=True)\n"
+            "g.add_argument('--a', action='store_true')\ng.add_argument('--b', type=int)",
+            [],
+            ["TFC514"],
+        ),
+        ("p.add_argument('--steps')\np.add_argument('--stop')", ["--st=3"], ["TFC513"]),
+        ("p.add_argument('--a', nargs=2)", ["--a", "1"], ["TFC513"]),
+        ("p.add_argument('--a', action='store_true')", ["--a=1"], ["TFC513"]),
+        (
+            "p.add_argument('--a', type=int)\np.add_argument('--b')",
+            ["--a=x", "--c"],
+            ["TFC512", "TFC513"],
+        ),
+    ],
+)
+def test_argparse_itself_is_the_judge_of_arguments(
+    code: str, args: list[str], told: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "train.py").write_text(
+        f"import argparse\np = argparse.ArgumentParser()\n{code}\np.parse_args()\n"
+    )
+    program = f"{{script: train.py, args: {args!r}, source: {{files: [train.py]}}}}"
+
+    lines = found(tmp_path, program)
+
+    assert sorted(line.split()[1].rstrip(":") for line in lines) == told
+
+
+@pytest.mark.parametrize("how", ["self.evaluate = self.other", "setattr(self, 'evaluate', 3)"])
+def test_a_hook_that_an_instance_sets_is_not_guessed(how: str, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(f"{CODE}    def __init__(self):\n        {how}\n")
+    best = "evaluator: {exportBest: {metric: b, mode: max}}\n"
+
+    assert found(tmp_path, "{module: 'train:Net', source: {files: [train.py]}}", best) == []
+
+
+def test_explain_says_what_was_read_and_what_can_not_be_known(
+    tf_cluster: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "train.py").write_text(
+        CODE + "    def evaluate(self, ctx, model):\n        return model.evaluate()\n"
+    )
+    (tmp_path / "p.yaml").write_text(
+        "name: a\nimage: r/i:1\nprogram: {module: 'train:Net', source: {files: [train.py]}}\n"
+        "evaluator: {exportBest: {metric: loss, mode: min}}\n"
+    )
+
+    ran = tf_cluster("validate", "--explain", "p.yaml")
+
+    assert (ran.returncode, ran.stdout) == (0, "")
+    assert ran.stderr.splitlines() == [
+        "p.yaml: not checked: imports (image r/i may have any package)",
+        "p.yaml: read: class Net (train.py:4)",
+        "p.yaml: not checked: flags (Net declares none, so any are good)",
+        "p.yaml: not checked: the metric of exportBest (train.py:8: what it calls)",
+        "1 file checked: good",
+    ]
+    assert tf_cluster("validate", "p.yaml").stderr == "1 file checked: good\n"
+
+
+def test_run_and_generate_refuse_before_they_do_anything(
+    tf_cluster: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "p.yaml").write_text(
+        f"name: a\nimage: r/i:1\nprogram: {{module: '{DIGITS}:Digit'}}\n"
+    )
+
+    for command in (("run", "p.yaml"), ("generate", "p.yaml", "-o", "v.yaml")):
+        ran = tf_cluster(*command)
+        assert ran.returncode == 1
+        assert "TFC503: tf_cluster_trainer/examples/digits.py has no Digit" in ran.stderr
+
+    assert [path.name for path in tmp_path.iterdir()] == ["p.yaml"]
+
+
+def test_a_finding_has_its_place_in_the_code_for_programs_too(
+    tf_cluster: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "train.py").write_text(CODE)
+    (tmp_path / "p.yaml").write_text(
+        "name: a\nimage: r/i:1\n"
+        "program: {module: 'src.train:Nett', source: {files: [src/train.py]}}\n"
+    )
+
+    document = json.loads(tf_cluster("validate", "p.yaml", "--format", "json").stdout)
+
+    (finding,) = document["findings"]
+    assert finding["line"] == 3
+    assert finding["related"] == [{"file": "src/train.py", "line": 4}]
