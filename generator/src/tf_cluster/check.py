@@ -1,7 +1,7 @@
 """From the bytes of a params file to values and findings: the whole pipeline."""
 
 import copy
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -9,6 +9,8 @@ from typing import Any
 from tf_cluster.checks import run_checks
 from tf_cluster.expand.expand import NO_FLAGS, expand
 from tf_cluster.findings.finding import Finding, by_place, errors
+from tf_cluster.independent import independent
+from tf_cluster.params.kinds import other_kind
 from tf_cluster.params.locate import located
 from tf_cluster.params.mend import Mended, mended
 from tf_cluster.params.params import Params
@@ -18,6 +20,7 @@ from tf_cluster.params.schema_violations import (
     NAME_TOO_LONG,
     NOT_A_CHOICE,
     OUT_OF_RANGE,
+    UNKNOWN_KEY,
     WRONG_FORM,
     WRONG_TYPE,
     violations,
@@ -73,41 +76,65 @@ def check(
     Raises BugError.
     """
     document = read_document(file, raw)
+    other = other_kind(document, raw)
+    if other:
+        return Checked(document, (other,), expand({}))
     if not document.readable:
         return Checked(document, document.findings, expand({}))
     meant = mended(document)
     document = meant.document
-    sound, found = _sound_part(meant, folder or Path(file).parent)
+    sound, wrong, found = _sound_part(meant, folder or Path(file).parent)
     wrong_flags = _flag_findings(document, expand(sound, flags)) if flags else []
-    wrong = {finding.pointer for finding in wrong_flags}
-    values = expand(sound, {flag: flags[flag] for flag in flags if (flag,) not in wrong})
-    params = Params(document, sound, values, for_cluster)
+    refused = {finding.pointer for finding in wrong_flags}
+    flags = {flag: flags[flag] for flag in flags if (flag,) not in refused}
+    params = Params(document, sound, expand(sound, flags), for_cluster)
+    told = list(run_checks(params))
+    if told and len(document.spots) <= _MOST_SPOTS:
+        told = independent(
+            told,
+            wrong,
+            sound,
+            lambda part: run_checks(Params(document, part, expand(part, flags), for_cluster)),
+        )
     program = read_program(params, folder or Path(file).parent)
-    found += [*wrong_flags, *run_checks(params), *program.findings]
-    findings = by_place(replace(one, pointer=meant.as_written(one.pointer)) for one in found)
+    held = (one for one in program.findings if not _is_around(one.pointer, wrong))
+    found += [*wrong_flags, *told, *held]
+    findings = by_place(_at(one, meant.as_written(one.pointer)) for one in found)
     of_file = tuple(finding for finding in findings if not _is_on_a_flag(finding))
     of_flags = tuple(finding for finding in findings if _is_on_a_flag(finding))
-    return Checked(document, of_file, values, of_flags, tuple(program.notes))
+    return Checked(document, of_file, params.values, of_flags, tuple(program.notes))
 
 
-def _sound_part(meant: Mended, folder: Path) -> tuple[dict[str, Any], list[Finding]]:
-    """The part of a file that the schemas accept, and the findings on the rest."""
+def _is_around(path: Pointer, wrong: Iterable[Pointer]) -> bool:
+    """Whether a path leads to a wrong value, or to what is around or inside one."""
+    return any(all(a == b for a, b in zip(path, one, strict=False)) for one in wrong)
+
+
+def _at(finding: Finding, path: Pointer) -> Finding:
+    return finding if path == finding.pointer else replace(finding, pointer=path)
+
+
+def _sound_part(meant: Mended, folder: Path) -> tuple[dict[str, Any], set[Pointer], list[Finding]]:
+    """The part of a file that the schemas accept, what it leaves out, and the findings on that."""
     document = meant.document
     shapes = [located(document, one) for one in violations(document.data, params_schema())]
     found = [*document.findings, *(located(document, one) for one in meant.violations)]
-    found = _without_echoes(found, shapes, meant.texts)
+    found = _without_echoes(found, shapes, meant)
     # A mended value is used, and so is the first of two equal keys.
     read = (f.pointer for f in document.findings if f.code != DUPLICATE_KEY)
-    wrong = {*read} - meant.texts | {f.pointer for f in shapes}
+    wrong = {*read} - meant.texts - meant.clear - meant.odd_keys | {f.pointer for f in shapes}
     sound, unread = with_files(document, _without(document.data, wrong), folder)
     found += unread
     refused = _chart_findings(document, expand(sound), found)
-    return _without(sound, (f.pointer for f in refused)), [*found, *refused]
+    return _without(sound, (f.pointer for f in refused)), wrong, [*found, *refused]
 
 
 def _is_on_a_flag(finding: Finding) -> bool:
     return isinstance((*finding.pointer, "")[0], Flag)
 
+
+_MOST_SPOTS = 2_000
+"""In a larger file a finding may rest on a value that is wrong: there is no time to find out."""
 
 _FORM = (WRONG_FORM, NOT_A_CHOICE, NAME_TOO_LONG, OUT_OF_RANGE)
 _VALUE = (
@@ -116,9 +143,7 @@ _VALUE = (
 )
 
 
-def _without_echoes(
-    read: list[Finding], shapes: list[Finding], texts: Set[Pointer]
-) -> list[Finding]:
+def _without_echoes(read: list[Finding], shapes: list[Finding], meant: Mended) -> list[Finding]:
     """The findings of the reader and of the schema, one for each mistake.
 
     Where the reader has a finding on a value (readers disagree on it, or it needs quotes), the
@@ -126,8 +151,11 @@ def _without_echoes(
     reader's advice to quote it is dropped. A number out of range is not also called too large.
     """
     on_values = {f.pointer for f in read if f.code in _VALUE}
-    formed = {f.pointer for f in shapes if f.code in _FORM}
-    useless = {f.pointer for f in read if f.pointer in texts or f.code == TOO_LARGE_NUMBER} & formed
+    formed = {f.pointer for f in (*read, *shapes) if f.code in _FORM}
+    useless = {
+        f.pointer for f in read if f.pointer in meant.texts or f.code == TOO_LARGE_NUMBER
+    } & formed
+    useless |= {f.pointer for f in (*read, *shapes) if f.code == UNKNOWN_KEY} & meant.odd_keys
     return [
         *(f for f in read if f.code not in _VALUE or f.pointer not in useless),
         *(f for f in shapes if f.code != WRONG_TYPE or f.pointer not in on_values),

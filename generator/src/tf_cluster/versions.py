@@ -6,3 +6,6 @@ PARAMS_SCHEMA = "urn:tf-cluster:params:v1"
 CHART_NAME = "tf-cluster"
 CHART_RANGE = "0.1.x"
 """Chart versions that read the values written here."""
+
+MARK = "# Written by tf-cluster "
+"""The beginning of a line in the header of every values file that the tool writes."""

@@ -31,8 +31,7 @@ def test_a_five_line_file_is_enough() -> None:
         ),
         (
             "steps: 3",
-            "4:1: TFC201: unknown key 'steps' "
-            "(did you mean train.steps or train.checkpoint.steps?) [/steps]",
+            "4:1: TFC201: unknown key 'steps' (did you mean train.steps?) [/steps]",
         ),
         (
             "train:\n  stpes: 3",
@@ -183,7 +182,7 @@ def test_a_five_line_file_is_enough() -> None:
         (
             "log: {accessModes: [ReadOnlyMany]}",
             '4:21: TFC204: log.accessModes[0] is "ReadOnlyMany", not ReadWriteOnce or '
-            "ReadWriteMany (did you mean 'ReadWriteMany'?) [/log/accessModes/0]",
+            "ReadWriteMany [/log/accessModes/0]",
         ),
         (
             "data: {size: 1e-7}",
@@ -437,7 +436,7 @@ def test_aliases_that_grow_without_end_are_cut_off() -> None:
 
     findings = check("p", raw).findings
 
-    assert any("more than 100000 values" in f.message for f in findings)
+    assert any("more than 50000 values" in f.message for f in findings)
 
 
 def test_a_key_with_a_slash_has_an_escaped_pointer() -> None:
@@ -507,7 +506,7 @@ def test_a_relative_script_is_for_this_machine_only() -> None:
     text = "name: a\nimage: r/i:1\nprogram: {script: train.py}\n"
     assert found(text) == [
         "p.yaml:3:19: TFC309: program.script is 'train.py'; in a container it has to be absolute "
-        "(put it on the data volume, as /data/train.py, or say as program.path where it is) "
+        "(add source: {files: [train.py]}, or put it on the data volume, as /data/train.py) "
         "[/program/script]"
     ]
     assert check("p.yaml", text.encode(), for_cluster=False).findings == ()

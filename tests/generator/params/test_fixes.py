@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
+import yaml
 from tf_cluster.check import check
 from tf_cluster.findings.formats import Format, report
 from tf_cluster.params.spelling import meant
+from tf_cluster.pointer import Pointer, dotted
+
+from tests.generator.conftest import ROOT
 
 GOOD = "name: a\nimage: r/i:1\nprogram: {module: 'p.m:C'}\n"
 SCRIPT = "name: a\nimage: r/i:1\nprogram: {script: /data/x.py, %s}\n"
@@ -125,7 +132,8 @@ def found(text: str) -> list[str]:
         ),
         (
             "name: a\n{{- if .x }}\nworkers: 3\n{{- end }}\n",
-            "2:1: TFC102: not YAML, but a template of it ({{ … }} is a template: render it first)",
+            "2:1: TFC110: a template of a params file, not one itself (render it first: tf-cluster "
+            "takes the result)",
         ),
         (
             "a: b: c\nd: echo {{ x }}\n",
@@ -149,7 +157,8 @@ def found(text: str) -> list[str]:
         ),
         (
             f"{GOOD}gpus: 1",
-            "4:1: TFC201: unknown key 'gpus' (did you mean resources.worker?) [/gpus]",
+            "4:1: TFC201: unknown key 'gpus' (GPUs: extraValues.worker.resources.limits has them, "
+            "as in nvidia.com/gpu: 1) [/gpus]",
         ),
         (
             f"{GOOD}extraValues: {{podLabels: {{a: b}}}}",
@@ -158,7 +167,8 @@ def found(text: str) -> list[str]:
         ),
         (
             GOOD.replace("name: a", "name: {{ name }}"),
-            "1:8: TFC108: a key has to be a text ({{ … }} is a template: render it first) [/name]",
+            "1:8: TFC110: a template of a params file, not one itself (render it first: tf-cluster "
+            "takes the result)",
         ),
     ],
 )
@@ -239,9 +249,113 @@ def test_a_word_is_meant_when_one_is_near(word: str, words: list[str], right: st
     assert meant(word, words) == right
 
 
-@pytest.mark.parametrize("program", ["", "3", "train.py", "[a]", "{module: 'a:B', source: }"])
+@pytest.mark.parametrize("program", ["", "3", "train", "[a]", "{module: 'a:B', source: }"])
 def test_a_program_that_is_no_mapping_is_one_finding(program: str) -> None:
     (line,) = found(f"name: a\nimage: r/i:1\nprogram: {program}\n")
 
     assert ": TFC203: program" in line
     assert "a mapping is needed" in line
+
+
+# What has no key of that name, and what people mean by a word
+
+EVERYTHING = (ROOT / "values-examples" / "everything.params.yaml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("gpus: 1", "GPUs: extraValues.worker.resources.limits has them, as in nvidia.com/gpu: 1"),
+        ("namespace: a", "Helm has it: helm install NAME CHART --namespace NAMESPACE"),
+        ("epochs: 3", "train.steps says how long: epochs × examples / (batchSize × workers)"),
+        ("notebook: true", "the chart's value of that name is extraValues.notebook"),
+        ("worker: {replicas: 3}", "workers is their number, resources.worker what each gets; the "),
+        ("batch_size: 3", "did you mean train.batchSize?"),
+        ("lr: 0.1", "did you mean train.optimizer.learningRate?"),
+        ("train: {lr: 0.1}", "did you mean train.optimizer.learningRate?"),
+        ("resources: {worker: {cpu: 1}}", "resources.worker.requests.cpu or resources.worker.l"),
+        ("strategy: ps", "did you mean 'parameter-server'?"),
+        ("strategy: MirroredStrategy", "did you mean 'all-reduce'?"),
+        ("update: synchronous", "did you mean 'sync'?"),
+        ("replication: between_graph", "did you mean 'between-graph'?"),
+        ("train: {precision: fp16}", "did you mean 'mixed_bfloat16'?"),
+        ("train: {optimizer: adam}", "write it as a mapping: {name: Adam}"),
+        ("train: {optimizer: {name: sgd}}", "did you mean 'SGD'?"),
+        ("data: {accessModes: [RWX]}", "did you mean 'ReadWriteMany'?"),
+        ("data: {accessModes: RWX}", "write it as a list: [ReadWriteMany]"),
+        ("data: {existingClaim: a}", "did you mean 'claim'?"),
+        ("evaluator: {exportBest: {metric: a, mode: maximum}}", "did you mean 'max'?"),
+    ],
+)
+def test_a_word_of_another_field_is_understood(text: str, words: str) -> None:
+    (line,) = found(GOOD + text)
+
+    assert words in line
+
+
+@pytest.mark.parametrize("word", ["abc", "nothing", "tiny", "ReadOnly"])
+def test_a_word_that_resembles_nothing_gets_no_suggestion(word: str) -> None:
+    for text in (f"{word}: 1", f"preset: {word}", f"log: {{accessModes: [{word}]}}"):
+        assert "did you mean" not in "".join(found(GOOD + text)), text
+
+
+# A wrong value hides nothing, and is one finding
+
+
+def _leaves(data: Any, path: Pointer = ()) -> Iterator[Pointer]:
+    if not isinstance(data, dict):
+        yield path
+        return
+    for key, value in data.items():
+        yield from _leaves(value, (*path, key))
+
+
+def _with(data: Any, path: Pointer, value: Any) -> Any:
+    return {**data, path[0]: _with(data[path[0]], path[1:], value)} if path else value
+
+
+LEAVES = [path for path in _leaves(yaml.safe_load(EVERYTHING)) if path[0] != "flags"]
+
+
+def pointers(data: Any) -> set[Pointer]:
+    return {one.pointer for one in check("p.yaml", yaml.safe_dump(data).encode()).findings}
+
+
+@pytest.mark.parametrize("wrong", [{"zz": 1}, "not this\n", -1.5], ids=str)
+@pytest.mark.parametrize("path", LEAVES, ids=dotted)
+def test_a_wrong_value_is_one_finding_whatever_rests_on_it(path: Pointer, wrong: Any) -> None:
+    data = yaml.safe_load(EVERYTHING)
+
+    told = pointers(_with(data, path, wrong))
+
+    assert {pointer[: len(path)] for pointer in told} <= {path}
+
+
+def test_all_values_that_are_wrong_are_told_at_once() -> None:
+    wrong: dict[str, Any] = {"surprise": 1}
+    data = yaml.safe_load(EVERYTHING)
+    for path in LEAVES:
+        data = _with(data, path, wrong)
+
+    told = pointers(data)
+
+    for path in LEAVES:
+        assert path in told or (*path, "surprise") in told, path
+
+
+def test_all_keys_that_are_mistyped_are_told_at_once_with_what_is_below() -> None:
+    data = {"name": "a", "image": "r/i:1", "progam": {"modul": "x y"}}
+    data["trian"] = {"stpes": "no", "optimiser": {"nmae": "adam", "momentun": 0.5}}
+    data["extraValues"] = {"wroker": {"replcas": "some", "nodeSelecter": {"a": "b c"}}}
+    told = pointers(data)
+
+    assert told == {
+        *(("progam",), ("progam", "modul"), ("trian",), ("trian", "stpes")),
+        *(("trian", "optimiser"), ("trian", "optimiser", "nmae")),
+        ("trian", "optimiser", "momentun"),
+        *(("extraValues", "wroker"), ("extraValues", "wroker", "replcas")),
+        *(
+            ("extraValues", "wroker", "nodeSelecter"),
+            ("extraValues", "wroker", "nodeSelecter", "a"),
+        ),
+    }

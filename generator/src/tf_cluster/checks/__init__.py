@@ -5,6 +5,7 @@ express belongs in a schema instead (params/schemas, or the chart's values.schem
 """
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Protocol
 
 from tf_cluster.checks import (
@@ -43,8 +44,8 @@ from tf_cluster.checks import (
     success_policy,
     volumes,
 )
-from tf_cluster.findings.finding import Code, Finding
-from tf_cluster.params import schema_violations, source_files
+from tf_cluster.findings.finding import MOST_FINDINGS, Code, Finding
+from tf_cluster.params import kinds, schema_violations, source_files
 from tf_cluster.params.params import Params
 from tf_cluster.program import codes as program_codes
 from tf_cluster.yaml import helm_scalars, reader, syntax_errors
@@ -103,11 +104,11 @@ CLUSTER_CHECKS: tuple[Check, ...] = (
 def run_checks(params: Params) -> Iterator[Finding]:
     """The findings of all checks that apply."""
     for one in (*CHECKS, *(CLUSTER_CHECKS if params.for_cluster else ())):
-        yield from one.check(params)
+        yield from islice(one.check(params), MOST_FINDINGS)
 
 
 _FINDERS: tuple[object, ...] = (
-    *(reader, syntax_errors, helm_scalars, schema_violations, source_files, program_codes),
+    *(reader, syntax_errors, helm_scalars, kinds, schema_violations, source_files, program_codes),
     *CHECKS,
     *CLUSTER_CHECKS,
 )

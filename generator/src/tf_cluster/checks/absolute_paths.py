@@ -6,6 +6,7 @@ from tf_cluster.expand.source import has_source
 from tf_cluster.findings.finding import Code, Finding
 from tf_cluster.params.params import Params
 from tf_cluster.pointer import Pointer, dotted
+from tf_cluster.printable import cut
 
 PATH_NOT_ABSOLUTE = Code("TFC309", "a path in a container has to be absolute")
 
@@ -27,5 +28,6 @@ def check(params: Params) -> Iterator[Finding]:
     if name and not path and not name.startswith("/") and not fetched:
         where = params.origin_of(script)
         message = f"{dotted(where)} is '{name}'; in a container it has to be absolute"
-        fix = f"put it on the data volume, as /data/{name}, or say as program.path where it is"
+        short = cut(name)
+        fix = f"add source: {{files: [{short}]}}, or put it on the data volume, as /data/{short}"
         yield params.finding(where, PATH_NOT_ABSOLUTE, message, name, fix)

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from tf_cluster.checks.absent_roles import ABSENT_ROLE
 from tf_cluster.expand.roles import absent_roles, has_evaluator
 from tf_cluster.findings.finding import Code, Finding
+from tf_cluster.params import spelling
 from tf_cluster.params.params import Params
 from tf_cluster.params.schema_violations import TWO_FORMS
-from tf_cluster.params.spelling import close_to
 from tf_cluster.params.values import PRESET
 from tf_cluster.params.wording import either
 from tf_cluster.pointer import Pointer, dotted
@@ -74,7 +74,7 @@ def _references(params: Params) -> Iterator[Finding]:
             name = match[1]
             if name is None or name in VARIABLES:
                 continue
-            close = close_to(name, VARIABLES)
+            close = spelling.meant(name, VARIABLES)
             known = either(f"$({variable})" for variable in VARIABLES)
             name = cut(name)
             where = (*params.origin_of(_ARGS), index)

@@ -6,10 +6,8 @@ from shlex import quote
 from tf_cluster import __version__
 from tf_cluster.params.values import Values
 from tf_cluster.printable import printable
-from tf_cluster.versions import CHART_NAME, CHART_RANGE, PARAMS_SCHEMA
+from tf_cluster.versions import CHART_NAME, CHART_RANGE, MARK, PARAMS_SCHEMA
 from tf_cluster.yaml.writer import yaml_text
-
-_MARK = "# Written by tf-cluster "
 
 
 def values_text(values: Values, source: str, preset: str) -> str:
@@ -21,7 +19,7 @@ def values_text(values: Values, source: str, preset: str) -> str:
     header = (
         f"# Values for the chart {CHART_NAME} {CHART_RANGE}: what {name} and its preset,\n"
         f"# {preset}, decide; everything else is the chart's own values.yaml.\n"
-        f"{_MARK}{__version__} ({PARAMS_SCHEMA}). Don't edit, generate:\n"
+        f"{MARK}{__version__} ({PARAMS_SCHEMA}). Don't edit, generate:\n"
         f"# tf-cluster generate {quote(name)}\n"
     )
     return header + yaml_text(values.data)
@@ -36,4 +34,4 @@ def is_foreign(path: Path) -> bool:
             head = file.read(4096)
     except OSError:
         return True
-    return bool(head) and not any(line.startswith(_MARK.encode()) for line in head.splitlines())
+    return bool(head) and not any(line.startswith(MARK.encode()) for line in head.splitlines())

@@ -8,6 +8,9 @@ from tf_cluster.pointer import Pointer
 
 Severity = Literal["error", "warning"]
 
+MOST_FINDINGS = 20_000
+"""Most findings that one floor looks for in one file, which bounds time and memory."""
+
 
 class Code(str):
     """The code of one kind of finding, `TFC305`, and what it is about.
@@ -41,12 +44,25 @@ class Related:
 
 
 @dataclass(frozen=True)
+class Repair:
+    """A fix that a program can make: the YAML text that takes the place of a value or of its key.
+
+    `safe` when the file then says the same in another form; else it is a guess.
+    """
+
+    text: str
+    safe: bool
+    at_key: bool = False
+
+
+@dataclass(frozen=True)
 class Finding:
     """What is wrong, where, and what to do about it.
 
-    `message` says what is wrong, without the place; `fix` says what to do, or is empty; `value` is
-    the offending value, None where there is none. `related` is the other side, where there is one:
-    the line of the program that a flag does not fit.
+    `message` says what is wrong, without the place; `fix` says what to do, or is empty; `repair` is
+    that fix for a program, where there is only one way to make it; `value` is the offending value,
+    None where there is none. `related` is the other side, where there is one: the line of the
+    program that a flag does not fit.
     """
 
     file: str
@@ -58,6 +74,7 @@ class Finding:
     fix: str = ""
     severity: Severity = "error"
     related: tuple[Related, ...] = ()
+    repair: Repair | None = None
 
     @property
     def words(self) -> str:

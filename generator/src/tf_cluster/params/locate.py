@@ -1,5 +1,6 @@
 """Puts findings at their place in the file."""
 
+from dataclasses import replace
 from typing import Any
 
 from tf_cluster.findings.finding import Code, Finding, Severity
@@ -32,4 +33,7 @@ def located(document: Document, violation: Violation) -> Finding:
     """A schema's violation as a finding; without a value, on the key."""
     at_key = violation.at_key or violation.value is None
     path, code, message = violation.path, violation.code, violation.message
-    return finding_at(document, path, code, message, violation.value, violation.fix, at_key=at_key)
+    finding = finding_at(
+        document, path, code, message, violation.value, violation.fix, at_key=at_key
+    )
+    return replace(finding, repair=violation.repair)

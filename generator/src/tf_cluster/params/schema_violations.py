@@ -1,17 +1,20 @@
 """Validates data against a schema and describes each violation in words."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import takewhile
 from typing import Any
 
 from jsonschema.exceptions import ValidationError
 
-from tf_cluster.findings.finding import Code
+from tf_cluster.findings.finding import MOST_FINDINGS, Code, Repair
 from tf_cluster.params import other_charts
 from tf_cluster.params.go_validator import GoLikeValidator
 from tf_cluster.params.names import DNS_LABEL_LIMIT, longest_derived_name
-from tf_cluster.params.schema_files import resolved
-from tf_cluster.params.spelling import close_to, meant
+from tf_cluster.params.schema_files import params_schema, resolved, values_schema
+from tf_cluster.params.spelling import folded, likely
+from tf_cluster.params.synonyms import ELSEWHERE, SENTENCES
 from tf_cluster.params.wording import (
     either,
     excerpt,
@@ -22,6 +25,7 @@ from tf_cluster.params.wording import (
 )
 from tf_cluster.pointer import Pointer, dotted
 from tf_cluster.printable import cut
+from tf_cluster.yaml.syntax_errors import TEMPLATE, TEMPLATE_FIX
 
 UNKNOWN_KEY = Code("TFC201", "unknown key")
 MISSING_KEY = Code("TFC202", "a required key is missing")
@@ -44,6 +48,7 @@ class Violation:
     fix: str = ""
     value: Any = None
     at_key: bool = False
+    repair: Repair | None = None
 
 
 Named = Callable[[Pointer], Pointer]
@@ -52,18 +57,22 @@ Named = Callable[[Pointer], Pointer]
 _ANY_FORM = "in the form that is needed"
 """The words for a pattern whose schema has no x-form."""
 
-_MOST_SUGGESTIONS = 1_000
-"""Most unknown keys that get a suggestion; nobody reads more findings."""
+_MOST_SUGGESTIONS = 200
+"""Most unknown keys of one mapping that get a suggestion."""
 
 
 def violations(
     data: Any, schema: dict[str, Any], named: Named = lambda path: path
 ) -> list[Violation]:
-    """All violations of `schema` (draft-07) in `data`, each once."""
+    """The violations of `schema` (draft-07) in `data`, each once: all, or more than most."""
     found: dict[tuple[str, Pointer], Violation] = {}
     for error in GoLikeValidator(schema).iter_errors(data):
         for violation in _of_error(error, schema, named):
+            if isinstance(violation.value, str) and TEMPLATE.search(violation.value):
+                violation = replace(violation, fix=TEMPLATE_FIX)
             found.setdefault((violation.code, violation.path), violation)
+        if len(found) > MOST_FINDINGS:
+            break
     return list(found.values())
 
 
@@ -82,7 +91,7 @@ def _of_error(error: ValidationError, schema: dict[str, Any], named: Named) -> I
     elif keyword == "additionalProperties":
         unknown = [key for key in value if key not in rules.get("properties", {})]
         for key in unknown[:_MOST_SUGGESTIONS]:
-            suggestion = _suggestion(key, path, rules, schema)
+            suggestion = _suggestion(key, rules, schema, path)
             yield unknown_key((*path, key), key, dotted(named(path)), suggestion)
         for key in unknown[_MOST_SUGGESTIONS:]:
             yield unknown_key((*path, key), key, dotted(named(path)))
@@ -98,11 +107,11 @@ def _of_error(error: ValidationError, schema: dict[str, Any], named: Named) -> I
     elif keyword == "enum":
         words = [str(word) for word in wanted]
         message = f"{name} is {excerpt(value)}, not {either(words)}"
-        yield Violation(NOT_A_CHOICE, path, message, _close(value, words), value)
+        yield Violation(NOT_A_CHOICE, path, message, value=value)
     elif keyword == "pattern":
         form = rules.get("x-form", _ANY_FORM)
         message = f"{name} is {excerpt(value)}, not {form}"
-        fix = module_fix(value) if path[-1:] == ("module",) else _close_form(path, value)
+        fix = module_fix(value) if path[-1:] == ("module",) else ""
         yield Violation(WRONG_FORM, path, message, fix, value)
     elif keyword == "oneOf":
         yield from _forms(wanted, path, value, rules, named)
@@ -206,40 +215,53 @@ def did_you_mean(word: str) -> str:
     return f"did you mean '{word}'?" if word else ""
 
 
-def _suggestion(key: str, path: Pointer, rules: dict[str, Any], schema: dict[str, Any]) -> str:
-    """A suggestion for an unknown key; empty if no key resembles it."""
-    known = list(rules.get("properties", {}))
-    if ours := other_charts.suggestion(key, path, in_params="extraValues" in schema["properties"]):
+def _suggestion(key: str, rules: dict[str, Any], schema: dict[str, Any], path: Pointer) -> str:
+    """A suggestion for an unknown key that was not read as another one; empty if there is none."""
+    if schema is params_schema():
+        if folded(key) in SENTENCES:
+            return SENTENCES[folded(key)]
+        if folded(key) in ELSEWHERE:
+            return f"did you mean {dotted(ELSEWHERE[folded(key)])}?"
+    if ours := other_charts.suggestion(key, path, in_params=schema is params_schema()):
         return ours
-    elsewhere = [p for p in _key_paths(schema) if p[-1] == key and p[: len(path[:1])] == path[:1]]
+    known = list(rules.get("properties", {}))
+    places = _places(schema is params_schema()).get(key, ())
+    # What another section has is no help.
+    elsewhere = [p for p in places if p != (*path, key) and p[: len(path[:1])] == path[:1]]
     if elsewhere:
-        return f"did you mean {either(dotted(p) for p in elsewhere[:3])}?"
-    near = meant(key, known)
-    if near:
-        return did_you_mean(near)
+        common = [_in_common(one, path) for one in elsewhere]
+        near = [one for one, length in zip(elsewhere, common, strict=True) if length == max(common)]
+        return f"did you mean {either(dotted(one) for one in near[:3])}?"
+    right = likely(key, known)
+    if right:
+        return did_you_mean(right.word)
+    if not path and schema is params_schema() and key in values_schema()["properties"]:
+        return f"the chart's value of that name is extraValues.{key}"
     return f"known here: {', '.join(known)}" if len(known) <= 8 else ""
 
 
-def _key_paths(
-    schema: dict[str, Any], rules: Mapping[str, Any] | None = None, path: Pointer = ()
+def _in_common(one: Pointer, other: Pointer) -> int:
+    """How many parts two paths begin with in common."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+
+
+@cache
+def _places(of_params: bool) -> dict[str, list[Pointer]]:
+    """Every key of the params schema, or of the chart's, with its paths there."""
+    places: dict[str, list[Pointer]] = {}
+    for path in key_paths(params_schema() if of_params else values_schema()):
+        places.setdefault(str(path[-1]), []).append(path)
+    return places
+
+
+def key_paths(
+    schema: Mapping[str, Any], rules: Mapping[str, Any] | None = None, path: Pointer = ()
 ) -> Iterator[Pointer]:
     """Every key that the schema declares, as a path."""
     rules = resolved(schema if rules is None else rules, schema)
     for key, inner in rules.get("properties", {}).items():
         yield (*path, key)
-        yield from _key_paths(schema, inner, (*path, key))
-
-
-def _close(value: Any, words: list[str]) -> str:
-    return did_you_mean(close_to(str(value), words))
-
-
-def _close_form(path: Pointer, value: str) -> str:
-    if path == ("name",):
-        offer = "".join(c if c.isascii() and c.isalnum() else "-" for c in value.lower())
-        offer = offer.lstrip("-0123456789").rstrip("-")
-        return f"did you mean '{offer}'?" if offer else ""
-    return ""
+        yield from key_paths(schema, inner, (*path, key))
 
 
 def _example(rules: dict[str, Any], key: str) -> str:

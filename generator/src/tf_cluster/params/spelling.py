@@ -1,10 +1,50 @@
-"""Finds the word that a mistyped one stands for."""
+"""Finds the word that another one stands for."""
 
 from collections.abc import Iterable
-from difflib import get_close_matches
+from typing import NamedTuple
+
+from tf_cluster.params.synonyms import CLOSE, SAME
 
 _LONGEST = 64
 """Longest word that is compared: the time grows with the square of its length."""
+
+
+_ALIKE = ("ReadWriteOnce", "ReadWriteMany", "ReadOnlyMany", "ReadWriteOncePod")
+"""Words of Kubernetes that resemble each other, and of which none mistypes another."""
+
+
+class Likely(NamedTuple):
+    """The word that is meant. `sure`: the same word, written otherwise; else a guess."""
+
+    word: str
+    sure: bool
+
+
+def likely(word: str, words: Iterable[str]) -> Likely | None:
+    """The one of `words` that `word` stands for; None if there are none or several.
+
+    It is the same but for capitals, `-` and `_`, or a synonym, or mistyped.
+    """
+    if len(word) > _LONGEST:
+        return None
+    known = list(words)
+    plain = folded(word)
+    same = [other for other in known if folded(other) == plain]
+    if len(same) == 1:
+        return Likely(same[0], sure=True)
+    for table, sure in ((SAME, True), (CLOSE, False)):
+        for other in table.get(plain, ()):
+            if other in known:
+                return Likely(other, sure)
+    if word in _ALIKE:
+        return None
+    near = meant(word, known)
+    return Likely(near, sure=False) if near else None
+
+
+def folded(word: str) -> str:
+    """A word as the tables of synonyms have it."""
+    return word.lower().replace("-", "").replace("_", "").replace(" ", "")
 
 
 def meant(word: str, words: Iterable[str]) -> str:
@@ -16,21 +56,17 @@ def meant(word: str, words: Iterable[str]) -> str:
     if len(word) > _LONGEST:
         return ""
     limit = len(word) // 3
+    letters = set(word.lower())
     near: dict[int, list[str]] = {}
     for other in words:
+        others = set(other.lower())
+        # Each letter that only one of them has is an error, which is seen at once.
+        if max(len(letters - others), len(others - letters)) > limit:
+            continue
         if abs(len(other) - len(word)) <= limit:
             near.setdefault(_errors(word.lower(), other.lower()), []).append(other)
     least = min(near, default=limit + 1)
     return near[least][0] if least <= limit and len(near[least]) == 1 else ""
-
-
-def close_to(word: str, words: Iterable[str]) -> str:
-    """The one of `words` that looks most like `word`; empty where none does."""
-    if len(word) > _LONGEST:
-        return ""
-    folded = {other.lower(): other for other in words}
-    close = get_close_matches(word.lower(), folded, n=1, cutoff=0.6)
-    return folded[close[0]] if close else ""
 
 
 def _errors(one: str, other: str) -> int:

@@ -61,9 +61,6 @@ def module_fix(value: str) -> str:
     if value.endswith((".py", ".ipynb")) or "/" in value:
         stem = re.sub(r"\.(py|ipynb)$", "", value).strip("./").replace("/", ".")
         return f"name the module and a class in it: {stem}:ClassName; a script is program.script"
-    package, dot, last = value.rpartition(".")
-    if dot and last[:1].isupper() and ":" not in value:
-        return f"did you mean '{package}:{last}'?"
     if value and ":" not in value:
         return f"add the class: {value}:ClassName"
     return ""

@@ -20,7 +20,8 @@ LARGEST_EXACT = 2**53
 class Scalar(NamedTuple):
     """A plain scalar as Helm types it, and, with a `code`, what is wrong with it.
 
-    `meant` says how to write that value clearly; empty if there is no such way.
+    `meant` says how to write that value clearly; empty if there is no such way. `clear` is the
+    value so written, if only its form was unclear.
     """
 
     value: str | int | float | bool | None
@@ -28,6 +29,7 @@ class Scalar(NamedTuple):
     problem: str = ""
     meant: str = ""
     fix: str = ""
+    clear: str = ""
 
 
 _WORDS: dict[str, bool | None] = {
@@ -41,6 +43,7 @@ _NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 _INTEGER = re.compile(r"[-+]?(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _FRACTION = re.compile(r"\.[0-9](_?[0-9])*([eE][-+]?[0-9](_?[0-9])*)?")
+_PLAIN_TEXT = re.compile(r"[A-Za-z_/][A-Za-z0-9_./-]*")
 _MOST_DIGITS = 300  # more digits than any float; Python's limit is 4,300
 _LONGEST_QUOTED = 100
 _LEADING_ZERO = re.compile(r"[-+]?0[0-9oO].*")  # 017 is 15, 0o17 is 15, 08 is 8
@@ -61,8 +64,20 @@ def scalar(text: str) -> Scalar:
 
 
 def quoted(text: str) -> str:
-    """A text of one line in YAML's quotes."""
-    return "'" + text.replace("'", "''") + "'" if len(text) <= _LONGEST_QUOTED else "'…'"
+    """A text of one line in YAML's quotes, for words: a long one is left out."""
+    return in_quotes(text) if len(text) <= _LONGEST_QUOTED else "'…'"
+
+
+def in_quotes(text: str) -> str:
+    """A text of one line as YAML."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def unquoted(text: str) -> str:
+    """A text of one line as YAML, without quotes where every reader takes it for that text."""
+    typed = scalar(text)
+    is_text = isinstance(typed.value, str) and not typed.code
+    return text if is_text and _PLAIN_TEXT.fullmatch(text) else in_quotes(text)
 
 
 def _number(text: str) -> Scalar:
@@ -94,7 +109,7 @@ def _number(text: str) -> Scalar:
 def _ambiguous(value: float | bool, word: str, text: str) -> Scalar:
     meant = f"write {word}"
     fix = f"{meant}, or {quoted(text)} in quotes for the text"
-    return Scalar(value, AMBIGUOUS, "Helm reads it as " + word, meant, fix)
+    return Scalar(value, AMBIGUOUS, "Helm reads it as " + word, meant, fix, word)
 
 
 def _not_finite(problem: str, fix: str) -> Scalar:

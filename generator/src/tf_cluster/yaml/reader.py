@@ -5,15 +5,16 @@ Findings are on what readers disagree on, and on what Helm drops silently.
 
 import re
 import unicodedata
+from itertools import takewhile
 from typing import Any
 
 import yaml
 
-from tf_cluster.findings.finding import Code, Finding, Place
+from tf_cluster.findings.finding import MOST_FINDINGS, Code, Finding, Place, Repair
 from tf_cluster.pointer import Pointer, dotted
 from tf_cluster.printable import cut
 from tf_cluster.yaml.document import START, Document, Spot
-from tf_cluster.yaml.helm_scalars import AMBIGUOUS, quoted, scalar
+from tf_cluster.yaml.helm_scalars import AMBIGUOUS, in_quotes, quoted, scalar
 from tf_cluster.yaml.syntax_errors import TEMPLATE_FIX, YAML_SYNTAX, is_template, syntax_finding
 
 NOT_TEXT = Code("TFC101", "the file is not UTF-8 text")
@@ -22,13 +23,14 @@ NOT_A_MAPPING = Code("TFC104", "the file is not a mapping")
 DUPLICATE_KEY = Code("TFC105", "a key stands twice in one mapping")
 UNSUPPORTED_YAML = Code("TFC108", "a YAML feature that values files do not use")
 
+MAX_BYTES = 1_000_000
+"""Of a longer file the rest is not read."""
 MAX_CHARACTERS = 1_000_000
-MAX_BYTES = 4 * MAX_CHARACTERS
-"""A longer file has too many characters, too; the rest need not be read."""
+"""Of all keys and values, each alias counted where it is used."""
 LONGEST_KEY = 1_000
 """Kubernetes' longest keys have 317. Every finding repeats the keys around it."""
 MAX_DEPTH = 40
-MAX_VALUES = 100_000
+MAX_VALUES = 50_000
 
 # Control characters; line breaks that only YAML sees (a lone carriage return, U+0085, U+2028,
 # U+2029); and characters that display a line in another order.
@@ -41,7 +43,7 @@ _BREAKS = "\r\x85\u2028\u2029"
 def read_document(file: str, raw: bytes) -> Document:
     """Read one params file; `file` is its name in findings. Never raises for bad input."""
     if len(raw) > MAX_BYTES:
-        message = f"more than {MAX_BYTES} bytes: a params file has at most {MAX_CHARACTERS}"
+        message = f"a params file has at most {MAX_BYTES} bytes, and this has more"
         return _unreadable(file, START, UNSUPPORTED_YAML, message)
     try:
         text = raw.decode("utf-8-sig")
@@ -53,9 +55,6 @@ def read_document(file: str, raw: bytes) -> Document:
     refused = _REFUSED.search(text)
     if refused:
         return _refused(file, text, refused)
-    if len(text) > MAX_CHARACTERS:
-        message = f"{len(text)} characters: a params file has at most {MAX_CHARACTERS}"
-        return _unreadable(file, START, UNSUPPORTED_YAML, message)
     return _read_text(file, text)
 
 
@@ -77,8 +76,8 @@ def _refused(file: str, text: str, match: re.Match[str]) -> Document:
 
 def _read_text(file: str, text: str) -> Document:
     try:
-        _refuse_depth(file, text)
-        root = yaml.compose(text, Loader=_Loader)
+        _refuse_shape(file, text)
+        root = yaml.compose(text, Loader=NodeLoader)
     except _UnreadableError as unreadable:
         return Document(file, findings=(unreadable.finding,))
     except yaml.MarkedYAMLError as error:
@@ -99,7 +98,7 @@ def _read_text(file: str, text: str) -> Document:
     return Document(file, data, reader.spots, tuple(reader.findings))
 
 
-class _Loader(yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader):  # type: ignore[misc]
+class NodeLoader(yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader):  # type: ignore[misc]
     """Leaves the typing of scalars to `scalar`: tags say only plain or quoted."""
 
     def resolve(self, kind: Any, value: Any, implicit: Any) -> str:
@@ -114,10 +113,17 @@ class _UnreadableError(Exception):
         self.finding = finding
 
 
-def _refuse_depth(file: str, text: str) -> None:
-    """Check the depth before composing, which recurses. Also refuse a second document."""
-    depth = documents = 0
-    for event in yaml.parse(text, Loader=_Loader):
+def _refuse_shape(file: str, text: str) -> None:
+    """Check depth and size before composing, which recurses and takes memory.
+
+    Also refuse a second document.
+    """
+    depth = documents = nodes = 0
+    for event in yaml.parse(text, Loader=NodeLoader):
+        nodes += isinstance(event, yaml.NodeEvent)
+        if nodes > 2 * MAX_VALUES:  # a value has a key at most
+            message = f"more than {MAX_VALUES} values"
+            raise _UnreadableError(Finding(file, _start(event), UNSUPPORTED_YAML, message))
         if isinstance(event, yaml.DocumentStartEvent):
             documents += 1
             if documents > 1:
@@ -143,7 +149,7 @@ class _Reader:
 
     def value(self, path: Pointer, node: yaml.Node, key: Place, around: tuple[int, ...]) -> Any:
         """Read the node at `path`; `around` are the ids of the collections it stands in."""
-        plain = node.value if node.tag == "plain" else None
+        plain = node.value if _is_plain(node) else None
         self.spots[path] = Spot(key, _start(node), plain)
         if self._has_too_much(path, node):
             return None
@@ -153,15 +159,12 @@ class _Reader:
         if node.tag not in ("plain", "quoted", "collection", "tag:yaml.org,2002:str"):
             message = f"the tag {node.tag.replace('tag:yaml.org,2002:', '!!')} is not supported"
             self._report(path, node, UNSUPPORTED_YAML, message, fix="leave it out")
-            return None
         if isinstance(node, yaml.MappingNode):
             return self._mapping(path, node, (*around, id(node)))
         if not isinstance(node, yaml.ScalarNode):
             inside = (*around, id(node))
-            return [
-                self.value((*path, index), item, _start(item), inside)
-                for index, item in enumerate(node.value)
-            ]
+            items = takewhile(lambda _: not self.is_full, enumerate(node.value))
+            return [self.value((*path, i), item, _start(item), inside) for i, item in items]
         return self._scalar(path, node)
 
     def _has_too_much(self, path: Pointer, node: yaml.Node) -> bool:
@@ -182,11 +185,17 @@ class _Reader:
     @property
     def is_full(self) -> bool:
         """Whether the file has more than is read."""
-        return self._seen > MAX_VALUES or self._characters > MAX_CHARACTERS
+        return (
+            self._seen > MAX_VALUES
+            or self._characters > MAX_CHARACTERS
+            or len(self.findings) > MOST_FINDINGS
+        )
 
     def _mapping(self, path: Pointer, node: yaml.MappingNode, around: tuple[int, ...]) -> Any:
         data: dict[str, Any] = {}
         for key_node, value_node in node.value:
+            if self.is_full:
+                break
             key = self._key(path, key_node)
             if key is None:
                 continue
@@ -208,7 +217,7 @@ class _Reader:
             message = f"a key of {len(node.value)} characters: it has at most {LONGEST_KEY}"
             self._report(path, node, UNSUPPORTED_YAML, message)
             return None
-        if node.tag == "plain":
+        if _is_plain(node):
             if node.value == "<<":
                 message = "merge keys (<<) are not supported"
                 self._report(path, node, UNSUPPORTED_YAML, message, fix="write the keys out")
@@ -217,12 +226,13 @@ class _Reader:
             if not isinstance(typed.value, str) or typed.code:
                 message = f"the key {cut(node.value) or '(empty)'} is not read as text by Helm"
                 fix = f"write it in quotes: {quoted(node.value)}"
-                self._report((*path, node.value), node, AMBIGUOUS, message, fix=fix)
-                return None
+                repair = Repair(in_quotes(node.value), safe=True, at_key=True)
+                where = (*path, node.value)
+                self._report(where, node, AMBIGUOUS, message, fix=fix, repair=repair)
         return str(node.value)
 
     def _scalar(self, path: Pointer, node: yaml.ScalarNode) -> Any:
-        if node.tag != "plain":
+        if not _is_plain(node):
             return str(node.value)
         typed = scalar(node.value)
         if typed.code:
@@ -239,8 +249,10 @@ class _Reader:
         *,
         value: Any = None,
         fix: str = "",
+        repair: Repair | None = None,
     ) -> None:
-        self.findings.append(Finding(self.file, _start(node), code, message, path, value, fix))
+        found = Finding(self.file, _start(node), code, message, path, value, fix, repair=repair)
+        self.findings.append(found)
 
 
 def _unreadable(file: str, place: Place, code: Code, message: str, fix: str = "") -> Document:
@@ -249,6 +261,12 @@ def _unreadable(file: str, place: Place, code: Code, message: str, fix: str = ""
 
 def _place_at(text: str, offset: int) -> Place:
     return Place(text.count("\n", 0, offset) + 1, offset - (text.rfind("\n", 0, offset) + 1) + 1)
+
+
+def _is_plain(node: yaml.Node) -> bool:
+    """Whether a node has no quotes; `!!str` stands for them."""
+    tagged = node.tag == "tag:yaml.org,2002:str"
+    return isinstance(node, yaml.ScalarNode) and not node.style and not tagged
 
 
 def _start(node: Any) -> Place:

@@ -34,16 +34,18 @@ def syntax_finding(file: str, text: str, error: yaml.MarkedYAMLError) -> Finding
     return Finding(file, place, YAML_SYNTAX, message, fix=fix)
 
 
-_TEMPLATE = re.compile(r"(?:[^#'\"]*?[:,\[-] )? *(\{\{)")
-"""`{{` at the start of a key or value; inside a text it is plain text."""
-TEMPLATE_FIX = "{{ … }} is a template: render it first"
+_BRACES = re.compile(r"(?:[^#'\"]*?[:,\[-] )? *(\{\{)|\s*(\{%)")
+"""`{{` at the start of a key or value, or `{%` of a line; inside a text they are plain text."""
+TEMPLATE = re.compile(r"\{\{[^{}]*\}\}|\$\{[A-Za-z_][A-Za-z0-9_]*\}")
+"""What a template leaves in a text."""
+TEMPLATE_FIX = "this is a template: render it first"
 
 
 def _templates(lines: list[str]) -> Iterator[Place]:
     for number, line in enumerate(lines, 1):
-        match = _TEMPLATE.match(line)
-        if match and "}}" in line[match.end() :]:
-            yield Place(number, match.start(1) + 1)
+        match = _BRACES.match(line)
+        if match and ("}}" if match[1] else "%}") in line[match.end() :]:
+            yield Place(number, match.end() - 1)
 
 
 def is_template(key: yaml.Node) -> bool:

@@ -1,0 +1,74 @@
+"""Values in another form than the one that is needed, which leave only one meaning."""
+
+import re
+from collections.abc import Mapping, Set
+from typing import Any, NamedTuple
+
+from tf_cluster.params.spelling import likely
+from tf_cluster.pointer import Pointer
+from tf_cluster.yaml.helm_scalars import unquoted
+from tf_cluster.yaml.syntax_errors import TEMPLATE
+
+_QUANTITY = re.compile(r"[0-9]+(\.[0-9]+)?(m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)")
+_OBJECT_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+_SCRIPT = re.compile(r"([^\s]*/)?[^/\s]+\.py")
+_CLASS = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*:[A-Za-z_][A-Za-z0-9_]*")
+_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+
+# A mapping that people write as the value of its first key. `safe`: no other key could be meant.
+_SHORT: Mapping[Pointer, tuple[tuple[re.Pattern[str], str, bool], ...]] = {
+    ("program",): ((_SCRIPT, "script", True), (_CLASS, "module", True)),
+    ("train", "optimizer"): ((_WORD, "name", True),),
+    ("train", "optimizer", "schedule"): ((_WORD, "name", True),),
+    ("data",): ((_QUANTITY, "size", True), (_OBJECT_NAME, "claim", False)),
+    ("log",): ((_QUANTITY, "size", True), (_OBJECT_NAME, "claim", False)),
+}
+
+
+class Form(NamedTuple):
+    """A value in the form that is needed, as data and as YAML. `safe`: nothing else is meant."""
+
+    value: Any
+    text: str
+    safe: bool
+
+
+def other_form(value: str, path: Pointer, types: Set[str], node: Mapping[str, Any]) -> Form | None:
+    """A text in place of a mapping or of a list of texts; None where it is not clear what for.
+
+    `types` are those of the schema's `node`, all of it resolved.
+    """
+    if "object" in types:
+        for form, key, safe in _SHORT.get(path, ()):
+            if form.fullmatch(value):
+                word, sure = _word(value, node.get("properties", {}).get(key, {}))
+                return Form({key: word}, f"{{{key}: {unquoted(word)}}}", safe and sure)
+    items = node.get("items", {})
+    if "array" in types and value and "\n" not in value and _takes_text(items):
+        word, sure = _word(value, items)
+        return Form([word], f"[{unquoted(word)}]", sure)
+    return None
+
+
+def _takes_text(items: Mapping[str, Any]) -> bool:
+    return "enum" in items or items.get("type") == "string"
+
+
+def _word(value: str, node: Mapping[str, Any]) -> tuple[str, bool]:
+    """The word of the schema that is meant, or the value itself."""
+    words = node.get("enum", ())
+    right = None if value in words else likely(value, words)
+    return (right.word, right.sure) if right else (value, True)
+
+
+def closest_form(path: Pointer, value: str) -> str:
+    """A text that is nearly in the form that its key needs, in that form; empty for none."""
+    if TEMPLATE.search(value):
+        return ""
+    if path == ("name",):
+        offer = "".join(c if c.isascii() and c.isalnum() else "-" for c in value.lower())
+        return offer.lstrip("-0123456789").rstrip("-")
+    if path == ("program", "module"):
+        package, dot, last = value.rpartition(".")
+        return f"{package}:{last}" if dot and last[:1].isupper() and ":" not in value else ""
+    return ""

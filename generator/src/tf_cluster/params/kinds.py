@@ -1,0 +1,101 @@
+"""Files that are no params files, and what they are: one sentence in place of many findings."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from tf_cluster.findings.finding import Code, Finding, Place
+from tf_cluster.params.schema_files import params_schema, values_schema
+from tf_cluster.printable import cut
+from tf_cluster.versions import MARK
+from tf_cluster.yaml.document import START, Document
+from tf_cluster.yaml.syntax_errors import TEMPLATE_FIX
+
+OTHER_KIND = Code("TFC110", "another kind of file than a params file")
+
+_API = re.compile(r"^apiVersion: *[\"']?([A-Za-z0-9./-]+)", re.MULTILINE)
+_KIND = re.compile(r"^kind: *[\"']?([A-Za-z0-9]+)", re.MULTILINE)
+_START_ONE = "`tf-cluster init` starts a params file"
+
+
+def other_kind(document: Document, raw: bytes) -> Finding | None:
+    """The one finding on a file that is of another kind; None for a params file, good or bad."""
+    text = raw.decode("utf-8-sig", "replace")
+    for place, what, fix in _kinds(document, text):
+        return Finding(document.file, place, OTHER_KIND, what, fix=fix)
+    return None
+
+
+def _kinds(document: Document, text: str) -> Iterator[tuple[Place, str, str]]:
+    conflict = _conflict(text) if "<" * 7 in text else 0
+    if conflict:
+        fix = "keep one side, and take out the lines <<<<<<<, ======= and >>>>>>>"
+        yield Place(conflict, 1), "an unresolved merge conflict", fix
+    for finding in document.findings:
+        if finding.fix == TEMPLATE_FIX:
+            what = "a template of a params file, not one itself"
+            yield finding.place, what, "render it first: tf-cluster takes the result"
+    kind, api = _named(document.data, text)
+    if kind:
+        yield from _manifest(kind, api, _line_of(_KIND, text))
+    if "name" in document.data:
+        return
+    if any(line.startswith(MARK) for line in text.split("\n", 20)[:20]):
+        yield START, "a values file that tf-cluster wrote, not a params file", _HELM
+    elif document.data and _are_values(document.data):
+        yield START, "a values file of the chart, not a params file", _HELM
+
+
+_HELM = "helm takes it, as -f FILE; tf-cluster takes the params file that values are made of"
+
+
+def _conflict(text: str) -> int:
+    """The line of the first conflict's beginning; 0 for none."""
+    begin = middle = 0
+    for number, line in enumerate(text.split("\n"), 1):
+        mark = line[:7] if line[7:8] in ("", " ", "\r") else ""
+        if mark == "<" * 7:
+            begin, middle = number, 0
+        elif mark == "=" * 7:
+            middle = number
+        elif mark == ">" * 7 and begin and middle:
+            return begin
+    return 0
+
+
+def _named(data: dict[str, Any], text: str) -> tuple[str, str]:
+    """The kind and API version that a manifest names, in block style or as JSON."""
+    kind, api = _KIND.search(text), _API.search(text)
+    if kind and api:
+        return kind[1], api[1]
+    of_data = (data.get("kind"), data.get("apiVersion"))
+    if all(isinstance(one, str) and one for one in of_data):
+        return cut(str(of_data[0])), cut(str(of_data[1]))
+    return "", ""
+
+
+def _manifest(kind: str, api: str, line: int) -> Iterator[tuple[Place, str, str]]:
+    place = Place(line, 1)
+    if kind == "TFJob":
+        fix = f"kubectl takes it; {_START_ONE}, and docs/moving.md says what of a TFJob goes where"
+        yield place, f"a TFJob ({api}), not a params file", fix
+    elif api.startswith("argoproj.io/"):
+        fix = "Argo CD takes it; tf-cluster takes the params file that its values are made of"
+        yield place, f"an Argo CD {kind} ({api}), not a params file", fix
+    else:
+        fix = f"kubectl takes it, as apply -f FILE; {_START_ONE}"
+        yield place, f"a Kubernetes manifest, {kind} ({api}), not a params file", fix
+
+
+def _line_of(pattern: re.Pattern[str], text: str) -> int:
+    match = pattern.search(text)
+    return text.count("\n", 0, match.start()) + 1 if match else 1
+
+
+def _are_values(data: dict[str, Any]) -> bool:
+    """Whether every key is the chart's, and one of them no key of a params file."""
+    ours, charts = params_schema()["properties"], values_schema()["properties"]
+    return data.keys() <= charts.keys() and any(
+        key not in ours or (isinstance(data[key], dict) and ours[key].get("type") == "string")
+        for key in data
+    )
