@@ -53,7 +53,7 @@ def test_findings_are_the_data_of_validate_and_exit_1(tf_cluster: Command, bad: 
 
     assert ran.returncode == 1
     assert ran.stdout.startswith("b.params.yaml:4:1: TFC201: unknown key 'wrokers'")
-    assert ran.stderr == "1 error\n"
+    assert ran.stderr == "1 error (--fix --unsafe-fixes mends 1)\n"
 
 
 def test_a_warning_alone_exits_0(tf_cluster: Command) -> None:

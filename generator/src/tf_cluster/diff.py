@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tf_cluster.exits import RefusedError
 from tf_cluster.files import read_regular
+from tf_cluster.printable import printable
 
 _MOST_BYTES = 16 << 20
 """Values files are smaller: a ConfigMap holds one MiB."""
@@ -31,17 +32,22 @@ def difference(path: Path, text: str) -> str:
         raise RefusedError(f"{path}: can't be read: {error.strerror}") from error
     if len(old) > _MOST_BYTES:
         raise RefusedError(f"{path}: more than {_MOST_BYTES >> 20} MiB: not a values file")
+    return unified(str(path), old, text, "generated")
+
+
+def unified(name: str, old: bytes, text: str, what: str) -> str:
+    """A unified diff from `old` to `text`, which is called `what`; empty when they are equal."""
     if old == text.encode():
         return ""
     before = old.decode("utf-8", "backslashreplace").splitlines(keepends=True)
     after = text.splitlines(keepends=True)
-    lines = _unified(before, after, str(path))
+    lines = _unified(before, after, printable(name), what)
     return "".join(
         line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
     )
 
 
-def _unified(before: list[str], after: list[str], name: str) -> Iterator[str]:
+def _unified(before: list[str], after: list[str], name: str, what: str) -> Iterator[str]:
     """The lines of the diff, or one line that says that too many differ."""
     first = _equal(before, after)
     last = _equal(before[first:][::-1], after[first:][::-1])
@@ -51,7 +57,7 @@ def _unified(before: list[str], after: list[str], name: str) -> Iterator[str]:
         return
     start, end = max(0, first - _CONTEXT), max(0, last - _CONTEXT)
     one_part, other_part = (lines[start : len(lines) - end] for lines in (before, after))
-    for line in unified_diff(one_part, other_part, name, f"{name} (generated)", n=_CONTEXT):
+    for line in unified_diff(one_part, other_part, name, f"{name} ({what})", n=_CONTEXT):
         numbers = re.fullmatch(r"@@ -([0-9]+)(.*) \+([0-9]+)(.*) @@\n", line)
         if numbers:
             here, there = int(numbers[1]) + start, int(numbers[3]) + start
