@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from itertools import islice
 
-from tf_cluster.params.spelling import close_to, meant
+from tf_cluster.params.spelling import likely, meant
 from tf_cluster.params.wording import either
 from tf_cluster.printable import cut
 
@@ -12,9 +12,9 @@ _SHOWN = 12
 
 
 def near(word: str, words: Iterable[str]) -> str:
-    """The one that is mistyped, else the one that looks most like it; empty where none does."""
-    some = list(islice(words, _MOST_WORDS))
-    return meant(word, some) or close_to(word, some)
+    """The one that the word stands for, as a key of a params file would; empty where none does."""
+    found = likely(word, islice(words, _MOST_WORDS))
+    return found.word if found else ""
 
 
 def mistyped(word: str, words: Iterable[str]) -> str:
