@@ -97,7 +97,12 @@ def check(
             lambda part: run_checks(Params(document, part, expand(part, flags), for_cluster)),
         )
     program = read_program(params, folder or Path(file).parent)
-    held = (one for one in program.findings if not _is_around(one.pointer, wrong))
+    said = {one.pointer for one in found}
+    held = (
+        one
+        for one in program.findings
+        if one.pointer not in said and not _is_around(one.pointer, wrong)
+    )
     found += [*wrong_flags, *told, *held]
     findings = by_place(_at(one, meant.as_written(one.pointer)) for one in found)
     of_file = tuple(finding for finding in findings if not _is_on_a_flag(finding))

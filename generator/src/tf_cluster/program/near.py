@@ -1,6 +1,7 @@
 """The word that a wrong one stands for, looked for in bounded time: code may have many words."""
 
 from collections.abc import Iterable
+from difflib import get_close_matches
 from itertools import islice
 
 from tf_cluster.params.spelling import likely, meant
@@ -9,12 +10,19 @@ from tf_cluster.printable import cut
 
 _MOST_WORDS = 300
 _SHOWN = 12
+_LONGEST = 64
 
 
 def near(word: str, words: Iterable[str]) -> str:
-    """The one that the word stands for, as a key of a params file would; empty where none does."""
-    found = likely(word, islice(words, _MOST_WORDS))
-    return found.word if found else ""
+    """The one that the word stands for, else the most alike; empty where none is.
+
+    A guess that would be bold for a key does for an option: people shorten those.
+    """
+    some = list(islice(words, _MOST_WORDS))
+    found = likely(word, some)
+    if found:
+        return found.word
+    return next(iter(get_close_matches(word[:_LONGEST], some, n=1, cutoff=0.6)), "")
 
 
 def mistyped(word: str, words: Iterable[str]) -> str:
