@@ -62,7 +62,7 @@ def test_a_program_in_this_style_has_no_findings(path: Path, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("path", "mistake"), _mistakes(), ids=lambda one: getattr(one, "stem", None)
+    ("path", "mistake"), [*_mistakes()], ids=lambda one: getattr(one, "stem", None)
 )
 def test_a_mistake_beside_it_is_found(
     path: Path, mistake: tuple[str, str, str], tmp_path: Path
