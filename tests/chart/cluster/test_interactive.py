@@ -31,6 +31,8 @@ def test_cleanup_waits_for_the_workers_and_ends_the_ps() -> None:
 
 
 def test_the_notes_say_that_nothing_trains() -> None:
-    told = notes(VALUES)
+    told = notes({**VALUES, "notebook": {"enabled": True}})
     assert told.startswith("No program runs. Until 600 s pass without a client, it serves one with")
     assert "cp digits-files:/log/digits/_notebooks notebooks" in told
+    # Nobody makes notebooks, so nobody is told to copy them.
+    assert "_notebooks" not in notes(VALUES)
