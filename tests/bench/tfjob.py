@@ -42,7 +42,7 @@ from tests.cluster.kubernetes import CommandError, Namespace, Object
 from tests.cluster.machine_tools import tool_path
 from tests.ports import free_port
 from tests.support.waiting import eventually
-from tools.machine.tools import MODULES
+from tools.machine import tools
 
 MODULE = "github.com/kubeflow/training-operator"
 NAMES = ("ours", "TFJob")
@@ -87,8 +87,9 @@ def _operator(there: Namespace) -> Iterator[None]:
 
     Raises CommandError on a cluster that has TFJobs already: they are somebody's.
     """
-    webhook = _webhook()
-    crd = (_source() / "manifests/base/crds/kubeflow.org_tfjobs.yaml").read_text()
+    source = tools.source("training-operator", MODULE)
+    webhook = _webhook(source)
+    crd = (source / "manifests/base/crds/kubeflow.org_tfjobs.yaml").read_text()
     there.kubectl("create", "--filename=-", stdin=crd)
     try:
         there.apply({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": SECRET}})
@@ -136,27 +137,15 @@ def _process(there: Namespace, webhook: str) -> Iterator[None]:
             process.wait(30)
 
 
-def _webhook() -> Object:
+def _webhook(source: Path) -> Object:
     """The operator gives it its certificate at its start, and waits until it can."""
-    text = (_source() / "manifests/base/webhook/manifests.yaml").read_text()
+    text = (source / "manifests/base/webhook/manifests.yaml").read_text()
     webhook: Object = yaml.safe_load(text)
     webhook["metadata"]["name"] = "validator.training-operator.kubeflow.org"
     webhook["webhooks"] = [
         hook for hook in webhook["webhooks"] if hook["rules"][0]["resources"] == ["tfjobs"]
     ]
     return webhook
-
-
-def _source() -> Path:
-    """Of the operator, in Go's module cache: its CRD and its webhook are no program."""
-    folder = subprocess.run(
-        ("go", "list", "-m", "-f", "{{.Dir}}", MODULE),
-        cwd=MODULES / "training-operator",
-        check=True,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    return Path(folder.stdout.strip())
 
 
 def _certificates(there: Namespace) -> dict[str, str]:

@@ -6,7 +6,6 @@ is not here: neither the Prometheus operator nor a Gateway.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -29,19 +28,12 @@ FILES: Mapping[str, tuple[str, ...]] = {
 
 
 def definitions() -> list[Path]:
-    """The files, in Go's module cache. Raises MachineError: no Go, no network, another sum."""
-    tools.require_go(MODULE)
-    found = []
-    for module, names in FILES.items():
-        # Without a version it is go.mod's, and Go holds what it has to go.sum.
-        said = run(
-            ["go", "mod", "download", "-json", module],
-            directory=MODULE,
-            what=f"getting {module}",
-        )
-        folder = Path(json.loads(said)["Dir"])
-        found += [folder / name for name in names]
-    return found
+    """The files, in Go's module cache. Raises MachineError, as `tools.source` does."""
+    return [
+        tools.source(MODULE.name, module) / name
+        for module, names in FILES.items()
+        for name in names
+    ]
 
 
 def install(layout: Layout) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import platform
 import shutil
@@ -178,6 +179,20 @@ def ensure(tool: Tool, cache: Path) -> None:
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     print(f"built {tool.name} in {time.monotonic() - begun:.0f} s", file=sys.stderr, flush=True)
+
+
+def source(tool: str, module: str) -> Path:
+    """A module that a wrapper module requires, in Go's module cache: its files that are no program.
+
+    Raises MachineError: no Go, no network, another sum.
+    """
+    directory = MODULES / tool
+    require_go(directory)
+    # Without a version it is go.mod's, and Go holds what it has to go.sum.
+    said = run(
+        ["go", "mod", "download", "-json", module], directory=directory, what=f"getting {module}"
+    )
+    return Path(json.loads(said)["Dir"])
 
 
 def require_go(module: Path) -> None:
