@@ -83,7 +83,8 @@ def check(
         return Checked(document, document.findings, expand({}))
     meant = mended(document)
     document = meant.document
-    sound, wrong, found = _sound_part(meant, folder or Path(file).parent)
+    folder = folder or Path(file).parent
+    sound, wrong, found = _sound_part(meant, folder)
     wrong_flags = _flag_findings(document, expand(sound, flags)) if flags else []
     refused = {finding.pointer for finding in wrong_flags}
     flags = {flag: flags[flag] for flag in flags if (flag,) not in refused}
@@ -96,7 +97,8 @@ def check(
             sound,
             lambda part: run_checks(Params(document, part, expand(part, flags), for_cluster)),
         )
-    program = read_program(params, folder or Path(file).parent)
+    # The code is read once: for what `independent` does it would be read for each other value.
+    program = read_program(params, folder)
     said = {one.pointer for one in found}
     held = (
         one

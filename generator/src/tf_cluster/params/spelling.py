@@ -69,6 +69,13 @@ def meant(word: str, words: Iterable[str]) -> str:
     return near[least][0] if least <= limit and len(near[least]) == 1 else ""
 
 
+def most_alike(word: str, words: Iterable[str]) -> str:
+    """The one of `words` that looks most like `word`; empty where none does. A bold guess."""
+    from difflib import get_close_matches  # most commands need none of it
+
+    return next(iter(get_close_matches(word[:_LONGEST], list(words), n=1, cutoff=0.6)), "")
+
+
 def _errors(one: str, other: str) -> int:
     """The optimal string alignment distance of two words."""
     before: list[int] = []

@@ -1,16 +1,14 @@
 """The word that a wrong one stands for, looked for in bounded time: code may have many words."""
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from itertools import islice
 
-from tf_cluster.params.spelling import likely, meant
+from tf_cluster.params.spelling import likely, meant, most_alike
 from tf_cluster.params.wording import either
 from tf_cluster.printable import cut
 
 _MOST_WORDS = 300
 _SHOWN = 12
-_LONGEST = 64
 
 
 def near(word: str, words: Iterable[str]) -> str:
@@ -22,7 +20,7 @@ def near(word: str, words: Iterable[str]) -> str:
     found = likely(word, some)
     if found:
         return found.word
-    return next(iter(get_close_matches(word[:_LONGEST], some, n=1, cutoff=0.6)), "")
+    return most_alike(word, some)
 
 
 def mistyped(word: str, words: Iterable[str]) -> str:
