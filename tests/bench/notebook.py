@@ -19,7 +19,7 @@ from tests.bench.install import CHART, IMAGE, epoch, gone, namespace
 from tests.bench.measure import Measure, Sample
 from tests.bench.origin import ROOT
 from tests.bench.rows import Bar, Figure
-from tests.cluster.kubernetes import CommandError, Namespace, Release
+from tests.cluster.kubernetes import CommandError, Namespace, Release, address_of
 from tests.support.waiting import eventually
 
 EXAMPLE = ROOT / "values-examples" / "interactive.values.yaml"
@@ -66,10 +66,7 @@ def _sample(there: Namespace, name: str) -> Sample:
 def _address(there: Namespace, release: Release) -> str:
     port = release.one("service", "notebook")["spec"]["ports"][0]["nodePort"]
     (node, *_) = json.loads(there.kubectl("get", "nodes", "--output=json"))["items"]
-    (address,) = [
-        found["address"] for found in node["status"]["addresses"] if found["type"] == "InternalIP"
-    ]
-    return f"{address}:{port}"
+    return f"{address_of(node)}:{port}"
 
 
 def _asked(host: str, path: str, body: bytes | None = None) -> Any:

@@ -25,6 +25,20 @@ PAGE: dict[str, Any] = {
     "priorityClassName": "viewing",
 }
 
+# With all that it can have.
+HTTP_ROUTE: dict[str, Any] = {
+    "enabled": True,
+    "parentRefs": [{"name": "public", "namespace": "gateways", "sectionName": "https"}],
+    "hostnames": ["digits.example.com"],
+    "filters": [
+        {
+            "type": "ExtensionRef",
+            "extensionRef": {"group": "example.com", "kind": "Login", "name": "team"},
+        }
+    ],
+    "annotations": {"example.com/owner": "research"},
+}
+
 FEATURES: dict[str, dict[str, Any]] = {
     "least": {},
     "medium": {
@@ -69,18 +83,7 @@ FEATURES: dict[str, dict[str, Any]] = {
         "notebook": {
             "enabled": True,
             "pathPrefix": "/lab",
-            "httpRoute": {
-                "enabled": True,
-                "parentRefs": [{"name": "public", "namespace": "gateways", "sectionName": "https"}],
-                "hostnames": ["digits.example.com"],
-                "filters": [
-                    {
-                        "type": "ExtensionRef",
-                        "extensionRef": {"group": "example.com", "kind": "Login", "name": "team"},
-                    }
-                ],
-                "annotations": {"example.com/owner": "research"},
-            },
+            "httpRoute": HTTP_ROUTE,
         }
     },
     "script": {
@@ -173,18 +176,7 @@ FEATURES: dict[str, dict[str, Any]] = {
         "tensorboard": {
             "enabled": True,
             "pathPrefix": "/curves",
-            "httpRoute": {
-                "enabled": True,
-                "parentRefs": [{"name": "public", "namespace": "gateways", "sectionName": "https"}],
-                "hostnames": ["digits.example.com"],
-                "filters": [
-                    {
-                        "type": "ExtensionRef",
-                        "extensionRef": {"group": "example.com", "kind": "Login", "name": "team"},
-                    }
-                ],
-                "annotations": {"example.com/owner": "research"},
-            },
+            "httpRoute": HTTP_ROUTE,
         }
     },
     "no-network-policy": {"security": {"networkPolicy": {"enabled": False}}},

@@ -20,7 +20,7 @@ import pytest
 import yaml
 
 from tests.cluster.browser import Browser, browser, lacking
-from tests.cluster.kubernetes import WAIT_SECONDS, Namespace, Release, command
+from tests.cluster.kubernetes import WAIT_SECONDS, Namespace, Release, address_of, command
 from tests.cluster.machine_tools import tool_path
 from tests.support.waiting import eventually
 
@@ -136,8 +136,7 @@ def node_address(kube_config: str, kubectl_path: str) -> str:
     """Where the NodePorts of the cluster's first node answer."""
     environment = {**os.environ, "KUBECONFIG": kube_config}
     nodes = json.loads(command(kubectl_path, "get", "nodes", "-o=json", environment=environment))
-    addresses = nodes["items"][0]["status"]["addresses"]
-    return str(next(one["address"] for one in addresses if one["type"] == "InternalIP"))
+    return address_of(nodes["items"][0])
 
 
 @pytest.fixture(name="browser")

@@ -52,6 +52,12 @@ def command(
     return done.stdout
 
 
+def address_of(node: Object) -> str:
+    """Where the NodePorts of a node answer."""
+    addresses = node["status"]["addresses"]
+    return str(next(one["address"] for one in addresses if one["type"] == "InternalIP"))
+
+
 @dataclass(frozen=True)
 class Namespace:
     """Runs kubectl and helm against one namespace."""
