@@ -35,8 +35,11 @@ print(json.dumps(sorted(points.items())))
 
 
 def _asked(url: str) -> Any:
-    with urllib.request.urlopen(url, timeout=20) as answer:
-        return json.load(answer)
+    try:
+        with urllib.request.urlopen(url, timeout=20) as answer:
+            return json.load(answer)
+    except OSError as error:
+        raise LookupError(f"{url}: {error}") from None  # `eventually` asks again
 
 
 def _uid(release: Release) -> str:
@@ -55,6 +58,7 @@ def test_the_curves_of_this_release_and_of_a_new_run_are_on_the_page(
     values = make_values("curves", train={"steps": STEPS, "reportSeconds": 1})
     # Switched on with the training there: its tasks stay as they are.
     release.install(values)
+    eventually("the chief's pod", lambda: release.objects("pod", "chief"), 60)
     before = _training(release)
     on = (
         "tensorboard.enabled=true",
@@ -70,8 +74,7 @@ def test_the_curves_of_this_release_and_of_a_new_run_are_on_the_page(
     service = release.one("service", "tensorboard")
     address = f"http://{node_address}:{service['spec']['ports'][0]['nodePort']}"
 
-    tags = eventually("the run", lambda: _tags(address)["1/events"], 120)
-    assert "loss" in tags
+    eventually("the run", lambda: "loss" in _tags(address)["1/events"], 120)
     points = _points(namespace, release, "1", "loss")
     assert points
     api = eventually(
@@ -82,9 +85,8 @@ def test_the_curves_of_this_release_and_of_a_new_run_are_on_the_page(
     # Nothing but the card of the loss. Its table has a row for each run, with the last point.
     browser.open(f"{address}/?tagFilter=%5Eloss%24#timeseries")
     eventually("the curve", lambda: browser.driver.execute_script(CURVES), 60)
-    page = browser.until_it_says("1/events", 60)
-    assert "loss" in page and "examples_per_second" not in page
-    assert f"{points[-1][1]:.4f}"[:5] in page
+    page = browser.until_it_says(f"{points[-1][1]:.4f}"[:5], 60)
+    assert "1/events" in page and "loss" in page and "examples_per_second" not in page
 
     # A new run of the same release: the same pod finds it.
     release.upgrade(values, *on, "run.id=second")
@@ -106,7 +108,7 @@ def test_the_curves_of_this_release_and_of_a_new_run_are_on_the_page(
         return "timed out" in seen or "refused" in seen
 
     eventually("the policy to be enforced", kept_out, 60)
-    assert _tags(address)
+    eventually("the page, for whom the policy names", lambda: _tags(address), 30)
     release.uninstall()
 
 
@@ -129,10 +131,7 @@ def _training(release: Release) -> dict[str, str]:
 
 
 def _tags(address: str) -> dict[str, Any]:
-    try:
-        return dict(_asked(f"{address}/data/plugin/scalars/tags"))
-    except OSError as error:
-        raise LookupError(str(error)) from None
+    return dict(_asked(f"{address}/data/plugin/scalars/tags"))
 
 
 def _scalars(address: str, run: str, tag: str) -> list[list[float]]:
