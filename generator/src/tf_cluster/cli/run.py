@@ -1,0 +1,61 @@
+"""The command `run`."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tf_cluster import exits
+from tf_cluster.cli.common import ParamsFile, read, tell
+from tf_cluster.exits import RefusedError
+from tf_cluster.findings.formats import Format
+from tf_cluster.printable import printable
+
+
+def run(
+    file: ParamsFile,
+    runs: Annotated[
+        Path, typer.Option(help="Directory of all runs. This one is in <runs>/<name>/.")
+    ] = Path("runs"),
+    data: Annotated[
+        Path | None, typer.Option(help="Directory of the data. Default: <runs>/<name>/data.")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Number of workers, instead of the file's.")
+    ] = None,
+    ps: Annotated[
+        int | None, typer.Option(min=1, help="Number of parameter servers, instead of the file's.")
+    ] = None,
+    steps: Annotated[
+        int | None, typer.Option(min=1, help="Total of steps, instead of the file's.")
+    ] = None,
+    run_id: Annotated[
+        str | None, typer.Option("--id", help="Run id, instead of the file's. A new id: afresh.")
+    ] = None,
+    ports: Annotated[
+        str | None, typer.Option(metavar="FIRST-LAST", help="Ports to choose from.")
+    ] = None,
+) -> None:
+    """Train on this machine, with a local process for each task."""
+    from tf_cluster.check import check
+    from tf_cluster.files import shown_name
+    from tf_cluster.findings.finding import errors
+    from tf_cluster.findings.formats import report
+    from tf_cluster.local.ports import parse_range
+    from tf_cluster.local.run import run_locally
+    from tf_cluster.params.values import Flag
+
+    given = {"--workers": workers, "--ps": ps, "--steps": steps, "--id": run_id}
+    flags = {Flag(flag): value for flag, value in given.items() if value is not None}
+    checked = check(shown_name(file), read(file), for_cluster=False, flags=flags)
+    sys.stderr.write(report(checked.findings, Format.TEXT))
+    if errors(checked.findings):
+        raise typer.Exit(exits.FINDINGS)
+    if not checked.good:
+        raise RefusedError("; ".join(finding.words for finding in checked.of_flags))
+    for finding in checked.of_flags:
+        tell(f"tf-cluster: warning: {printable(finding.words)}")
+    among = parse_range(ports) if ports else None
+    effective = checked.values.effective
+    raise typer.Exit(run_locally(effective, params_file=file, runs=runs, data=data, ports=among))

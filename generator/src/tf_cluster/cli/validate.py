@@ -1,0 +1,141 @@
+"""The command `validate`."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+from tf_cluster import exits
+from tf_cluster.cli.common import count, read, tell
+from tf_cluster.exits import RefusedError
+from tf_cluster.findings.formats import Format
+from tf_cluster.printable import printable, printable_lines
+
+if TYPE_CHECKING:
+    from tf_cluster.findings.finding import Finding
+    from tf_cluster.findings.formats import Unread
+
+
+def validate(
+    files: Annotated[
+        list[str], typer.Argument(metavar="FILE...", help="Params files; - is stdin.")
+    ],
+    form: Annotated[Format, typer.Option("--format", help="How to print findings.")] = Format.TEXT,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Say what of the program was read, and what not.")
+    ] = False,
+    fix: Annotated[
+        bool, typer.Option("--fix", help="Write the safe fixes into the files; print what is left.")
+    ] = False,
+    diff: Annotated[
+        bool, typer.Option("--diff", help="Write nothing; print what --fix would change.")
+    ] = False,
+    unsafe: Annotated[
+        bool, typer.Option("--unsafe-fixes", help="With --fix or --diff: the guesses, too.")
+    ] = False,
+) -> None:
+    """Check params files and print everything that is wrong with them."""
+    if unsafe and not (fix or diff):
+        raise RefusedError("--unsafe-fixes goes with --fix or --diff")
+    if explain and (fix or diff):
+        raise RefusedError("--explain goes without --fix and --diff: they write, it tells")
+    if files.count("-") > 1:
+        raise RefusedError("- is standard input, which can be read once: name it once")
+    if fix or diff:
+        _fix(files, form, unsafe=unsafe, diff=diff)
+    from tf_cluster.check import check
+    from tf_cluster.checks import CODES
+    from tf_cluster.files import shown_name
+    from tf_cluster.findings.finding import Finding
+    from tf_cluster.findings.formats import Unread, report
+
+    findings: list[Finding] = []
+    unread: list[Unread] = []
+    notes: list[str] = []
+    for file in files:
+        try:
+            raw = read(file)
+        except RefusedError as refused:
+            unread.append(Unread(shown_name(file), str(refused)))
+            continue
+        checked = check(shown_name(file), raw)
+        findings += checked.findings
+        if explain:
+            notes += [f"{shown_name(file)}: {note}" for note in checked.notes]
+    sys.stdout.write(report(findings, form, unread, CODES))
+    sys.stdout.flush()
+    for note in notes:
+        tell(printable(note))
+    _end_validate(findings, unread, len(files))
+
+
+def _fix(files: list[str], form: Format, *, unsafe: bool, diff: bool) -> NoReturn:
+    """Repair files in place, or print how they would change, and tell what is left."""
+    from tf_cluster.checks import CODES
+    from tf_cluster.diff import unified
+    from tf_cluster.files import STDIO, refuse_link_out, shown_name, write_whole
+    from tf_cluster.findings.finding import Finding
+    from tf_cluster.findings.formats import Unread, report
+    from tf_cluster.fixes import fixed
+
+    if STDIO in files and not diff:
+        raise RefusedError("--fix writes into the file: name one (--diff takes standard input)")
+    left: list[Finding] = []
+    unread: list[Unread] = []
+    differs = False
+    for file in files:
+        try:
+            raw = read(file)
+            if not diff:
+                refuse_link_out(Path(file))
+            done = fixed(shown_name(file), raw, unsafe=unsafe)
+            if done.repaired and not diff:
+                write_whole(Path(file), done.raw.decode("utf-8"))
+        except RefusedError as refused:
+            unread.append(Unread(shown_name(file), str(refused)))
+            continue
+        left += done.left.findings
+        if done.repaired:
+            differs = differs or diff
+            if diff:
+                text = done.raw.decode("utf-8")
+                sys.stdout.write(printable_lines(unified(shown_name(file), raw, text, "fixed")))
+            verb = "can be fixed" if diff else "fixed"
+            tell(printable(f"{shown_name(file)}: {count(len(done.repaired), 'finding')} {verb}"))
+    where = sys.stderr if diff else sys.stdout
+    where.write(report(left, form, unread, CODES))
+    where.flush()
+    if differs and not left and not unread:
+        raise typer.Exit(exits.FINDINGS)
+    _end_validate(left, unread, len(files), differs=differs)
+
+
+def _end_validate(
+    findings: Sequence["Finding"], unread: Sequence["Unread"], files: int, *, differs: bool = False
+) -> NoReturn:
+    """Tell how many findings there are, and exit. `differs`: a file would be changed."""
+    from tf_cluster.findings.finding import errors
+
+    for one in unread:
+        tell(f"tf-cluster: {printable(one.why)}")
+    bad = len(errors(findings))
+    if findings:
+        warnings = f", {count(len(findings) - bad, 'warning')}" if len(findings) > bad else ""
+        print(f"{count(bad, 'error')}{warnings}{_of_repairs(findings)}", file=sys.stderr)
+    elif not unread:
+        print(f"{count(files, 'file')} checked: good", file=sys.stderr)
+    raise typer.Exit(exits.TROUBLE if unread else exits.FINDINGS if bad or differs else exits.GOOD)
+
+
+def _of_repairs(findings: Sequence["Finding"]) -> str:
+    """How many of them the command can fix, and how."""
+    from tf_cluster.fixes import repairable
+
+    safe = len(repairable(findings, unsafe=False))
+    guesses = len(repairable(findings, unsafe=True)) - safe
+    ways = [f"--fix mends {safe}"] if safe else []
+    if guesses:
+        ways.append(f"{'' if safe else '--fix '}--unsafe-fixes mends {safe + guesses}")
+    return f" ({', '.join(ways)})" if ways else ""
