@@ -171,6 +171,17 @@ def test_sarif_names_rules_and_relative_places(tf_cluster: Command, bad: str) ->
     assert place["region"] == {"startLine": 4, "startColumn": 1}
 
 
+def test_sarif_rules_have_help_with_the_page_of_the_code(tf_cluster: Command, bad: str) -> None:
+    ran = tf_cluster("validate", "--format", "sarif", bad)
+
+    rules = json.loads(ran.stdout)["runs"][0]["tool"]["driver"]["rules"]
+    for rule in rules:
+        page = f"docs/codes.md#{rule['id'].lower()}"
+        assert rule["help"]["text"] == f"{rule['fullDescription']['text']} See {page}."
+        assert "Right:\n\n```yaml\n" in rule["help"]["markdown"]
+    assert len(rules) > 70
+
+
 def test_a_file_without_findings_is_still_whole_json(tf_cluster: Command, good: str) -> None:
     assert json.loads(tf_cluster("validate", "--format", "json", good).stdout)["findings"] == []
     sarif = json.loads(tf_cluster("validate", "--format", "sarif", good).stdout)

@@ -139,10 +139,7 @@ def test_a_preset_decides_only_what_the_chart_declares(preset: str) -> None:
     assert in_chart_order(PRESETS[preset], chart_values()).keys() <= chart_values().keys()
 
 
-def test_every_code_has_a_title_and_a_place_in_the_docs() -> None:
-    listed = set(
-        re.findall(r"^\| `(TFC\d+)` \|", (ROOT / "docs" / "params.md").read_text(), re.MULTILINE)
-    )
+def test_every_code_has_a_title_and_a_place_in_the_list() -> None:
     modules = [name for _, name, _ in pkgutil.walk_packages(tf_cluster.__path__, "tf_cluster.")]
     named = [
         value
@@ -153,8 +150,7 @@ def test_every_code_has_a_title_and_a_place_in_the_docs() -> None:
     ]
 
     assert {*named} - {*CODES} == set(), "in no list of checks/__init__.py"
-    assert {*CODES} - listed == set(), "without a row in docs/params.md"
-    assert {*named} == listed
+    assert {*named} == {*CODES}
     assert len({(code, code.about) for code in named if code.about}) == len(CODES)
 
 

@@ -1,6 +1,6 @@
 """The checks, one file each: its codes, its messages and `check(params)`.
 
-To add a check, add a file, a line here and a row in docs/params.md. A rule that a schema can
+To add a check, add a file and a line here; docs/codes.md follows from it. A rule that a schema can
 express belongs in a schema instead (params/schemas, or the chart's values.schema.json).
 """
 

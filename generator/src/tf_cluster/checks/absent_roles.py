@@ -9,7 +9,13 @@ from tf_cluster.params.params import Params
 from tf_cluster.params.values import PRESET
 from tf_cluster.pointer import Pointer, dotted
 
-ABSENT_ROLE = Code("TFC318", "settings of a role that this way of training does not have")
+ABSENT_ROLE = Code(
+    "TFC318",
+    "settings of a role that this way of training does not have",
+    why="There are no such tasks, so nothing would read the settings.",
+    wrong=("strategy: all-reduce\nps: 2"),
+    right="strategy: all-reduce",
+)
 
 CHIEF_GRACE_PERIOD: Pointer = ("chief", "terminationGracePeriodSeconds")
 """Allowed without a chief: worker 0 then has at least this long to save."""

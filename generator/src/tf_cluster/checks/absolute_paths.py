@@ -8,7 +8,13 @@ from tf_cluster.params.params import Params
 from tf_cluster.pointer import Pointer, dotted
 from tf_cluster.printable import cut
 
-PATH_NOT_ABSOLUTE = Code("TFC309", "a path in a container has to be absolute")
+PATH_NOT_ABSOLUTE = Code(
+    "TFC309",
+    "a path in a container has to be absolute",
+    why="A pod has no directory that the path could be relative to.",
+    wrong="program: {module: 'nets.digits:Digits', path: code}",
+    right="program: {module: 'nets.digits:Digits', path: /data/code}",
+)
 
 
 def check(params: Params) -> Iterator[Finding]:

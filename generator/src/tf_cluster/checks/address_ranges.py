@@ -9,7 +9,20 @@ from tf_cluster.findings.finding import Code, Finding
 from tf_cluster.params.params import Params
 from tf_cluster.pointer import Pointer, dotted
 
-NO_RANGE = Code("TFC349", "a range of addresses that Kubernetes refuses")
+NO_RANGE = Code(
+    "TFC349",
+    "a range of addresses that Kubernetes refuses",
+    why=(
+        "Kubernetes refuses a range with bits beyond its length: one of the two is not what "
+        "was meant."
+    ),
+    wrong=(
+        "extraValues: {security: {networkPolicy: {statusFrom: [{ipBlock: {cidr: 10.1.0.0/8}}]}}}"
+    ),
+    right=(
+        "extraValues: {security: {networkPolicy: {statusFrom: [{ipBlock: {cidr: 10.1.0.0/16}}]}}}"
+    ),
+)
 
 _PEERS: tuple[Pointer, ...] = (
     ("security", "networkPolicy", "statusFrom"),

@@ -7,7 +7,13 @@ from tf_cluster.findings.finding import Code, Finding
 from tf_cluster.params.params import Params
 from tf_cluster.pointer import Pointer, dotted
 
-ANNOTATIONS_TOO_LARGE = Code("TFC341", "more annotations than an object takes")
+ANNOTATIONS_TOO_LARGE = Code(
+    "TFC341",
+    "more annotations than an object takes",
+    why="The API server refuses an object with over 256 KiB of annotations.",
+    wrong="extraValues: {commonAnnotations: {notes: '«x × 300000»'}}",
+    right="extraValues: {commonAnnotations: {notes: https://example.com/notes}}",
+)
 
 MOST_ANNOTATIONS = 255 << 10
 """Bytes of annotations per object. Kubernetes accepts 256 KiB, including Helm's own."""

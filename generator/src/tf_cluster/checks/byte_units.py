@@ -8,7 +8,13 @@ from tf_cluster.findings.finding import Code, Finding
 from tf_cluster.params.params import Params
 from tf_cluster.pointer import Pointer, dotted
 
-UNIT_MISSING = Code("TFC366", "an amount of memory or disk without its unit")
+UNIT_MISSING = Code(
+    "TFC366",
+    "an amount of memory or disk without its unit",
+    why="Without a unit the number is bytes. A container of 4 bytes never starts.",
+    wrong="resources: {worker: {requests: {memory: 4}, limits: {memory: 8Gi}}}",
+    right="resources: {worker: {requests: {memory: 4Gi}, limits: {memory: 8Gi}}}",
+)
 
 
 def check(params: Params) -> Iterator[Finding]:

@@ -5,8 +5,25 @@ from collections.abc import Iterator
 from tf_cluster.findings.finding import Code, Finding
 from tf_cluster.params.params import Params
 
-CHECKPOINT_NEVER = Code("TFC306", "checkpoints by steps never happen")
-STEPS_PER_CALL = Code("TFC307", "one call makes more steps than the whole run")
+CHECKPOINT_NEVER = Code(
+    "TFC306",
+    "checkpoints by steps never happen (warning)",
+    why=(
+        "The run is over before the first such checkpoint. Those by seconds, and the last "
+        "one, are saved as always."
+    ),
+    wrong="train: {steps: 1000, checkpoint: {steps: 5000}}",
+    right="train: {steps: 1000, checkpoint: {steps: 500}}",
+)
+STEPS_PER_CALL = Code(
+    "TFC307",
+    "one call makes more steps than the whole run (warning)",
+    why=(
+        "A call is whole or not made at all, so the run would make more steps than it was told to."
+    ),
+    wrong="train: {steps: 10, stepsPerCall: 100}",
+    right="train: {steps: 1000, stepsPerCall: 100}",
+)
 
 
 def check(params: Params) -> Iterator[Finding]:

@@ -11,7 +11,16 @@ from tf_cluster.params.source_files import FILES
 from tf_cluster.params.values import PRESET
 from tf_cluster.pointer import Pointer, dotted
 
-UNPRINTABLE = Code("TFC330", "a text with a character that can't get to a task")
+UNPRINTABLE = Code(
+    "TFC330",
+    "a text with a character that can't get to a task",
+    why=(
+        "Helm refuses U+007F to U+009F, U+FFFE and U+FFFF in what it sends. No process can "
+        "be given U+0000 in an argument."
+    ),
+    wrong='flags: {title: "digits\\x7f"}',
+    right="flags: {title: digits}",
+)
 
 # Go's JSON writes them unescaped, and Helm's YAML reader refuses them.
 _REFUSED_BY_HELM = re.compile("[\x7f-\x9f\ufffe\uffff]")

@@ -7,7 +7,16 @@ from tf_cluster.findings.finding import Code, Finding
 from tf_cluster.params.params import Params
 from tf_cluster.pointer import dotted
 
-NO_COMBINATION = Code("TFC303", "strategy, replication and update do not go together")
+NO_COMBINATION = Code(
+    "TFC303",
+    "strategy, replication and update do not go together",
+    why=(
+        "There is no such way to train: with all-reduce, for one, every step is made by all "
+        "workers together."
+    ),
+    wrong=("strategy: all-reduce\nupdate: async"),
+    right="strategy: all-reduce",
+)
 
 METHOD = ("strategy", "replication", "update")
 """The keys that name a combination."""

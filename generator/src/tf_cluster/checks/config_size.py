@@ -10,7 +10,15 @@ from tf_cluster.findings.finding import Code, Finding
 from tf_cluster.params.params import Params
 from tf_cluster.pointer import Pointer, dotted
 
-CONFIG_TOO_LARGE = Code("TFC331", "the tasks' configuration is too large for a ConfigMap")
+CONFIG_TOO_LARGE = Code(
+    "TFC331",
+    "the tasks' configuration is too large for a ConfigMap",
+    why=(
+        "`flags` and `program` travel in a ConfigMap, and the API server refuses one of over 1 MiB."
+    ),
+    wrong="flags: {words: '«< × 400000»'}",
+    right="flags: {words: /data/words.txt}",
+)
 
 MOST_BYTES = 1 << 20
 """Size of all values of a ConfigMap; the API server refuses more."""

@@ -9,8 +9,20 @@ from tf_cluster.findings.finding import Code, Finding
 from tf_cluster.params.params import Params
 from tf_cluster.pointer import dotted
 
-IDLE_GPUS = Code("TFC327", "GPUs that a task would not use")
-COUNTED_RESOURCE = Code("TFC340", "devices or huge pages that Kubernetes can't give so")
+IDLE_GPUS = Code(
+    "TFC327",
+    "GPUs that a task would not use",
+    why="The GPU would be reserved, and paid for, and nothing would compute on it.",
+    wrong="extraValues: {chief: {resources: {limits: {nvidia.com/gpu: 1}}}}",
+    right="extraValues: {worker: {resources: {limits: {nvidia.com/gpu: 1}}}}",
+)
+COUNTED_RESOURCE = Code(
+    "TFC340",
+    "devices or huge pages that Kubernetes can't give so",
+    why="Kubernetes refuses the pod: devices are whole, and their limit is what is given.",
+    wrong="extraValues: {worker: {resources: {requests: {nvidia.com/gpu: 1}}}}",
+    right="extraValues: {worker: {resources: {limits: {nvidia.com/gpu: 1}}}}",
+)
 
 DEVICES = r"/gpu(\.shared)?$|/mig-|/(i915|xe)$"
 """Resources counted in devices that TensorFlow computes on."""

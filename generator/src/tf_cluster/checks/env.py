@@ -8,8 +8,24 @@ from tf_cluster.findings.finding import Code, Finding
 from tf_cluster.params.params import Params
 from tf_cluster.pointer import Pointer
 
-RESERVED_VARIABLE = Code("TFC314", "an environment variable that the chart or Kubernetes sets")
-VARIABLE_TWICE = Code("TFC315", "an environment variable stands twice")
+RESERVED_VARIABLE = Code(
+    "TFC314",
+    "an environment variable that the chart or Kubernetes sets",
+    why=(
+        "The chart or Kubernetes sets it, and one of the two values would be lost. These are "
+        "TF_CONFIG, GRPC_FAIL_FAST, JOB_COMPLETION_INDEX, JUPYTER_TOKEN, NOTEBOOK_DIR and "
+        "TF_CLUSTER_*; of a script also PS_HOSTS and the other variables that it is told by."
+    ),
+    wrong="extraValues: {worker: {extraEnv: [{name: TF_CONFIG, value: '{}'}]}}",
+    right="extraValues: {worker: {extraEnv: [{name: MY_CONFIG, value: '{}'}]}}",
+)
+VARIABLE_TWICE = Code(
+    "TFC315",
+    "an environment variable stands twice",
+    why="Kubernetes takes the last one and says nothing.",
+    wrong="extraValues: {ps: {extraEnv: [{name: MODE, value: a}, {name: MODE, value: b}]}}",
+    right="extraValues: {ps: {extraEnv: [{name: MODE, value: b}]}}",
+)
 
 RESERVED_VARIABLES = ("TF_CONFIG", "JOB_COMPLETION_INDEX", "GRPC_FAIL_FAST")
 RESERVED_VARIABLE_PREFIX = "TF_CLUSTER_"

@@ -8,7 +8,17 @@ from tf_cluster.params.params import Params
 from tf_cluster.params.schema_violations import WRONG_FORM
 from tf_cluster.pointer import Pointer, dotted
 
-IMAGE_MISSING = Code("TFC308", "a cluster needs an image")
+IMAGE_MISSING = Code(
+    "TFC308",
+    "a cluster needs an image",
+    why="Pods are made of an image. `tf-cluster run` needs none.",
+    wrong=("name: digits\nprogram: {module: 'nets.digits:Digits'}"),
+    right=(
+        "name: digits\n"
+        "image: registry.example.com/team/trainer:1.0\n"
+        "program: {module: 'nets.digits:Digits'}"
+    ),
+)
 
 _REPOSITORY: Pointer = ("image", "repository")
 

@@ -6,7 +6,16 @@ from tf_cluster.findings.finding import Code, Finding
 from tf_cluster.params.params import Params
 from tf_cluster.pointer import Pointer, dotted
 
-INTERACTIVE = Code("TFC360", "an interactive cluster, which trains no program")
+INTERACTIVE = Code(
+    "TFC360",
+    "an interactive cluster, which trains no program",
+    why=(
+        "An interactive cluster waits for a client and trains no program. Its values are "
+        "written by hand."
+    ),
+    wrong="extraValues: {interactive: {enabled: true}}",
+    right="# nothing: values-examples/interactive.values.yaml is such a cluster, for helm",
+)
 
 ENABLED: Pointer = ("interactive", "enabled")
 

@@ -7,7 +7,16 @@ from tf_cluster.findings.finding import Code, Finding
 from tf_cluster.params.params import Params
 from tf_cluster.pointer import Pointer, dotted
 
-RESERVED_LABEL = Code("TFC316", "a label that is the chart's own")
+RESERVED_LABEL = Code(
+    "TFC316",
+    "a label that is the chart's own",
+    why=(
+        "The chart finds its own pods by it. With another value a Service or a network "
+        "policy would miss them."
+    ),
+    wrong="extraValues: {commonLabels: {app.kubernetes.io/name: vision}}",
+    right="extraValues: {commonLabels: {team: vision}}",
+)
 
 RESERVED_LABELS = (
     *(

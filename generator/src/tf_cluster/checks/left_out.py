@@ -6,7 +6,15 @@ from tf_cluster.findings.finding import Code, Finding
 from tf_cluster.params.params import Params
 from tf_cluster.pointer import Pointer, dotted
 
-LEFT_OUT = Code("TFC334", "the chart itself is left out")
+LEFT_OUT = Code(
+    "TFC334",
+    "the chart itself is left out",
+    why=(
+        "`enabled` is how an umbrella chart leaves this chart out. Here nothing would be installed."
+    ),
+    wrong="extraValues: {enabled: false}",
+    right="# nothing: a file is installed as it is",
+)
 
 _ENABLED: Pointer = ("enabled",)
 

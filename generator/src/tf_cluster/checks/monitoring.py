@@ -6,7 +6,22 @@ from tf_cluster.findings.finding import Code, Finding
 from tf_cluster.params.params import Params
 from tf_cluster.pointer import Pointer, dotted
 
-CLOSED_DOOR = Code("TFC362", "a Prometheus is to come, and nobody may read the metrics")
+CLOSED_DOOR = Code(
+    "TFC362",
+    "a Prometheus is to come, and nobody may read the metrics",
+    why=(
+        "The network policy closes the status port to all whom it does not name, so "
+        "Prometheus would get nothing."
+    ),
+    wrong="extraValues: {monitoring: {scrapeAnnotations: true}}",
+    right=(
+        "extraValues:\n"
+        "  monitoring: {scrapeAnnotations: true}\n"
+        "  security:\n"
+        "    networkPolicy:\n"
+        "      statusFrom: [{namespaceSelector: {matchLabels: {name: monitoring}}}]"
+    ),
+)
 
 _ASKED: tuple[Pointer, ...] = (
     ("monitoring", "podMonitor", "enabled"),

@@ -8,7 +8,21 @@ from tf_cluster.findings.finding import Code, Finding
 from tf_cluster.params.params import Params
 from tf_cluster.pointer import Pointer, dotted
 
-NODE_PORT_TWICE = Code("TFC367", "two Services on one port of the nodes")
+NODE_PORT_TWICE = Code(
+    "TFC367",
+    "two Services on one port of the nodes",
+    why="A port of the nodes belongs to one Service: Kubernetes refuses the second one.",
+    wrong=(
+        "extraValues:\n"
+        "  tensorboard: {enabled: true, service: {type: NodePort, nodePort: 30006}}\n"
+        "  notebook: {enabled: true, service: {type: NodePort, nodePort: 30006}}"
+    ),
+    right=(
+        "extraValues:\n"
+        "  tensorboard: {enabled: true, service: {type: NodePort, nodePort: 30006}}\n"
+        "  notebook: {enabled: true, service: {type: NodePort, nodePort: 30007}}"
+    ),
+)
 
 
 def check(params: Params) -> Iterator[Finding]:

@@ -6,7 +6,22 @@ from tf_cluster.findings.finding import Code, Finding
 from tf_cluster.params.params import Params
 from tf_cluster.pointer import Pointer, dotted
 
-NOTEBOOK_IMAGE = Code("TFC361", "a notebook beside a digest of the trainer image")
+NOTEBOOK_IMAGE = Code(
+    "TFC361",
+    "a notebook beside a digest of the trainer image",
+    why=(
+        "The digest is the trainer's image, which has no notebook server, so the notebook "
+        "would never start."
+    ),
+    wrong=(
+        "image: registry.example.com/team/trainer@sha256:«a × 64»\n"
+        "extraValues: {notebook: {enabled: true}}"
+    ),
+    right=(
+        "image: registry.example.com/team/trainer@sha256:«a × 64»\n"
+        "extraValues: {notebook: {enabled: true, image: {tag: '1.0-notebook'}}}"
+    ),
+)
 
 _ENABLED: Pointer = ("notebook", "enabled")
 _DIGEST: Pointer = ("image", "digest")

@@ -6,8 +6,20 @@ from tf_cluster.findings.finding import Code, Finding
 from tf_cluster.params.params import Params
 from tf_cluster.pointer import Pointer, dotted
 
-MOMENTUM = Code("TFC304", "momentum goes with the optimizer Momentum only")
-MOMENTUM_MISSING = Code("TFC313", "the optimizer Momentum without its momentum")
+MOMENTUM = Code(
+    "TFC304",
+    "momentum goes with the optimizer Momentum only",
+    why="The other optimizers have no momentum: the number would have no effect.",
+    wrong="train: {optimizer: {name: SGD, momentum: 0.9}}",
+    right="train: {optimizer: {name: Momentum, momentum: 0.9}}",
+)
+MOMENTUM_MISSING = Code(
+    "TFC313",
+    "the optimizer Momentum without its momentum",
+    why="The trainer has no default for the momentum.",
+    wrong="train: {optimizer: {name: Momentum}}",
+    right="train: {optimizer: {name: Momentum, momentum: 0.9}}",
+)
 
 
 def check(params: Params) -> Iterator[Finding]:

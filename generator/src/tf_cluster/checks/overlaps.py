@@ -8,7 +8,13 @@ from tf_cluster.params.params import Params
 from tf_cluster.params.values import PRESET
 from tf_cluster.pointer import Pointer, dotted
 
-SAID_TWICE = Code("TFC310", "extraValues sets what another key sets")
+SAID_TWICE = Code(
+    "TFC310",
+    "extraValues sets what another key sets",
+    why=("Two places that say the same thing differ one day, and a reader sees only one of them."),
+    wrong=("workers: 2\nextraValues: {worker: {replicas: 3}}"),
+    right="workers: 3",
+)
 
 
 def check(params: Params) -> Iterator[Finding]:

@@ -9,8 +9,27 @@ from tf_cluster.findings.finding import Code, Finding
 from tf_cluster.params.params import Params
 from tf_cluster.pointer import Pointer, dotted
 
-POD_PARTS = Code("TFC343", "volumes, containers or claims of a pod that do not go together")
-IDLE_ANNOTATIONS = Code("TFC345", "annotations of an account that the chart does not make")
+POD_PARTS = Code(
+    "TFC343",
+    "volumes, containers or claims of a pod that do not go together",
+    why="Kubernetes refuses a pod whose parts name each other wrongly, or twice.",
+    wrong="extraValues: {worker: {extraVolumeMounts: [{name: cache, mountPath: /cache}]}}",
+    right=(
+        "extraValues:\n"
+        "  worker:\n"
+        "    extraVolumes: [{name: cache, emptyDir: {}}]\n"
+        "    extraVolumeMounts: [{name: cache, mountPath: /cache}]"
+    ),
+)
+IDLE_ANNOTATIONS = Code(
+    "TFC345",
+    "annotations of an account that the chart does not make",
+    why=(
+        "The chart makes no account unless it is told to, so nothing would carry the annotations."
+    ),
+    wrong="extraValues: {serviceAccount: {annotations: {team: vision}}}",
+    right="extraValues: {serviceAccount: {create: true, annotations: {team: vision}}}",
+)
 
 OWN_VOLUMES = ("tmp", "shm", "config", "login", "data", "log")
 OWN_PLACES = ("/", "/tmp", "/data", "/log", "/dev/shm", "/etc")

@@ -6,7 +6,15 @@ from tf_cluster.findings.finding import Code, Finding
 from tf_cluster.params.params import Params
 from tf_cluster.pointer import Pointer
 
-WAIT_TOO_LONG = Code("TFC317", "a ps waits longer than its grace period")
+WAIT_TOO_LONG = Code(
+    "TFC317",
+    "a ps waits longer than its grace period",
+    why=(
+        "The ps would be killed while it still waits for the workers, before it can end in order."
+    ),
+    wrong="extraValues: {ps: {preStopSeconds: 60, terminationGracePeriodSeconds: 30}}",
+    right="extraValues: {ps: {preStopSeconds: 20, terminationGracePeriodSeconds: 30}}",
+)
 
 
 def check(params: Params) -> Iterator[Finding]:

@@ -11,7 +11,16 @@ from tf_cluster.params.schema_violations import WRONG_FORM
 from tf_cluster.params.wording import excerpt
 from tf_cluster.pointer import dotted
 
-REQUEST_OVER_LIMIT = Code("TFC305", "a resource request is over its limit")
+REQUEST_OVER_LIMIT = Code(
+    "TFC305",
+    "a resource request is over its limit",
+    why=(
+        "Kubernetes refuses a pod that asks for more than it may use. A limit that is not in "
+        "the file is the preset's or the chart's."
+    ),
+    wrong="resources: {ps: {requests: {memory: 8Gi}, limits: {memory: 4Gi}}}",
+    right="resources: {ps: {requests: {memory: 4Gi}, limits: {memory: 8Gi}}}",
+)
 
 
 def check(params: Params) -> Iterator[Finding]:

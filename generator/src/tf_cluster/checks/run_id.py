@@ -6,7 +6,16 @@ from tf_cluster.findings.finding import Code, Finding
 from tf_cluster.params.params import Params
 from tf_cluster.pointer import dotted
 
-RESERVED_RUN_ID = Code("TFC312", "a run id that `tf-cluster run` uses for its own folders")
+RESERVED_RUN_ID = Code(
+    "TFC312",
+    "a run id that `tf-cluster run` uses for its own folders",
+    why=(
+        "The run's directory would be the one that `tf-cluster run` keeps its logs, its data "
+        "or its settings in."
+    ),
+    wrong="run: {id: logs}",
+    right="run: {id: '2'}",
+)
 
 RUN_FOLDERS = ("config", "data", "lock", "logs")
 """Other entries of runs/<name>/, beside the directories of the runs."""

@@ -6,9 +6,29 @@ from tf_cluster.findings.finding import Code, Finding
 from tf_cluster.params.params import Params
 from tf_cluster.pointer import Pointer, dotted
 
-NOTHING_DECAYS = Code("TFC319", "settings of a decay, with the learning rate constant")
-END_FACTOR_MISSING = Code("TFC320", "an exponential decay without its end")
-WARMUP_TOO_LONG = Code("TFC321", "a warm-up of the learning rate that the run does not finish")
+NOTHING_DECAYS = Code(
+    "TFC319",
+    "settings of a decay, with the learning rate constant",
+    why="The rate stays as it is, so the setting would have no effect.",
+    wrong="train: {optimizer: {schedule: {name: constant, endFactor: 0.1}}}",
+    right="train: {optimizer: {schedule: {name: cosine, endFactor: 0.1}}}",
+)
+END_FACTOR_MISSING = Code(
+    "TFC320",
+    "an exponential decay without its end",
+    why="An exponential decay never comes to 0, so its end has to be said.",
+    wrong="train: {optimizer: {schedule: {name: exponential}}}",
+    right="train: {optimizer: {schedule: {name: exponential, endFactor: 0.01}}}",
+)
+WARMUP_TOO_LONG = Code(
+    "TFC321",
+    "a warm-up of the learning rate that the run does not finish (warning)",
+    why=(
+        "The learning rate that the file names would never be used: the run ends on the way to it."
+    ),
+    wrong="train: {steps: 100, optimizer: {schedule: {name: linear, warmupSteps: 100}}}",
+    right="train: {steps: 100, optimizer: {schedule: {name: linear, warmupSteps: 5}}}",
+)
 
 
 def check(params: Params) -> Iterator[Finding]:

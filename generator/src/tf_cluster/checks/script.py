@@ -14,8 +14,22 @@ from tf_cluster.params.wording import either
 from tf_cluster.pointer import Pointer, dotted
 from tf_cluster.printable import cut
 
-UNKNOWN_REFERENCE = Code("TFC322", "an argument of the script uses a $(NAME) that is not there")
-NOT_FOR_SCRIPTS = Code("TFC323", "a setting that a script does not read")
+UNKNOWN_REFERENCE = Code(
+    "TFC322",
+    "an argument of the script uses a $(NAME) that is not there",
+    why=(
+        "Kubernetes leaves an unknown $(NAME) as it is, and the script gets these very characters."
+    ),
+    wrong="program: {script: /data/train.py, args: ['--ps=$(PS_HOST)']}",
+    right="program: {script: /data/train.py, args: ['--ps=$(PS_HOSTS)']}",
+)
+NOT_FOR_SCRIPTS = Code(
+    "TFC323",
+    "a setting that a script does not read",
+    why="A script trains by itself: nothing reads `train`, `flags` or `evaluator` for it.",
+    wrong=("program: {script: /data/train.py}\ntrain: {steps: 2000}"),
+    right="program: {script: /data/train.py, args: [--steps=2000]}",
+)
 
 VARIABLES = ("PS_HOSTS", "WORKER_HOSTS", "JOB_NAME", "TASK_INDEX", "DATA_DIR", "LOG_DIR")
 """Variables that a script gets beside TF_CONFIG; its arguments may use them as $(NAME)."""

@@ -7,7 +7,16 @@ from tf_cluster.findings.finding import Code, Finding
 from tf_cluster.params.params import Params
 from tf_cluster.pointer import value_at
 
-TOO_MANY_HOSTS = Code("TFC333", "more tasks than a script can be told of")
+TOO_MANY_HOSTS = Code(
+    "TFC333",
+    "more tasks than a script can be told of",
+    why=(
+        "TF_CONFIG names all tasks in one variable, and Linux hands a process at most 128 "
+        "KiB of one."
+    ),
+    wrong=("program: {script: /data/train.py}\nworkers: 10000"),
+    right=("program: {script: /data/train.py}\nworkers: 1000"),
+)
 
 MOST_BYTES = 128 << 10
 """The longest `NAME=value` that Linux hands a process, with its zero byte (MAX_ARG_STRLEN)."""

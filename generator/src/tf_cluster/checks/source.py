@@ -14,7 +14,19 @@ from tf_cluster.params.source_files import CODE_TOO_LARGE, ELSEWHERE, FILES, MOS
 from tf_cluster.params.wording import excerpt
 from tf_cluster.pointer import dotted
 
-NOT_IN_SOURCE = Code("TFC326", "a path that does not lead into program.source")
+NOT_IN_SOURCE = Code(
+    "TFC326",
+    "a path that does not lead into program.source",
+    why=("With a program.source the code lies where the chart puts it, and paths are paths in it."),
+    wrong=(
+        "program: {script: /data/train.py, source: {files: [train.py]}}\n"
+        "### train.py\n"
+        "print('hello')"
+    ),
+    right=(
+        "program: {script: train.py, source: {files: [train.py]}}\n### train.py\nprint('hello')"
+    ),
+)
 
 
 def check(params: Params) -> Iterator[Finding]:

@@ -8,7 +8,16 @@ from tf_cluster.findings.finding import Code, Finding
 from tf_cluster.params.params import Params
 from tf_cluster.pointer import Pointer, dotted
 
-NOT_THE_FIRST = Code("TFC328", "the workers' Job would end with worker 0, but a chief ends the run")
+NOT_THE_FIRST = Code(
+    "TFC328",
+    "the workers' Job would end with worker 0, but a chief ends the run",
+    why=(
+        "When worker 0 ends, Kubernetes would end the other workers while the chief still "
+        "drives them."
+    ),
+    wrong="extraValues: {worker: {successPolicy: first}}",
+    right="extraValues: {worker: {successPolicy: all}}",
+)
 
 POLICY: Pointer = ("worker", "successPolicy")
 

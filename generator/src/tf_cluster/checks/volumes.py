@@ -7,9 +7,37 @@ from tf_cluster.params.params import Params
 from tf_cluster.params.wording import excerpt
 from tf_cluster.pointer import Pointer, dotted
 
-VOLUME_WITHOUT_CLASS = Code("TFC342", "a PersistentVolume without the class of its claim")
-ONE_NODE = Code("TFC344", "claims that one node can mount, and pods on several")
-ONE_VOLUME_TWICE = Code("TFC332", "one PersistentVolume for two claims")
+VOLUME_WITHOUT_CLASS = Code(
+    "TFC342",
+    "a PersistentVolume without the class of its claim",
+    why=(
+        "Without a class the claim asks for the cluster's default one, and never binds to a "
+        "volume of another."
+    ),
+    wrong="data: {volume: pv-digits}",
+    right="data: {volume: pv-digits, class: ''}",
+)
+ONE_NODE = Code(
+    "TFC344",
+    "claims that one node can mount, and pods on several",
+    why="One node mounts such a claim. Pods on other nodes would wait for it for ever.",
+    wrong="extraValues: {storage: {colocate: false}}",
+    right=(
+        "data: {accessModes: [ReadWriteMany]}\n"
+        "log: {accessModes: [ReadWriteMany]}\n"
+        "extraValues: {storage: {colocate: false}}"
+    ),
+)
+ONE_VOLUME_TWICE = Code(
+    "TFC332",
+    "one PersistentVolume for two claims",
+    why=(
+        "A PersistentVolume is bound by one claim. The other one would stay pending, and so "
+        "would the pods."
+    ),
+    wrong=("data: {volume: pv-digits, class: ''}\nlog: {volume: pv-digits, class: ''}"),
+    right=("data: {volume: pv-digits, class: ''}\nlog: {volume: pv-runs, class: ''}"),
+)
 
 
 def check(params: Params) -> Iterator[Finding]:

@@ -15,10 +15,11 @@ MOST_FINDINGS = 20_000
 class Code(str):
     """The code of one kind of finding, `TFC305`, and what it is about.
 
-    A code never changes its meaning. The file that uses it defines it; docs/params.md lists all.
-    `why` is what happens otherwise, in a sentence or two. `wrong` is a params file with this one
-    finding, or the part of one that has it; `right` is the mended one. Another file that they need
-    follows after a line `### NAME`.
+    A code never changes its meaning. The file that uses it defines it; docs/codes.md, which
+    `python -m tools.code_pages` makes, lists all. `about` ends with `(warning)` if it is one. `why`
+    is what happens otherwise, in a sentence or two. `wrong` is a params file with this one finding,
+    or the part of one that has it; `right` is the mended one. Another file that they need follows
+    after a line `### NAME`; `«x × 900»` is so many x.
     """
 
     about: str
@@ -26,9 +27,7 @@ class Code(str):
     wrong: str
     right: str
 
-    def __new__(
-        cls, code: str, about: str, *, why: str = "", wrong: str = "", right: str = ""
-    ) -> "Code":
+    def __new__(cls, code: str, about: str, *, why: str, wrong: str, right: str) -> "Code":
         """Make the text from `code` alone."""
         one = super().__new__(cls, code)
         one.about, one.why, one.wrong, one.right = about, why, wrong, right

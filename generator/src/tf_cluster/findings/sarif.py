@@ -17,7 +17,7 @@ from tf_cluster.printable import escaped_json, printable
 def sarif_report(shown: Shown, known: Sequence[Code] = ()) -> str:
     """One run; every known code is a rule, whether it was found or not."""
     codes = sorted({*known, *(finding.code for finding in shown.findings)})
-    rules = [{"id": code, "shortDescription": {"text": code.about}} for code in codes]
+    rules = [_rule(code) for code in codes]
     driver = {"name": "tf-cluster", "version": __version__, "rules": rules}
     document = {
         "$schema": "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
@@ -32,6 +32,21 @@ def sarif_report(shown: Shown, known: Sequence[Code] = ()) -> str:
         ],
     }
     return escaped_json(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"
+
+
+def _rule(code: Code) -> dict[str, Any]:
+    """What a code is, and its help. A helpUri has to be absolute, and no host has the page."""
+    page = f"docs/codes.md#{code.lower()}"
+    wrong, right = (f"```yaml\n{example}\n```" for example in (code.wrong, code.right))
+    return {
+        "id": code,
+        "shortDescription": {"text": code.about},
+        "fullDescription": {"text": code.why},
+        "help": {
+            "text": f"{code.why} See {page}.",
+            "markdown": f"{code.why}\n\nWrong:\n\n{wrong}\n\nRight:\n\n{right}\n\nSee {page}.",
+        },
+    }
 
 
 def _invocation(shown: Shown) -> dict[str, Any]:

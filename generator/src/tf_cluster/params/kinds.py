@@ -11,7 +11,17 @@ from tf_cluster.versions import MARK
 from tf_cluster.yaml.document import START, Document
 from tf_cluster.yaml.syntax_errors import TEMPLATE_FIX
 
-OTHER_KIND = Code("TFC110", "another kind of file than a params file")
+OTHER_KIND = Code(
+    "TFC110",
+    "another kind of file than a params file",
+    why=("The file is for another tool. Read as a params file, each of its keys would be wrong."),
+    wrong=("apiVersion: kubeflow.org/v1\nkind: TFJob\nmetadata: {name: digits}"),
+    right=(
+        "name: digits\n"
+        "image: registry.example.com/team/trainer:1.0\n"
+        "program: {module: 'nets.digits:Digits'}"
+    ),
+)
 
 _API = re.compile(r"^apiVersion: *[\"']?([A-Za-z0-9./-]+)", re.MULTILINE)
 _KIND = re.compile(r"^kind: *[\"']?([A-Za-z0-9]+)", re.MULTILINE)

@@ -27,15 +27,79 @@ from tf_cluster.pointer import Pointer, dotted
 from tf_cluster.printable import cut
 from tf_cluster.yaml.syntax_errors import TEMPLATE, TEMPLATE_FIX
 
-UNKNOWN_KEY = Code("TFC201", "unknown key")
-MISSING_KEY = Code("TFC202", "a required key is missing")
-WRONG_TYPE = Code("TFC203", "a value of the wrong type")
-NOT_A_CHOICE = Code("TFC204", "not one of the words accepted here")
-OUT_OF_RANGE = Code("TFC205", "a number or a length out of range")
-WRONG_FORM = Code("TFC206", "a text that has not the form needed")
-TWO_FORMS = Code("TFC207", "two forms of which only one can be used")
-NAME_TOO_LONG = Code("TFC301", "the names made from this name would be too long")
-CHART_REFUSES = Code("TFC311", "the chart does not accept this value")
+UNKNOWN_KEY = Code(
+    "TFC201",
+    "unknown key",
+    why="Nobody reads a key that is not known: the training would go on with the default.",
+    wrong="wrokers: 4",
+    right="workers: 4",
+)
+MISSING_KEY = Code(
+    "TFC202",
+    "a required key is missing",
+    why="The values can't be made without it.",
+    wrong="program: {path: /data/code}",
+    right="program: {module: 'nets.digits:Digits', path: /data/code}",
+)
+WRONG_TYPE = Code(
+    "TFC203",
+    "a value of the wrong type",
+    why="The chart and the trainer would refuse the value, or read another one.",
+    wrong="workers: two",
+    right="workers: 2",
+)
+NOT_A_CHOICE = Code(
+    "TFC204",
+    "not one of the words accepted here",
+    why="Only these words have a meaning. There is no default for another one.",
+    wrong="preset: tiny",
+    right="preset: small",
+)
+OUT_OF_RANGE = Code(
+    "TFC205",
+    "a number or a length out of range",
+    why="Kubernetes or the trainer would refuse it, mostly only after pods have started.",
+    wrong="workers: 0",
+    right="workers: 1",
+)
+WRONG_FORM = Code(
+    "TFC206",
+    "a text that has not the form needed",
+    why="The text becomes a name, an address or an amount, and what reads that refuses it.",
+    wrong="run: {id: second try}",
+    right="run: {id: second-try}",
+)
+TWO_FORMS = Code(
+    "TFC207",
+    "two forms of which only one can be used",
+    why="One of the two would have no effect, and the file does not say which one is meant.",
+    wrong="program: {module: 'nets.digits:Digits', script: /data/train.py}",
+    right="program: {module: 'nets.digits:Digits'}",
+)
+NAME_TOO_LONG = Code(
+    "TFC301",
+    "the names made from this name would be too long",
+    why="Kubernetes allows 63 characters for the names of pods, which begin with this name.",
+    wrong=(
+        "name: handwritten-digits-of-the-second-experiment\n"
+        "image: registry.example.com/team/trainer:1.0\n"
+        "program: {module: 'nets.digits:Digits'}"
+    ),
+    right=(
+        "name: handwritten-digits-2\n"
+        "image: registry.example.com/team/trainer:1.0\n"
+        "program: {module: 'nets.digits:Digits'}"
+    ),
+)
+CHART_REFUSES = Code(
+    "TFC311",
+    "the chart does not accept this value",
+    why=(
+        "`helm install` would refuse the values, with words about values and not about this file."
+    ),
+    wrong="extraValues: {worker: {nodeSelector: ssd}}",
+    right="extraValues: {worker: {nodeSelector: {disk: ssd}}}",
+)
 
 
 @dataclass(frozen=True)

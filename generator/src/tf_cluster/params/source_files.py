@@ -13,8 +13,33 @@ from tf_cluster.params.locate import finding_at
 from tf_cluster.pointer import Pointer, value_at
 from tf_cluster.yaml.document import Document
 
-CODE_FILE = Code("TFC324", "a file of program.source.files can't be used")
-CODE_TOO_LARGE = Code("TFC325", "program.source.files are too large for a ConfigMap")
+CODE_FILE = Code(
+    "TFC324",
+    "a file of program.source.files can't be used",
+    why=(
+        "The files become a part of the values, so each has to be a text beside or below the "
+        "params file."
+    ),
+    wrong="program: {script: train.py, source: {files: [train.py]}}",
+    right=(
+        "program: {script: train.py, source: {files: [train.py]}}\n### train.py\nprint('hello')"
+    ),
+)
+CODE_TOO_LARGE = Code(
+    "TFC325",
+    "program.source.files are too large for a ConfigMap",
+    why="A ConfigMap holds 1 MiB, and so does the record that Helm keeps of a release.",
+    wrong=(
+        "program: {script: train.py, source: {files: [train.py]}}\n"
+        "### train.py\n"
+        "DATA = '«x × 600000»'"
+    ),
+    right=(
+        "program: {script: train.py, source: {files: [train.py]}}\n"
+        "### train.py\n"
+        "DATA = open('/data/data.txt').read()"
+    ),
+)
 
 MOST_KIB = 512
 """Size of all files as JSON: a ConfigMap holds 1 MiB, and so does Helm's release record."""

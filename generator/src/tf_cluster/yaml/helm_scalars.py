@@ -9,9 +9,30 @@ from typing import NamedTuple
 
 from tf_cluster.findings.finding import Code
 
-AMBIGUOUS = Code("TFC106", "YAML readers disagree on this value")
-NOT_FINITE = Code("TFC107", "a number is infinite or not a number")
-TOO_LARGE_NUMBER = Code("TFC109", "a whole number that Helm can't keep exactly")
+AMBIGUOUS = Code(
+    "TFC106",
+    "YAML readers disagree on this value",
+    why=(
+        "Helm reads `yes` as true and `017` as 15; other readers read a text and 17. The "
+        "training would not get what the file seems to say."
+    ),
+    wrong="train: {xla: yes}",
+    right="train: {xla: true}",
+)
+NOT_FINITE = Code(
+    "TFC107",
+    "a number is infinite or not a number",
+    why="Values travel as JSON, which has no infinity and no NaN.",
+    wrong="flags: {limit: .inf}",
+    right="flags: {limit: 1.0e+30}",
+)
+TOO_LARGE_NUMBER = Code(
+    "TFC109",
+    "a whole number that Helm can't keep exactly",
+    why="Helm keeps numbers as floats. Above 2^53 the last digits change without a word.",
+    wrong="flags: {id: 9007199254740993}",
+    right="flags: {id: '9007199254740993'}",
+)
 
 LARGEST_EXACT = 2**53
 """Helm carries numbers as float64: whole numbers beyond this lose digits."""

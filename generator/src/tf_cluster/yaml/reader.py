@@ -17,11 +17,61 @@ from tf_cluster.yaml.document import START, Document, Spot
 from tf_cluster.yaml.helm_scalars import AMBIGUOUS, in_quotes, quoted, scalar
 from tf_cluster.yaml.syntax_errors import TEMPLATE_FIX, YAML_SYNTAX, is_template, syntax_finding
 
-NOT_TEXT = Code("TFC101", "the file is not UTF-8 text")
-EMPTY = Code("TFC103", "the file is empty")
-NOT_A_MAPPING = Code("TFC104", "the file is not a mapping")
-DUPLICATE_KEY = Code("TFC105", "a key stands twice in one mapping")
-UNSUPPORTED_YAML = Code("TFC108", "a YAML feature that values files do not use")
+NOT_TEXT = Code(
+    "TFC101",
+    "the file is not UTF-8 text",
+    why=(
+        "An editor, Git and Helm would each read another text, and a reviewer could not see "
+        "what is set."
+    ),
+    wrong="flags: {title: dig\x1bits}",
+    right="flags: {title: digits}",
+)
+EMPTY = Code(
+    "TFC103",
+    "the file is empty",
+    why="A training needs at least a name and a program.",
+    wrong="# to be written",
+    right=(
+        "name: digits\n"
+        "image: registry.example.com/team/trainer:1.0\n"
+        "program: {module: 'nets.digits:Digits'}"
+    ),
+)
+NOT_A_MAPPING = Code(
+    "TFC104",
+    "the file is not a mapping",
+    why=(
+        "A params file is keys with values. A list or a single text says of no value what it "
+        "is for."
+    ),
+    wrong="- name: digits",
+    right=(
+        "name: digits\n"
+        "image: registry.example.com/team/trainer:1.0\n"
+        "program: {module: 'nets.digits:Digits'}"
+    ),
+)
+DUPLICATE_KEY = Code(
+    "TFC105",
+    "a key stands twice in one mapping",
+    why=(
+        "YAML readers keep the first or the last of two equal keys and drop the other one "
+        "without a word."
+    ),
+    wrong=("train: {steps: 2000}\ntrain: {seed: 1}"),
+    right="train: {steps: 2000, seed: 1}",
+)
+UNSUPPORTED_YAML = Code(
+    "TFC108",
+    "a YAML feature that values files do not use",
+    why=(
+        "Helm resolves tags, merge keys and further documents in its own way or drops them, "
+        "so the values would not be what the file shows."
+    ),
+    wrong="flags: {<<: {units: 64}}",
+    right="flags: {units: 64}",
+)
 
 MAX_BYTES = 1_000_000
 """Of a longer file the rest is not read."""

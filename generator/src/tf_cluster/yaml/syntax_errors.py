@@ -8,7 +8,13 @@ import yaml
 from tf_cluster.findings.finding import Code, Finding, Place
 from tf_cluster.yaml.document import START
 
-YAML_SYNTAX = Code("TFC102", "the file is not valid YAML")
+YAML_SYNTAX = Code(
+    "TFC102",
+    "the file is not valid YAML",
+    why="Nothing can be read from the file, by no tool.",
+    wrong=("train:\n  steps: 2000\n   seed: 1"),
+    right=("train:\n  steps: 2000\n  seed: 1"),
+)
 
 
 def syntax_finding(file: str, text: str, error: yaml.MarkedYAMLError) -> Finding:

@@ -1,0 +1,61 @@
+"""Every code has a page whose files are run: the wrong one has this finding, the right one none."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from tf_cluster.check import check
+from tf_cluster.checks import CODES
+from tf_cluster.findings.finding import Code, Finding
+
+from tools.code_pages import BASE, PAGE, files, page
+
+
+def _found(example: str, folder: Path) -> list[Finding]:
+    """The findings on an example, with what it needs added and the files beside it."""
+    whole = re.sub(r"«(.) × (\d+)»", lambda many: many[1] * int(many[2]), example)
+    params, others = files(whole)
+    for name, text in others.items():
+        (folder / name).write_text(text)
+    return list(check("p.yaml", _completed(params).encode(), folder=folder).findings)
+
+
+def _completed(params: str) -> str:
+    try:
+        keys = yaml.safe_load(params) or {}
+    except yaml.YAMLError:
+        return params
+    if not isinstance(keys, dict) or "name" in keys:
+        return params
+    needed = BASE.splitlines(keepends=True)
+    return params + "".join(line for line in needed if line.partition(":")[0] not in keys)
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_the_wrong_file_has_this_one_finding(code: Code, tmp_path: Path) -> None:
+    if "\n" not in code.wrong and code.wrong.startswith("#"):  # it is about nothing but comments
+        found = list(check("p.yaml", code.wrong.encode()).findings)
+    else:
+        found = _found(code.wrong, tmp_path)
+
+    assert [finding.code for finding in found] == [code]
+    assert (found[0].severity == "warning") == code.about.endswith("(warning)")
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_the_right_file_has_no_finding(code: Code, tmp_path: Path) -> None:
+    assert _found(code.right, tmp_path) == []
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_a_code_says_why_in_whole_sentences(code: Code) -> None:
+    assert re.fullmatch(r"[A-Z`].*[^ ]\.", code.why)
+    assert max(map(len, code.wrong.split("\n"))) <= 100
+
+
+def test_the_page_of_the_codes_is_current() -> None:
+    """When it is not: python -m tools.code_pages."""
+    assert PAGE.read_text(encoding="utf-8") == page()
