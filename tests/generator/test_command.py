@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ from tests.generator.conftest import Command
 
 GOOD = "name: a\nimage: r/i:1\nprogram: {module: 'p.m:C'}\n"
 OURS = "# Written by tf-cluster 0.0.9 (an older one).\nworker: {replicas: 9}\n"
+WROTE = "wrote values.yaml. Next: helm install a charts/tf-cluster -f values.yaml\n"
 BAD = GOOD + "wrokers: 3\n"
 
 
@@ -299,7 +301,7 @@ def test_a_file_of_someone_else_is_kept_beside_the_new_one(
 
     assert (ran.returncode, ran.stdout) == (0, "")
     said = "values.yaml was not written by tf-cluster: kept as values.yaml.orig\n"
-    assert ran.stderr == f"{said}wrote values.yaml\n"
+    assert ran.stderr == f"{said}{WROTE}"
     assert values.read_text().startswith("# Values")
     assert (tmp_path / "values.yaml.orig").read_text() == "worker: {replicas: 9}\n"
 
@@ -327,7 +329,7 @@ def test_a_file_of_ours_or_an_empty_one_is_written_anew(
 
     ran = tf_cluster("generate", good, "-o", "values.yaml")
 
-    assert (ran.returncode, ran.stderr) == (0, "wrote values.yaml\n")
+    assert (ran.returncode, ran.stderr) == (0, WROTE)
 
 
 def test_what_is_no_regular_file_is_never_replaced_by_one(
@@ -394,6 +396,42 @@ def test_the_commented_lines_of_the_starter_are_valid_too(tf_cluster: Command) -
     assert sum("flags:" in line and not line.startswith("#") for line in lines) == 1
 
 
+def test_the_next_command_is_told_after_writing(tf_cluster: Command) -> None:
+    ran = tf_cluster("init", "my digits.params.yaml", "--name", "digits")
+
+    assert ran.stderr == (
+        "wrote my digits.params.yaml. Next: tf-cluster run 'my digits.params.yaml'\n"
+    )
+
+
+def test_a_stream_is_named_as_a_file_in_the_starter(tf_cluster: Command) -> None:
+    ran = tf_cluster("init", "-")
+
+    assert "tf-cluster generate params.yaml -o training.values.yaml" in ran.stdout
+    assert ran.stderr == ""
+
+
+def test_the_header_of_values_is_the_command_that_makes_them_again(
+    tf_cluster: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "params").mkdir()
+    (tmp_path / "params" / "a.params.yaml").write_text(GOOD)
+    tf_cluster("generate", "params/a.params.yaml", "-o", "a b.values.yaml")
+    written = (tmp_path / "a b.values.yaml").read_text()
+    command = written.splitlines()[3].removeprefix("# tf-cluster ")
+
+    subprocess.run(
+        (sys.executable, "-m", "tf_cluster", *shlex.split(command)),
+        cwd=tmp_path / "params",
+        check=True,
+    )
+
+    assert command == "generate a.params.yaml -o '../a b.values.yaml'"
+    assert (tmp_path / "a b.values.yaml").read_text() == written
+    whole = str(tmp_path / "params" / "a.params.yaml")
+    assert tf_cluster("generate", whole, "-o", "a b.values.yaml", "--check").returncode == 0
+
+
 def test_init_refuses_to_overwrite_without_force(tf_cluster: Command, tmp_path: Path) -> None:
     (tmp_path / "params.yaml").write_text("mine\n")
 
@@ -403,11 +441,12 @@ def test_init_refuses_to_overwrite_without_force(tf_cluster: Command, tmp_path: 
 
 
 def test_init_refuses_a_choice_that_would_not_be_valid(tf_cluster: Command, tmp_path: Path) -> None:
-    ran = tf_cluster("init", "--name", "My Model", "--preset", "smal")
+    named = tf_cluster("init", "--name", "My Model")
+    preset = tf_cluster("init", "--preset", "smal")
 
-    assert ran.returncode == 2
-    assert "did you mean 'my-model'?" in ran.stderr
-    assert "did you mean 'small'?" in ran.stderr
+    assert (named.returncode, preset.returncode) == (2, 2)
+    assert "did you mean 'my-model'?" in named.stderr
+    assert "'smal' is not one of 'small', 'medium', 'large'" in preset.stderr
     assert list(tmp_path.iterdir()) == []
 
 

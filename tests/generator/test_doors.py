@@ -26,6 +26,7 @@ from tf_cluster.yaml.writer import yaml_text
 
 from tests.generator.conftest import Command
 
+WROTE = "wrote v.yaml. Next: helm install a charts/tf-cluster -f v.yaml\n"
 GOOD = "name: a\nimage: r/i:1\nprogram: {module: 'p.m:C'}\n"
 SOURCE = "name: a\nimage: r/i:1\nprogram: {script: train.py, source: {files: [%s]}}\n"
 SECRET = "AWS_SECRET=hunter2"
@@ -376,7 +377,7 @@ def test_a_files_name_stays_in_its_comment(tf_cluster: Command, tmp_path: Path, 
 
     ran = tf_cluster("generate", name, "-o", "v.yaml")
 
-    assert (ran.returncode, ran.stderr) == (0, "wrote v.yaml\n")
+    assert (ran.returncode, ran.stderr) == (0, WROTE)
     text = (tmp_path / "v.yaml").read_text()
     assert yaml.safe_load(text)["fullnameOverride"] == "a"
     comments = [line for line in text.split("\n") if line.startswith("#")]

@@ -152,11 +152,13 @@ def test_values_of_a_file_whose_name_is_no_utf_8_are_written(tmp_path: Path) -> 
         check=False,
     )
 
-    assert (ran.returncode, ran.stderr) == (0, b"wrote v\\udcff.yaml\n")
+    next_one = b"helm install a charts/tf-cluster -f 'v\\udcff.yaml'"
+    assert (ran.returncode, ran.stderr) == (0, b"wrote v\\udcff.yaml. Next: " + next_one + b"\n")
     with open(os.fsencode(tmp_path) + b"/v\xff.yaml") as file:  # noqa: PTH123
         assert yaml.safe_load(file)["fullnameOverride"] == "a"
 
 
+WROTE = "wrote v.yaml. Next: helm install a charts/tf-cluster -f v.yaml\n"
 FULL = "tf-cluster: standard output can't be written: No space left on device\n"
 
 
@@ -190,7 +192,7 @@ def test_a_full_disk_behind_stdout_is_told(shell: Command, arguments: str) -> No
             2,
             "tf-cluster: <stdin>: can't be read: Bad file descriptor\n",
         ),
-        ("tf-cluster generate good.yaml -o v.yaml <&- >&-", 0, "wrote v.yaml\n"),
+        ("tf-cluster generate good.yaml -o v.yaml <&- >&-", 0, WROTE),
     ],
 )
 def test_a_closed_stream_is_told_where_it_is_needed(
@@ -223,7 +225,9 @@ def test_words_that_nobody_takes_do_not_get_into_the_data(
 def test_a_file_written_with_closed_streams_holds_the_values_alone(
     shell: Command, tmp_path: Path
 ) -> None:
-    expected = shell("tf-cluster generate good.yaml").stdout
+    shell("tf-cluster generate good.yaml -o v.yaml")
+    expected = (tmp_path / "v.yaml").read_text()
+    (tmp_path / "v.yaml").unlink()
 
     shell("tf-cluster generate good.yaml -o v.yaml <&- >&- 2>&-")
 

@@ -81,6 +81,18 @@ def is_one_file(one: str, other: str) -> bool:
         return False
 
 
+def beside(name: str, output: str) -> str:
+    """What an output is called in the folder of the file it is made of; empty for standard output.
+
+    Both names may lead elsewhere on another machine, but from one to the other the way is the same.
+    """
+    if output == STDIO:
+        return ""
+    if name == STDIO or _is_open_here(name):
+        return Path(output).name
+    return os.path.relpath(output, Path(name).parent)
+
+
 def refuse_link_out(path: Path) -> None:
     """Raise RefusedError for a link that leaves its folder.
 

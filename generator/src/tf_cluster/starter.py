@@ -52,8 +52,9 @@ train:
 def starter_text(*, file: str, name: str, preset: str, module: str) -> str:
     """A starter for these choices; not checked here."""
     parts = {"name": name, "preset": preset, "module": module}
+    shown = "params.yaml" if file == "-" else printable(file)
     texts = {key: yaml_text(part).splitlines()[0] for key, part in parts.items()}
-    return _STARTER.format(file=quote(printable(file)), **texts)
+    return _STARTER.format(file=quote(shown), **texts)
 
 
 def checked_starter(*, file: str, name: str | None, preset: str, module: str) -> str:

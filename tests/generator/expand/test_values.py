@@ -32,7 +32,12 @@ def values_of(text: str) -> dict[str, Any]:
 def generated(params: Path) -> str:
     checked = check(params.name, params.read_bytes(), folder=params.parent)
     assert checked.findings == ()
-    return values_text(checked.values, params.name, preset_name(checked.document.data))
+    preset = preset_name(checked.document.data)
+    return values_text(checked.values, params.name, preset, values_of_example(params).name)
+
+
+def values_of_example(params: Path) -> Path:
+    return params.with_name(params.name.replace(".params.", ".values."))
 
 
 def example_id(path: Path) -> str:
@@ -42,9 +47,7 @@ def example_id(path: Path) -> str:
 @pytest.mark.parametrize("params", EXAMPLES, ids=example_id)
 def test_the_example_values_are_what_their_params_make(params: Path) -> None:
     """To write them anew: tf-cluster generate X.params.yaml -o X.values.yaml."""
-    values = params.with_name(params.name.replace(".params.", ".values."))
-
-    assert values.read_text() == generated(params)
+    assert values_of_example(params).read_text() == generated(params)
 
 
 @pytest.mark.parametrize("params", EXAMPLES, ids=example_id)

@@ -11,6 +11,7 @@ import typer
 from tf_cluster import __version__, exits
 from tf_cluster.cli.common import tell
 from tf_cluster.cli.generate import generate
+from tf_cluster.cli.help import HelpfulCommand, HelpfulGroup, epilog_of
 from tf_cluster.cli.init import init
 from tf_cluster.cli.run import run
 from tf_cluster.cli.validate import validate
@@ -18,9 +19,24 @@ from tf_cluster.exits import RefusedError
 from tf_cluster.printable import printable
 from tf_cluster.streams import GoneError, use_streams
 
+_EPILOG = """\
+From nothing to a training in a cluster:
+  tf-cluster init digits.params.yaml
+  tf-cluster run digits.params.yaml
+  tf-cluster generate digits.params.yaml -o digits.values.yaml
+  helm install digits charts/tf-cluster -f digits.values.yaml
+
+Exit codes: 0 good; 1 findings, or a training that failed; 2 wrong usage, a file that can't be \
+read or written, or a bug.
+
+--install-completion completes words in your shell. All keys: docs/params.md.
+"""
+
 app = typer.Typer(
     name="tf-cluster",
-    help="Checks a params file, writes values for the Helm chart tf-cluster, or trains here.",
+    cls=HelpfulGroup,
+    help="Train with TensorFlow: from a short params file to a Helm chart's values, or here.",
+    epilog=_EPILOG,
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -33,7 +49,7 @@ def main() -> None:
     use_streams()
     try:
         try:
-            app()
+            app(prog_name="tf-cluster")
         finally:
             sys.stdout.flush()
     except GoneError:
@@ -77,4 +93,4 @@ def _options(
 
 
 for _command in (init, validate, generate, run):
-    app.command()(_command)
+    app.command(cls=HelpfulCommand, epilog=epilog_of(_command))(_command)

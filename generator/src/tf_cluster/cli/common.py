@@ -1,7 +1,9 @@
 """What the commands share: reading, writing and telling."""
 
 import os
+import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -26,8 +28,11 @@ def read(file: str) -> bytes:
     return read_input(file, MAX_BYTES + 1)
 
 
-def write(text: str, output: str, *, force: bool) -> None:
-    """Write a text to a file, whole or not at all, or to stdout for `-`. Raises RefusedError."""
+def write(text: str, output: str, *, force: bool, then: Sequence[str] = ()) -> None:
+    """Write a text to a file, whole or not at all, or to stdout for `-`. Raises RefusedError.
+
+    `then` is the command that is most likely next.
+    """
     from tf_cluster.files import STDIO, write_whole
 
     if output == STDIO:
@@ -38,7 +43,7 @@ def write(text: str, output: str, *, force: bool) -> None:
     if os.path.lexists(path) and not force:
         raise RefusedError(f"{output} exists: --force overwrites it")
     write_whole(path, text)
-    tell(printable(f"wrote {output}"))
+    tell(printable(f"wrote {output}" + (f". Next: {shlex.join(then)}" if then else "")))
 
 
 def count(number: int, noun: str) -> str:

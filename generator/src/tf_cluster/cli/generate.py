@@ -9,11 +9,23 @@ import typer
 
 from tf_cluster import exits
 from tf_cluster.cli.common import ParamsFile, read, tell, write
+from tf_cluster.cli.help import ends_with
 from tf_cluster.exits import RefusedError
 from tf_cluster.findings.formats import Format
 from tf_cluster.printable import printable, printable_lines
 
+_FORCE = "Overwrite OUT even if tf-cluster did not write it (else it is kept as OUT.orig)."
 
+
+@ends_with("""\
+Examples:
+  tf-cluster generate digits.params.yaml
+  tf-cluster generate digits.params.yaml -o digits.values.yaml
+  tf-cluster generate digits.params.yaml -o digits.values.yaml --check
+
+Exit codes: 0 good; 1 errors in FILE, or --check or --diff saw a difference; 2 wrong usage, or \
+a file that can't be read or written.
+""")
 def generate(
     file: ParamsFile,
     output: Annotated[
@@ -25,15 +37,13 @@ def generate(
     diff: Annotated[
         bool, typer.Option("--diff", help="Write nothing; print how OUT would change.")
     ] = False,
-    force: Annotated[
-        bool, typer.Option("--force", help="Keep no copy of an OUT that tf-cluster didn't write.")
-    ] = False,
+    force: Annotated[bool, typer.Option("--force", help=_FORCE)] = False,
 ) -> None:
     """Write the chart's values that a params file asks for."""
     from tf_cluster.check import check
     from tf_cluster.expand.expand import preset_name
     from tf_cluster.expand.values_file import is_foreign, values_text
-    from tf_cluster.files import is_one_file, keep_copy, refuse_link_out, shown_name
+    from tf_cluster.files import beside, is_one_file, keep_copy, refuse_link_out, shown_name
     from tf_cluster.findings.formats import report
 
     if (check_only or diff) and output == "-":
@@ -45,12 +55,15 @@ def generate(
     sys.stderr.write(report(checked.findings, Format.TEXT))
     if not checked.good:
         raise typer.Exit(exits.FINDINGS)
-    text = values_text(checked.values, file, preset_name(checked.document.data))
+    preset = preset_name(checked.document.data)
+    text = values_text(checked.values, file, preset, beside(file, output))
     if not (check_only or diff):
         if not force and output != "-" and is_foreign(Path(output)):
             kept = keep_copy(Path(output))
             tell(printable(f"{output} was not written by tf-cluster: kept as {kept}"))
-        write(text, output, force=True)
+        release = str(checked.values.data["fullnameOverride"])
+        then = ("helm", "install", release, "charts/tf-cluster", "-f", output)
+        write(text, output, force=True, then=then)
         return
     from tf_cluster.diff import difference
 

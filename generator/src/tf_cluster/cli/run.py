@@ -8,33 +8,44 @@ import typer
 
 from tf_cluster import exits
 from tf_cluster.cli.common import ParamsFile, read, tell
+from tf_cluster.cli.help import ends_with
 from tf_cluster.exits import RefusedError
 from tf_cluster.findings.formats import Format
 from tf_cluster.printable import printable
 
 
+@ends_with("""\
+Examples:
+  tf-cluster run digits.params.yaml
+  tf-cluster run digits.params.yaml --steps 100 --id try
+  tf-cluster run digits.params.yaml --data ~/digits --workers 4
+
+Exit codes: 0 trained; 1 errors in FILE, or a task failed; 2 wrong usage, or a program or \
+configuration error; 130 and 143 stopped by Ctrl-C or SIGTERM: the same command resumes.
+""")
 def run(
     file: ParamsFile,
     runs: Annotated[
-        Path, typer.Option(help="Directory of all runs. This one is in <runs>/<name>/.")
+        Path, typer.Option(metavar="DIR", help="Where all runs are. This one is in DIR/NAME/.")
     ] = Path("runs"),
     data: Annotated[
-        Path | None, typer.Option(help="Directory of the data. Default: <runs>/<name>/data.")
+        Path | None, typer.Option(metavar="DIR", help="The data, else in data/ beside the run.")
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Number of workers, instead of the file's.")
+        int | None, typer.Option(min=1, metavar="N", help="So many workers, not the file's.")
     ] = None,
     ps: Annotated[
-        int | None, typer.Option(min=1, help="Number of parameter servers, instead of the file's.")
+        int | None, typer.Option(min=1, metavar="N", help="So many ps, not the file's.")
     ] = None,
     steps: Annotated[
-        int | None, typer.Option(min=1, help="Total of steps, instead of the file's.")
+        int | None, typer.Option(min=1, metavar="N", help="A total of N steps, not the file's.")
     ] = None,
     run_id: Annotated[
-        str | None, typer.Option("--id", help="Run id, instead of the file's. A new id: afresh.")
+        str | None,
+        typer.Option("--id", metavar="ID", help="Run id, not the file's. A new one trains afresh."),
     ] = None,
     ports: Annotated[
-        str | None, typer.Option(metavar="FIRST-LAST", help="Ports to choose from.")
+        str | None, typer.Option(metavar="FIRST-LAST", help="Choose free ports in this range.")
     ] = None,
 ) -> None:
     """Train on this machine, with a local process for each task."""

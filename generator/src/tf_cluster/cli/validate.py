@@ -9,20 +9,37 @@ import typer
 
 from tf_cluster import exits
 from tf_cluster.cli.common import count, read, tell
+from tf_cluster.cli.help import ends_with
 from tf_cluster.exits import RefusedError
 from tf_cluster.findings.formats import Format
+from tf_cluster.params.wording import either
 from tf_cluster.printable import printable, printable_lines
 
 if TYPE_CHECKING:
     from tf_cluster.findings.finding import Finding
     from tf_cluster.findings.formats import Unread
 
+_FORMATS = either(form.value for form in Format)
 
+
+@ends_with("""\
+Examples:
+  tf-cluster validate digits.params.yaml
+  tf-cluster validate --fix --unsafe-fixes digits.params.yaml
+  tf-cluster validate --format github *.params.yaml
+
+Exit codes: 0 good, there may be warnings; 1 errors, or --diff has a fix; 2 wrong usage, or a \
+file that can't be read or written.
+
+tf-cluster explain CODE says what a finding means.
+""")
 def validate(
     files: Annotated[
         list[str], typer.Argument(metavar="FILE...", help="Params files; - is stdin.")
     ],
-    form: Annotated[Format, typer.Option("--format", help="How to print findings.")] = Format.TEXT,
+    form: Annotated[
+        Format, typer.Option("--format", metavar="FORMAT", help=f"Print findings as {_FORMATS}.")
+    ] = Format.TEXT,
     explain: Annotated[
         bool, typer.Option("--explain", help="Say what of the program was read, and what not.")
     ] = False,

@@ -10,17 +10,19 @@ from tf_cluster.versions import CHART_NAME, CHART_RANGE, MARK, PARAMS_SCHEMA
 from tf_cluster.yaml.writer import yaml_text
 
 
-def values_text(values: Values, source: str, preset: str) -> str:
+def values_text(values: Values, source: str, preset: str, output: str = "") -> str:
     """What `tf-cluster generate` writes: the same bytes for the same params and tool version.
 
-    `source` is the params file as the user named it; only its base name is written.
+    `source` is the params file as the user named it; only its base name is written. `output` is the
+    values file as it is named beside that; empty for a stream.
     """
     name = printable(PurePath(source).name) if source != "-" else "stdin"
+    into = f" -o {quote(printable(output))}" if output else ""
     header = (
         f"# Values for the chart {CHART_NAME} {CHART_RANGE}: what {name} and its preset,\n"
         f"# {preset}, decide; everything else is the chart's own values.yaml.\n"
         f"{MARK}{__version__} ({PARAMS_SCHEMA}). Don't edit, generate:\n"
-        f"# tf-cluster generate {quote(name)}\n"
+        f"# tf-cluster generate {quote(name)}{into}\n"
     )
     return header + yaml_text(values.data)
 
