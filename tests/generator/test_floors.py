@@ -20,7 +20,7 @@ FLOORS = (
     {"expand"},
     {"program"},
     {"checks"},
-    {"check", "diff", "fixes", "local", "starter", "independent"},
+    {"check", "diff", "explain", "fixes", "local", "starter", "independent"},
     {"cli", "__main__"},
 )
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

@@ -10,6 +10,11 @@ from tf_cluster.params.names import NAME_LIMIT
 from tf_cluster.printable import printable
 from tf_cluster.yaml.writer import yaml_text
 
+SCHEMA = "params.schema.json"
+"""The file beside the params by whose name an editor completes keys."""
+_FOR_EDITORS = f"# yaml-language-server: $schema={SCHEMA}\n"
+_WITHOUT_SCHEMA = f"# For completion in an editor: tf-cluster schema > {SCHEMA}, then init.\n"
+
 _STARTER = """\
 # What to train and on what. Check it:        tf-cluster validate {file}
 # Train on this machine:                      tf-cluster run {file}
@@ -49,18 +54,23 @@ train:
 """
 
 
-def starter_text(*, file: str, name: str, preset: str, module: str) -> str:
-    """A starter for these choices; not checked here."""
+def starter_text(
+    *, file: str, name: str, preset: str, module: str, has_schema: bool = False
+) -> str:
+    """A starter for these choices; not checked here. `has_schema`: `SCHEMA` is beside it."""
     parts = {"name": name, "preset": preset, "module": module}
     shown = "params.yaml" if file == "-" else printable(file)
     texts = {key: yaml_text(part).splitlines()[0] for key, part in parts.items()}
-    return _STARTER.format(file=quote(shown), **texts)
+    editors = _FOR_EDITORS if has_schema else _WITHOUT_SCHEMA
+    return editors + _STARTER.format(file=quote(shown), **texts)
 
 
-def checked_starter(*, file: str, name: str | None, preset: str, module: str) -> str:
+def checked_starter(
+    *, file: str, name: str | None, preset: str, module: str, has_schema: bool = False
+) -> str:
     """A starter that is valid. Raises RefusedError for a choice that is not."""
     chosen = name_from(file) if name is None else name
-    text = starter_text(file=file, name=chosen, preset=preset, module=module)
+    text = starter_text(file=file, name=chosen, preset=preset, module=module, has_schema=has_schema)
     findings = check(file, text.encode()).findings
     wrong = errors(findings)
     if wrong:

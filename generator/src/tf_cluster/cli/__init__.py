@@ -10,10 +10,12 @@ import typer
 
 from tf_cluster import __version__, exits
 from tf_cluster.cli.common import tell
+from tf_cluster.cli.explain import explain
 from tf_cluster.cli.generate import generate
 from tf_cluster.cli.help import HelpfulCommand, HelpfulGroup, epilog_of
 from tf_cluster.cli.init import init
 from tf_cluster.cli.run import run
+from tf_cluster.cli.schema import schema
 from tf_cluster.cli.validate import validate
 from tf_cluster.exits import RefusedError
 from tf_cluster.printable import printable
@@ -92,5 +94,5 @@ def _options(
     pass
 
 
-for _command in (init, validate, generate, run):
+for _command in (init, validate, generate, run, explain, schema):
     app.command(cls=HelpfulCommand, epilog=epilog_of(_command))(_command)

@@ -1,6 +1,7 @@
 """The command `init`."""
 
 from enum import Enum
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -38,7 +39,10 @@ def init(
     force: Annotated[bool, typer.Option("--force", help="Overwrite FILE.")] = False,
 ) -> None:
     """Write a short params file to start from."""
-    from tf_cluster.starter import checked_starter
+    from tf_cluster.starter import SCHEMA, checked_starter
 
-    text = checked_starter(file=file, name=name, preset=preset.value, module=module)
+    here = (Path(file).parent / SCHEMA).is_file()
+    text = checked_starter(
+        file=file, name=name, preset=preset.value, module=module, has_schema=here
+    )
     write(text, file, force=force, then=("tf-cluster", "run", file))

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
-from tf_cluster.expand.image import DEFAULT_TAG, parse_image
+from tf_cluster.expand.image import DEFAULT_TAG, Image, parse_image
 from tf_cluster.expand.merge import merged
 from tf_cluster.expand.preset import DEFAULT_PRESET, PRESETS
 from tf_cluster.expand.roles import TASKS, absent_roles, only_choice
@@ -84,6 +84,21 @@ def expand(params: Mapping[str, Any], flags: Mapping[Flag, Any] = NO_FLAGS) -> V
     _leave_out_absent_roles(data, origins)
     data = in_chart_order(data, chart_values())
     return Values(data, origins, merged(chart_values(), data))
+
+
+def value_paths(key: Pointer) -> list[Pointer]:
+    """The values of the chart that a key of the params file becomes."""
+    if key[:1] == ("extraValues",):
+        return [key[1:]] if key[1:] else []
+    if key == ("evaluator",):
+        return [_EVALUATOR_ENABLED]
+    if key == ("image",):
+        return [("image", part) for part in Image._fields]
+    return [
+        (*target, *key[len(source) :])
+        for source, target in _RENAMED
+        if key[: len(source)] == source
+    ]
 
 
 def _set_extra_values(

@@ -17,13 +17,13 @@ _FOLDER = Path(__file__).parent / "schemas"
 @cache
 def params_schema() -> dict[str, Any]:
     """The schema of params files."""
-    return _json("params.schema.json")
+    return _json("params")
 
 
 @cache
 def values_schema() -> dict[str, Any]:
     """The chart's values.schema.json."""
-    return _json("values.schema.json")
+    return _json("values")
 
 
 @cache
@@ -36,13 +36,23 @@ def chart_values() -> dict[str, Any]:
 def resolved(node: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[str, Any]:
     """What a node's `$ref` into the same schema leads to; a node without one itself."""
     while "$ref" in node:
-        path = node["$ref"].removeprefix("#/").split("/")
-        node = schema
-        for key in path:
-            node = node[key]
+        node = referred(node["$ref"], schema)
     return node
 
 
+def referred(reference: str, schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The node of a schema that a `$ref` names."""
+    node = schema
+    for key in reference.removeprefix("#/").split("/"):
+        node = node[key]
+    return node
+
+
+def schema_text(name: str) -> str:
+    """The schema of `params` or `values` as it is written."""
+    return (_FOLDER / f"{name}.schema.json").read_text(encoding="utf-8")
+
+
 def _json(name: str) -> dict[str, Any]:
-    schema: dict[str, Any] = json.loads((_FOLDER / name).read_text(encoding="utf-8"))
+    schema: dict[str, Any] = json.loads(schema_text(name))
     return schema
