@@ -3,14 +3,18 @@
 import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
 from tf_cluster.exits import RefusedError
+from tf_cluster.files import shown_name
 from tf_cluster.printable import printable, printable_lines
+
+if TYPE_CHECKING:
+    from tf_cluster.findings.source_line import Screen
 
 ParamsFile = Annotated[str, typer.Argument(metavar="FILE", help="Params file; - is stdin.")]
 
@@ -44,6 +48,27 @@ def write(text: str, output: str, *, force: bool, then: Sequence[str] = ()) -> N
         raise RefusedError(f"{output} exists: --force overwrites it")
     write_whole(path, text)
     tell(printable(f"wrote {output}" + (f". Next: {shlex.join(then)}" if then else "")))
+
+
+def screen(stream: TextIO, files: Mapping[str, bytes]) -> "Screen | None":
+    """How findings on these files are shown on a stream; None where it is no terminal."""
+    if not stream.isatty():
+        return None
+    from tf_cluster.findings.source_line import Screen
+
+    lines = {shown_name(name): raw.split(b"\n") for name, raw in files.items()}
+    has_colors = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return Screen(_columns(stream), has_colors, lines)
+
+
+def _columns(stream: TextIO) -> int:
+    said = os.environ.get("COLUMNS", "")
+    if said.isascii() and said.isdigit() and len(said) < 5:
+        return int(said) or 80
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or 80
+    except OSError:
+        return 80
 
 
 def count(number: int, noun: str) -> str:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from tf_cluster import exits
-from tf_cluster.cli.common import ParamsFile, read, tell, write
+from tf_cluster.cli.common import ParamsFile, read, screen, tell, write
 from tf_cluster.cli.help import ends_with
 from tf_cluster.exits import RefusedError
 from tf_cluster.findings.formats import Format
@@ -51,8 +51,10 @@ def generate(
     if is_one_file(file, output):
         raise RefusedError(f"{output} is the params file itself: name another file for the values")
     refuse_link_out(Path(output))
-    checked = check(shown_name(file), read(file))
-    sys.stderr.write(report(checked.findings, Format.TEXT))
+    raw = read(file)
+    checked = check(shown_name(file), raw)
+    shown_on = screen(sys.stderr, {file: raw})
+    sys.stderr.write(report(checked.findings, Format.TEXT, screen=shown_on))
     if not checked.good:
         raise typer.Exit(exits.FINDINGS)
     preset = preset_name(checked.document.data)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tf_cluster import exits
-from tf_cluster.cli.common import ParamsFile, read, tell
+from tf_cluster.cli.common import ParamsFile, read, screen, tell
 from tf_cluster.cli.help import ends_with
 from tf_cluster.exits import RefusedError
 from tf_cluster.findings.formats import Format
@@ -59,8 +59,10 @@ def run(
 
     given = {"--workers": workers, "--ps": ps, "--steps": steps, "--id": run_id}
     flags = {Flag(flag): value for flag, value in given.items() if value is not None}
-    checked = check(shown_name(file), read(file), for_cluster=False, flags=flags)
-    sys.stderr.write(report(checked.findings, Format.TEXT))
+    raw = read(file)
+    checked = check(shown_name(file), raw, for_cluster=False, flags=flags)
+    shown_on = screen(sys.stderr, {file: raw})
+    sys.stderr.write(report(checked.findings, Format.TEXT, screen=shown_on))
     if errors(checked.findings):
         raise typer.Exit(exits.FINDINGS)
     if not checked.good:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from tf_cluster import exits
-from tf_cluster.cli.common import count, read, tell
+from tf_cluster.cli.common import count, read, screen, tell
 from tf_cluster.cli.help import ends_with
 from tf_cluster.exits import RefusedError
 from tf_cluster.findings.formats import Format
@@ -71,17 +71,21 @@ def validate(
     findings: list[Finding] = []
     unread: list[Unread] = []
     notes: list[str] = []
+    texts: dict[str, bytes] = {}
     for file in files:
         try:
             raw = read(file)
         except RefusedError as refused:
             unread.append(Unread(shown_name(file), str(refused)))
             continue
+        if sys.stdout.isatty():
+            texts[file] = raw
         checked = check(shown_name(file), raw)
         findings += checked.findings
         if explain:
             notes += [f"{shown_name(file)}: {note}" for note in checked.notes]
-    sys.stdout.write(report(findings, form, unread, CODES))
+    shown_on = screen(sys.stdout, texts)
+    sys.stdout.write(report(findings, form, unread, CODES, shown_on))
     sys.stdout.flush()
     for note in notes:
         tell(printable(note))
@@ -99,8 +103,10 @@ def _fix(files: list[str], form: Format, *, unsafe: bool, diff: bool) -> NoRetur
 
     if STDIO in files and not diff:
         raise RefusedError("--fix writes into the file: name one (--diff takes standard input)")
+    where = sys.stderr if diff else sys.stdout
     left: list[Finding] = []
     unread: list[Unread] = []
+    texts: dict[str, bytes] = {}
     differs = False
     for file in files:
         try:
@@ -108,6 +114,8 @@ def _fix(files: list[str], form: Format, *, unsafe: bool, diff: bool) -> NoRetur
             if not diff:
                 refuse_link_out(Path(file))
             done = fixed(shown_name(file), raw, unsafe=unsafe)
+            if where.isatty():
+                texts[file] = done.raw
             if done.repaired and not diff:
                 write_whole(Path(file), done.raw.decode("utf-8"))
         except RefusedError as refused:
@@ -121,8 +129,7 @@ def _fix(files: list[str], form: Format, *, unsafe: bool, diff: bool) -> NoRetur
                 sys.stdout.write(printable_lines(unified(shown_name(file), raw, text, "fixed")))
             verb = "can be fixed" if diff else "fixed"
             tell(printable(f"{shown_name(file)}: {count(len(done.repaired), 'finding')} {verb}"))
-    where = sys.stderr if diff else sys.stdout
-    where.write(report(left, form, unread, CODES))
+    where.write(report(left, form, unread, CODES, screen(where, texts)))
     where.flush()
     if differs and not left and not unread:
         raise typer.Exit(exits.FINDINGS)

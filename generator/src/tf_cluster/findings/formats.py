@@ -3,9 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from tf_cluster.findings.finding import Code, Finding
 from tf_cluster.printable import cut, printable
+
+if TYPE_CHECKING:
+    from tf_cluster.findings.source_line import Screen
 
 MOST_SHOWN = 1_000
 """Most findings that are printed; the rest are counted."""
@@ -51,11 +55,13 @@ def report(
     form: Format,
     unread: Sequence[Unread] = (),
     known: Sequence[Code] = (),
+    screen: "Screen | None" = None,
 ) -> str:
     """Print findings in a format. Only the printer used is imported.
 
     Formats for programs include `unread`; people read those on stderr. `known` are all codes that
-    exist: SARIF lists them beside the ones that were found.
+    exist: SARIF lists them beside the ones that were found. A `screen` gets the lines that the
+    findings are about, below them.
     """
     shown = Shown(
         [
@@ -79,7 +85,7 @@ def report(
         return sarif_report(shown, known)
     from tf_cluster.findings.text import text_report
 
-    return text_report(shown)
+    return text_report(shown, screen)
 
 
 def _words(text: str) -> str:
