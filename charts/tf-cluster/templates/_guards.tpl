@@ -9,7 +9,7 @@ and it promises no order of files.
   "null" "image" "program" "interactive" "notebook" "source" "combination" "success" "momentum" "schedule" "preStop"
   "gpus" "name" "claims" "env" "labels"
   "resources" "annotations" "flags" "characters" "arguments" "ranges" "nodePorts" "volumes" "colocate"
-  "hosts" "enabled" "account" "routes" "operator" "monitoring" -}}
+  "hosts" "enabled" "account" "versions" "routes" "operator" "monitoring" -}}
 {{- with include (printf "tf-cluster.guards.%s" $guard) $ | trim -}}
 {{- $complaints = append $complaints . -}}
 {{- end -}}

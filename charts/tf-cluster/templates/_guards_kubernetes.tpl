@@ -4,47 +4,55 @@ list is in _guards.tpl.
 */ -}}
 {{- define "tf-cluster.guards.resources" -}}
 {{- range include "tf-cluster.roles" . | fromJsonArray }}
-{{- $role := .name }}
-{{- $resources := (get $.Values $role | default dict).resources | default dict }}
+{{- include "tf-cluster.guards.amounts" (list (printf "%s.resources" .name) (get $.Values .name | default dict).resources) }}
+{{- end }}
+{{- range $key := list "shmSize" "tmpSize" }}
+{{- range $section := include "tf-cluster.podSections" $ | splitList " " }}
+{{- include "tf-cluster.guards.bytes" (list (printf "%s.%s" $section $key) (get (get $.Values $section | default dict) $key)) }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- /*
+Amounts that do not go together, or that Kubernetes can't give so. Each complaint is a line. Takes a list: the place of
+the resources, the resources.
+*/ -}}
+{{- define "tf-cluster.guards.amounts" -}}
+{{- $at := first . }}
+{{- $resources := last . | default dict }}
 {{- $limits := $resources.limits | default dict }}
 {{- $requests := $resources.requests | default dict }}
 {{- range $name, $request := $requests }}
 {{- $asked := include "tf-cluster.quantity" $request | float64 }}
 {{- $most := include "tf-cluster.quantity" (get $limits $name) | float64 }}
-{{- $place := printf "%s.resources.requests.%s" $role $name }}
+{{- $place := printf "%s.requests.%s" $at $name }}
 {{- $counted := or (contains "/" $name) (hasPrefix "hugepages-" $name) }}
 {{- if and $counted (not (hasKey $limits $name)) }}
-{{ $place }} has to stand in {{ $role }}.resources.limits: of {{ $name }} Kubernetes gives what the limit says.
+{{ $place }} has to stand in {{ $at }}.limits: of {{ $name }} Kubernetes gives what the limit says.
 {{- else if and $counted (ne $asked $most) }}
 {{ $place }} is {{ $request }}, and the limit {{ get $limits $name }}: of {{ $name }} both have to be the same. Leave the request out.
 {{- else if and (hasKey $limits $name) (gt $asked $most) }}
-{{ $place }} is {{ $request }}, over the limit of {{ get $limits $name }}: raise {{ $role }}.resources.limits.{{ $name }}, too.
+{{ $place }} is {{ $request }}, over the limit of {{ get $limits $name }}: raise {{ $at }}.limits.{{ $name }}, too.
 {{- end }}
 {{- end }}
 {{- range $kind, $amounts := dict "requests" $requests "limits" $limits }}
 {{- range $name, $amount := $amounts }}
 {{- $number := include "tf-cluster.quantity" $amount | float64 }}
 {{- if and (contains "/" $name) (ne $number (floor $number)) }}
-{{ $role }}.resources.{{ $kind }}.{{ $name }} is {{ $amount }}: only whole ones can be asked for.
+{{ $at }}.{{ $kind }}.{{ $name }} is {{ $amount }}: only whole ones can be asked for.
 {{- else if and (contains "/" $name) (gt $number 9e15) }}
-{{ $role }}.resources.{{ $kind }}.{{ $name }} is {{ $amount }}: Kubernetes counts to 9000000000000000.
+{{ $at }}.{{ $kind }}.{{ $name }} is {{ $amount }}: Kubernetes counts to 9000000000000000.
 {{- end }}
 {{- if has $name (list "memory" "ephemeral-storage") }}
-{{- include "tf-cluster.guards.bytes" (list (printf "%s.resources.%s.%s" $role $kind $name) $amount) }}
+{{- include "tf-cluster.guards.bytes" (list (printf "%s.%s.%s" $at $kind $name) $amount) }}
 {{- end }}
 {{- if hasPrefix "hugepages-" $name }}
 {{- $page := trimPrefix "hugepages-" $name }}
 {{- $pages := divf $number (include "tf-cluster.quantity" $page | float64) }}
 {{- if ne $pages (floor $pages) }}
-{{ $role }}.resources.{{ $kind }}.{{ $name }} is {{ $amount }}: only whole pages of {{ $page }} can be asked for.
+{{ $at }}.{{ $kind }}.{{ $name }} is {{ $amount }}: only whole pages of {{ $page }} can be asked for.
 {{- end }}
 {{- end }}
-{{- end }}
-{{- end }}
-{{- end }}
-{{- range $key := list "shmSize" "tmpSize" }}
-{{- range $section := include "tf-cluster.podSections" $ | splitList " " }}
-{{- include "tf-cluster.guards.bytes" (list (printf "%s.%s" $section $key) (get (get $.Values $section | default dict) $key)) }}
 {{- end }}
 {{- end }}
 {{- end -}}

@@ -24,7 +24,7 @@ each role as its pods get them. What stands in `pod` is told once, of the first 
 {{- $role := .role.name -}}
 {{- $own := get .root.Values $role | default dict -}}
 {{- $at := dict -}}
-{{- range $key := list "extraVolumes" "extraVolumeMounts" "sidecars" "initContainers" "resourceClaims" "topologySpreadConstraints" -}}
+{{- range $key := list "extraVolumes" "extraVolumeMounts" "sidecars" "initContainers" "resourceClaims" "topologySpreadConstraints" "affinity" -}}
 {{- $_ := set $at $key (printf "%s.%s" (ternary "pod" $role (kindIs "invalid" (index $own $key))) $key) -}}
 {{- end -}}
 {{- $ours := list "tmp" "shm" "config" "login" "data" "log" -}}
@@ -49,12 +49,23 @@ each role as its pods get them. What stands in `pod` is told once, of the first 
 {{- end }}
 {{- end }}
 {{- $spread := list }}
-{{- range .pod.topologySpreadConstraints }}
+{{- range $index, $_ := .pod.topologySpreadConstraints }}
+{{- include "tf-cluster.guards.labelKeys" (list (printf "%s[%d]" $at.topologySpreadConstraints $index) .) }}
 {{- $rule := printf "%s %s" .whenUnsatisfiable .topologyKey }}
 {{- if has $rule $spread }}
 {{ $at.topologySpreadConstraints }} says {{ $rule }} twice.
 {{- end }}
 {{- $spread = append $spread $rule }}
+{{- end }}
+{{- $affinity := .pod.affinity | default dict }}
+{{- range $kind := list "podAffinity" "podAntiAffinity" }}
+{{- $rules := get $affinity $kind | default dict }}
+{{- range $when, $_ := $rules }}
+{{- range $index, $term := . }}
+{{- $place := printf "%s.%s.%s[%d]" $at.affinity $kind $when $index }}
+{{- include "tf-cluster.guards.labelKeys" (list $place ($term.podAffinityTerm | default $term)) }}
+{{- end }}
+{{- end }}
 {{- end }}
 {{- range include "tf-cluster.pod.mounts" . | fromYamlArray }}
 {{- if not (has .name (list "config" "login")) }}{{ $volumes = append $volumes .name }}{{ end }}
@@ -107,11 +118,46 @@ each role as its pods get them. What stands in `pod` is told once, of the first 
 {{- end }}
 {{- $variables = append $variables .name }}
 {{- end }}
+{{- $ports := list }}
+{{- $portNames := list }}
+{{- range .ports }}
+{{- $port := printf "%d/%s" (int64 .containerPort) (.protocol | default "TCP") }}
+{{- if has $port $ports }}
+{{ $place }}.ports has {{ $port }} twice.
+{{- end }}
+{{- $ports = append $ports $port }}
+{{- with .name }}
+{{- if has . $portNames }}
+{{ $place }}.ports has two ports named {{ . }}.
+{{- end }}
+{{- $portNames = append $portNames . }}
+{{- end }}
+{{- end }}
+{{- include "tf-cluster.guards.amounts" (list (printf "%s.resources" $place) .resources) }}
 {{- include "tf-cluster.guards.containerResources" (list (printf "%s.resources" $place) .resources $claims $role) }}
 {{- end }}
 {{- end }}
 {{- if and .pod.sidecars (semverCompare "<1.29.0-0" .root.Capabilities.KubeVersion.Version) }}
 {{ $at.sidecars }} needs Kubernetes 1.29, where an init container may always restart; this is {{ .root.Capabilities.KubeVersion }}.
+{{- end }}
+{{- end -}}
+
+{{- /*
+A key whose value is the pod's own can't be selected in another way, too. Takes a list: the place of a rule with
+matchLabelKeys and a selector, the rule.
+*/ -}}
+{{- define "tf-cluster.guards.labelKeys" -}}
+{{- $place := first . }}
+{{- $rule := last . }}
+{{- $selector := $rule.labelSelector | default dict }}
+{{- $selected := keys ($selector.matchLabels | default dict) }}
+{{- range $selector.matchExpressions }}{{ $selected = append $selected .key }}{{ end }}
+{{- range $rule.matchLabelKeys }}
+{{- if has . $selected }}
+{{ $place }} has {{ . }} in matchLabelKeys and in labelSelector: keep one of them.
+{{- else if has . ($rule.mismatchLabelKeys | default list) }}
+{{ $place }} has {{ . }} in matchLabelKeys and in mismatchLabelKeys: keep one of them.
+{{- end }}
 {{- end }}
 {{- end -}}
 
@@ -125,15 +171,63 @@ each role as its pods get them. What stands in `pod` is told once, of the first 
 {{- if not (has .name $claims) }}
 {{ $place }}.claims names {{ .name }}, which no pod of {{ $role }} has: add it to resourceClaims.
 {{- end }}
-{{- if has (dict "name" .name "request" .request) $seen }}
+{{- if has .name $seen }}
 {{ $place }}.claims has {{ .name }} twice.
 {{- end }}
-{{- $seen = append $seen (dict "name" .name "request" .request) }}
+{{- $seen = append $seen .name }}
 {{- end }}
 {{- $resources := index . 1 | default dict }}
 {{- $names := keys ($resources.requests | default dict) ($resources.limits | default dict) }}
 {{- if and (contains "hugepages-" (join " " $names)) (not (or (has "cpu" $names) (has "memory" $names))) }}
 {{ $place }} asks for huge pages alone: Kubernetes gives them beside cpu or memory, so ask for one of these, too.
+{{- end }}
+{{- end -}}
+
+{{- /*
+Fields that came to Kubernetes after the lowest version that this chart is for: an older one drops them, or refuses the
+object when others are made already. tests/chart/kubernetes holds the list to both OpenAPIs.
+*/ -}}
+{{- define "tf-cluster.guards.versions" -}}
+{{- $needs := dict }}
+{{- $contexts := dict "security.podSecurityContext" (.Values.security | default dict).podSecurityContext }}
+{{- $resources := dict }}
+{{- range $section := include "tf-cluster.podSections" . | splitList " " }}
+{{- $values := get $.Values $section | default dict }}
+{{- $_ := set $contexts (printf "%s.containerSecurityContext" $section) $values.containerSecurityContext }}
+{{- $_ := set $resources (printf "%s.resources" $section) $values.resources }}
+{{- range $key := list "sidecars" "initContainers" }}
+{{- range $index, $container := index $values $key }}
+{{- $_ := set $contexts (printf "%s.%s[%d].securityContext" $section $key $index) $container.securityContext }}
+{{- $_ := set $resources (printf "%s.%s[%d].resources" $section $key $index) $container.resources }}
+{{- end }}
+{{- end }}
+{{- if $values.resourceClaims }}{{ $_ := set $needs (printf "%s.resourceClaims" $section) "1.31" }}{{ end }}
+{{- range $kind := list "podAffinity" "podAntiAffinity" }}
+{{- range $when, $terms := get ($values.affinity | default dict) $kind | default dict }}
+{{- range $index, $term := $terms }}
+{{- range $key := list "matchLabelKeys" "mismatchLabelKeys" }}
+{{- if get ($term.podAffinityTerm | default $term) $key }}
+{{- $_ := set $needs (printf "%s.affinity.%s.%s[%d].%s" $section $kind $when $index $key) "1.29" }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- range $place, $context := $contexts }}
+{{- range $key, $version := dict "appArmorProfile" "1.30" "supplementalGroupsPolicy" "1.31" }}
+{{- if get ($context | default dict) $key }}{{ $_ := set $needs (printf "%s.%s" $place $key) $version }}{{ end }}
+{{- end }}
+{{- end }}
+{{- range $place, $amounts := $resources }}
+{{- range $index, $claim := ($amounts | default dict).claims }}
+{{- if $claim.request }}{{ $_ := set $needs (printf "%s.claims[%d].request" $place $index) "1.31" }}{{ end }}
+{{- end }}
+{{- end }}
+{{- range $place, $version := $needs }}
+{{- if semverCompare (printf "<%s.0-0" $version) $.Capabilities.KubeVersion.Version }}
+{{ $place }} needs Kubernetes {{ $version }}; this is {{ $.Capabilities.KubeVersion.Version }}. Leave it out.
+{{- end }}
 {{- end }}
 {{- end -}}
 

@@ -91,7 +91,7 @@ REQUEST_OVER_LIMIT = {
         {"requests": {"memory": "1.07G"}, "limits": {"memory": "1Gi"}},
     ),
 }
-KEYS = ("team name", "a/b/c", "a: b", "Upper.Example.com/x", "-a", "a" * 64)
+KEYS = ("team name", "a/b/c", "a: b", "Upper.Example.com/x", "-a", "a" * 64, f"{'a' * 254}/x")
 INT_32 = ("chief.backoffLimit", "worker.backoffLimit", "evaluator.backoffLimit")
 TOO_LARGE = {
     **dict.fromkeys(INT_32, 3_000_000_000),
@@ -252,10 +252,13 @@ def _resources() -> Iterator[tuple[str, Case]]:
                 "resources",
             ),
         )
-    for name in ("gpu", "foo bar", "nvidia/gpu/x", "requests", "Memory", "requests.rdma/hca"):
+    for name in (
+        *("gpu", "foo bar", "nvidia/gpu/x", "requests", "Memory", "requests.rdma/hca"),
+        *("hugepages-3Mi", "hugepages-2048Ki", f"hugepages-{'1' * 60}Gi", f"{'a' * 245}/x"),
+    ):
         form = resources("worker", limits={name: 1})
         yield (
-            f"resource {name!r}",
+            f"resource {name[:24]!r}",
             schema_case(
                 form,
                 resources("worker", limits={"rdma/hca": 1}),
@@ -348,7 +351,7 @@ def _labels() -> Iterator[tuple[str, Case]]:
         ("storage.log.annotations", "x"),
     ):
         for key in KEYS if place == "commonLabels" else KEYS[:2]:
-            yield f"{place} {key[:20]}", key_case(place, key, form)
+            yield f"{place} {key[:20]} of {len(key)}", key_case(place, key, form)
     for label in (
         "job-name",
         "controller-uid",
@@ -524,6 +527,7 @@ def _scheduling() -> Iterator[tuple[str, Case]]:
         ("nothing", {}, ""),
         ("an operator behind a gate", {"key": "a", "operator": "Lt", "value": "5"}, "/operator"),
         ("a key that is none", {"key": "a b", "operator": "Exists"}, "/key"),
+        ("a domain of 254", {"key": f"{'a' * 254}/x", "operator": "Exists"}, "/key"),
         ("a value that is none", {"key": "a", "value": "b c"}, "/value"),
     ):
         yield (

@@ -445,6 +445,11 @@ SCRATCH = {"name": "scratch", "emptyDir": {}}
 TOOL = {"name": "tool", "image": "tool:1"}
 
 
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+NEAR = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"team": "a"}}}
+
+
 def _parts_of_pods() -> Named:
     """Wrong, what the chart says, where the tool says it, right."""
     mount = {"name": "scratch", "mountPath": "/scratch"}
@@ -565,6 +570,86 @@ def _parts_of_pods() -> Named:
             )
             for key in ("sidecars", "initContainers")
         ),
+        *(
+            (
+                f"two ports: {why}",
+                {"sidecars": [{**TOOL, "ports": [{"containerPort": 80, "name": "a"}, port]}]},
+                f"pod.sidecars[0].ports has {words}",
+                f"sidecars/0/ports/1/{at}",
+            )
+            for why, port, words, at in (
+                (
+                    "of one number",
+                    {"containerPort": 80, "protocol": "TCP"},
+                    "80/TCP twice",
+                    "containerPort",
+                ),
+                (
+                    "of one name",
+                    {"containerPort": 80, "protocol": "UDP", "name": "a"},
+                    "two ports named a",
+                    "name",
+                ),
+            )
+        ),
+        (
+            "two requests of a claim",
+            {
+                "resourceClaims": [claim],
+                "sidecars": [
+                    {
+                        **TOOL,
+                        "resources": {
+                            "claims": [{"name": "gpu", "request": name} for name in ("a", "b")]
+                        },
+                    }
+                ],
+            },
+            "pod.sidecars[0].resources.claims has gpu twice",
+            "sidecars/0/resources/claims/1/name",
+        ),
+        (
+            "a key that a spread selects, too",
+            {
+                "topologySpreadConstraints": [
+                    {
+                        "maxSkew": 1,
+                        "topologyKey": "zone",
+                        "whenUnsatisfiable": "DoNotSchedule",
+                        "labelSelector": {"matchExpressions": [{"key": "a", "operator": "Exists"}]},
+                        "matchLabelKeys": ["b", "a"],
+                    }
+                ]
+            },
+            "pod.topologySpreadConstraints[0] has a in matchLabelKeys and in labelSelector",
+            "topologySpreadConstraints/0/matchLabelKeys/1",
+        ),
+        (
+            "a key that an affinity selects, too",
+            {
+                "affinity": {
+                    "podAffinity": {
+                        PREFERRED: [
+                            {"weight": 1, "podAffinityTerm": {**NEAR, "matchLabelKeys": ["team"]}}
+                        ]
+                    }
+                }
+            },
+            f"pod.affinity.podAffinity.{PREFERRED}[0] has team in matchLabelKeys and in label",
+            f"affinity/podAffinity/{PREFERRED}/0/podAffinityTerm/matchLabelKeys/0",
+        ),
+        (
+            "a key that must match and must not",
+            {
+                "affinity": {
+                    "podAntiAffinity": {
+                        REQUIRED: [{**NEAR, "matchLabelKeys": ["a"], "mismatchLabelKeys": ["a"]}]
+                    }
+                }
+            },
+            f"pod.affinity.podAntiAffinity.{REQUIRED}[0] has a in matchLabelKeys and in mismatch",
+            f"affinity/podAntiAffinity/{REQUIRED}/0/matchLabelKeys/0",
+        ),
         (
             "huge pages alone",
             {"sidecars": [{**TOOL, "resources": {"limits": {"hugepages-2Mi": "4Mi"}}}]},
@@ -578,12 +663,33 @@ def _parts_of_pods() -> Named:
                 "extraVolumes": [SCRATCH],
                 "extraVolumeMounts": [mount],
                 "resourceClaims": [claim],
+                "topologySpreadConstraints": [
+                    {
+                        "maxSkew": 1,
+                        "topologyKey": "zone",
+                        "whenUnsatisfiable": "DoNotSchedule",
+                        "labelSelector": {"matchLabels": {"a": "b"}},
+                        "matchLabelKeys": ["b"],
+                    }
+                ],
+                "affinity": {
+                    "podAffinity": {
+                        REQUIRED: [
+                            {**NEAR, "matchLabelKeys": ["a"], "mismatchLabelKeys": ["team", "b"]}
+                        ]
+                    }
+                },
                 "initContainers": [{**TOOL, "resources": {"claims": [{"name": "gpu"}]}}],
                 "sidecars": [
                     {
                         **TOOL,
                         "name": "b",
                         "env": [{"name": "A"}, {"name": "B"}],
+                        "ports": [
+                            {"containerPort": 80},
+                            {"containerPort": 80, "protocol": "UDP", "name": "a"},
+                            {"containerPort": 81, "name": "b"},
+                        ],
                         "volumeMounts": [{"name": "tmp", "mountPath": "/a"}],
                     }
                 ],
@@ -616,6 +722,64 @@ def _parts_of_pods() -> Named:
             "account",
         ),
     )
+
+
+def _containers_resources() -> Named:
+    right = {
+        "requests": {"cpu": "500m", "memory": "1Gi", "rdma/hca": 1},
+        "limits": {"cpu": 1, "rdma/hca": 1, "hugepages-2Mi": "4Mi"},
+    }
+    for why, amounts, words, at in (
+        (
+            "a request over its limit",
+            {"requests": {"cpu": 2}, "limits": {"cpu": "1999m"}},
+            "requests.cpu is 2, over the limit of 1999m",
+            "requests/cpu",
+        ),
+        (
+            "a device in requests alone",
+            {"requests": {"rdma/hca": 1}},
+            "requests.rdma/hca has to stand in",
+            "requests/rdma~1hca",
+        ),
+        (
+            "a device's request under its limit",
+            {"requests": {"rdma/hca": 1}, "limits": {"rdma/hca": 2}},
+            "requests.rdma/hca is 1, and the limit 2",
+            "requests/rdma~1hca",
+        ),
+        (
+            "half a device",
+            {"limits": {"rdma/hca": "500m"}},
+            "limits.rdma/hca is 500m: only whole ones",
+            "limits/rdma~1hca",
+        ),
+        (
+            "too many devices",
+            {"limits": {"rdma/hca": "10P"}},
+            "limits.rdma/hca is 10P: Kubernetes counts to",
+            "limits/rdma~1hca",
+        ),
+        (
+            "half a huge page",
+            {"limits": {"cpu": 1, "hugepages-1Gi": "1536Mi"}},
+            "limits.hugepages-1Gi is 1536Mi: only whole pages of 1Gi",
+            "limits/hugepages-1Gi",
+        ),
+        (
+            "memory without its unit",
+            {"limits": {"memory": 4}},
+            "limits.memory is 4, which is less than 1M",
+            "limits/memory",
+        ),
+    ):
+        for key in ("sidecars", "initContainers") if "over" in why else ("sidecars",):
+            wrong, good = (
+                extra({"pod": {key: [{**TOOL, "resources": part}]}}) for part in (amounts, right)
+            )
+            chart = f"pod.{key}[0].resources.{words}"
+            tool = f"TFC335 /extraValues/pod/{key}/0/resources/{at}"
+            yield f"{key}: {why}", Case(wrong, chart, tool, good, "pods")
 
 
 OVER = (
@@ -674,6 +838,7 @@ GUARD_CASES: dict[str, Case] = {
         _labels,
         _requests,
         _parts_of_pods,
+        _containers_resources,
     )
     for why, case in part()
 }

@@ -32,7 +32,7 @@ ACCELERATORS = (
 )
 """Accelerator resources, in any unit. A task that computes on CPUs uses none of them."""
 
-_MOST = 9 * 10**15
+MOST_DEVICES = 9 * 10**15
 """Kubernetes checks that devices are whole in thousandths, of which an int64 has so many."""
 
 _ON_CPUS = ("it computes on CPUs and is shown no GPU", "leave it out")
@@ -88,8 +88,8 @@ def _counted(params: Params) -> Iterator[Finding]:
             page = "" if "/" in name else name.removeprefix("hugepages-")
             if "/" in name and quantity(str(amount)).denominator != 1:
                 why, fix = "only whole ones can be asked for", "ask for whole ones"
-            elif "/" in name and quantity(str(amount)) > _MOST:
-                why, fix = f"Kubernetes counts to {_MOST}", "ask for fewer"
+            elif "/" in name and quantity(str(amount)) > MOST_DEVICES:
+                why, fix = f"Kubernetes counts to {MOST_DEVICES}", "ask for fewer"
             elif page and (quantity(str(amount)) / quantity(page)).denominator != 1:
                 why, fix = f"only whole pages of {page} can be asked for", "ask for whole pages"
             elif name not in limits:

@@ -71,6 +71,7 @@ class _Pod:
         yield from self._names_of_volumes()
         yield from self._projected_files()
         yield from self._spread()
+        yield from self._affinity()
         yield from self._places()
         for index, name in enumerate(self._claims):
             if name in self._claims[:index]:
@@ -124,6 +125,18 @@ class _Pod:
                 path = (*self._at("topologySpreadConstraints"), index)
                 yield path, f"says {' '.join(rule)} again", "say it once"
             rules.append(rule)
+            yield from _label_keys((*self._at("topologySpreadConstraints"), index), one)
+
+    def _affinity(self) -> Iterator[Fault]:
+        at = self._at("affinity")
+        affinity = (self._values.get(str(at[0])) or {}).get("affinity") or {}
+        for kind in ("podAffinity", "podAntiAffinity"):
+            for when, terms in (affinity.get(kind) or {}).items():
+                for index, term in enumerate(terms or ()):
+                    path: Pointer = (*at, kind, when, index)
+                    if "podAffinityTerm" in term:
+                        path, term = (*path, "podAffinityTerm"), term["podAffinityTerm"]
+                    yield from _label_keys(path, term)
 
     def _places(self) -> Iterator[Fault]:
         at = self._at("extraVolumeMounts")
@@ -150,7 +163,7 @@ class _Pod:
             if claim["name"] not in self._claims:
                 what = f"is {claim['name']}, a claim that no pod of {self._role} has"
                 yield (*path, "name"), what, "add it to resourceClaims"
-            if claim in claims[:index]:
+            if claim["name"] in (other["name"] for other in claims[:index]):
                 yield (*path, "name"), f"is {claim['name']} again", "leave it out"
         names = {
             name for kind in ("requests", "limits") for name in (resources or {}).get(kind) or {}
@@ -180,4 +193,35 @@ class _Pod:
                 for inner, name in enumerate(variables):
                     if name in variables[:inner]:
                         yield (*path, "env", inner, "name"), f"is {name} again", "keep one of them"
+                yield from _ports((*path, "ports"), container.get("ports") or [])
                 yield from self._resources((*path, "resources"), container.get("resources"))
+
+
+def _ports(at: Pointer, ports: list[dict[str, Any]]) -> Iterator[Fault]:
+    numbers: list[str] = []
+    names: list[str] = []
+    for index, port in enumerate(ports):
+        number = f"{int(port['containerPort'])}/{port.get('protocol') or 'TCP'}"
+        name = port.get("name") or ""
+        if number in numbers:
+            yield (*at, index, "containerPort"), f"is {number} again", "leave it out"
+        if name and name in names:
+            yield (*at, index, "name"), f"is {name} again", "take another name"
+        numbers.append(number)
+        names.append(name)
+
+
+def _label_keys(at: Pointer, rule: dict[str, Any]) -> Iterator[Fault]:
+    """Keys whose value is the pod's own, and that are selected in another way, too."""
+    selector = rule.get("labelSelector") or {}
+    selected = [*(selector.get("matchLabels") or {})]
+    selected += [one["key"] for one in selector.get("matchExpressions") or ()]
+    for index, key in enumerate(rule.get("matchLabelKeys") or ()):
+        for place, keys in (
+            ("labelSelector", selected),
+            ("mismatchLabelKeys", rule.get("mismatchLabelKeys") or []),
+        ):
+            if key in keys:
+                what = f"is {key}, which {place} has, too"
+                yield (*at, "matchLabelKeys", index), what, "keep one of them"
+                break
