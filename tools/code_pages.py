@@ -40,8 +40,9 @@ _FILES = """
 A file here is whole, or what it needs is added to it:
 """
 _SIGNS = """
-`«x × 600000»` stands for so many x, and `\\x1b` under TFC101 for that control character. A line
-`### train.py` begins the file of that name, beside the params file.
+`«x × 600000»` stands for so many x, `«? × 600000»` for so many letters in no order, and `\\x1b`
+under TFC101 for that control character. A line `### train.py` begins the file of that name, beside
+the params file.
 """
 
 

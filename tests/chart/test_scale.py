@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from tf_cluster.checks.record_size import CHART_BYTES
 from tf_cluster_trainer.config import load
 from tf_cluster_trainer.script_start import tf_config
 
@@ -99,6 +100,10 @@ def release_record(rendered: Rendered) -> bytes:
 
 def test_helms_record_of_the_release_stays_far_from_its_limit() -> None:
     assert len(release_record(render(LARGE))) < MEBIBYTE / 5
+
+
+def test_every_record_has_what_the_tool_takes_for_the_chart() -> None:
+    assert CHART_BYTES < len(release_record(render())) < CHART_BYTES * 1.1
 
 
 def test_no_pod_carries_the_whole_cluster() -> None:
