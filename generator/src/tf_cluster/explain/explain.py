@@ -51,8 +51,7 @@ def _of_key(key: Key) -> str:
     rows += [("codes" if not index else "", code) for index, code in enumerate(codes)]
     title = f"{printable(key.name)}{' (required)' if key.required else ''}\n"
     table = "".join(_row(name, words) for name, words in rows if words)
-    inner = _keys_of(key)
-    return f"{title}\n{_filled(key.description)}\n{table}" + (f"\n{inner}" if inner else "")
+    return "\n".join(filter(None, (title, _filled(key.description), table, _keys_of(key))))
 
 
 def _keys_of(key: Key) -> str:
