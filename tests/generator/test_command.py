@@ -84,6 +84,12 @@ def test_a_missing_file_is_told_with_the_name_that_was_meant(
     assert "(did you mean a.params.yaml?)" in ran.stderr
 
 
+def test_values_are_no_params_file_that_was_meant(tf_cluster: Command, tmp_path: Path) -> None:
+    (tmp_path / "a.values.yaml").write_text(OURS)
+
+    assert "did you mean" not in tf_cluster("validate", "a.value.yaml").stderr
+
+
 def test_a_directory_exits_2(tf_cluster: Command) -> None:
     ran = tf_cluster("validate", ".")
 
@@ -181,6 +187,7 @@ def test_sarif_rules_have_help_with_the_page_of_the_code(tf_cluster: Command, ba
         page = f"docs/codes.md#{rule['id'].lower()}"
         assert rule["help"]["text"] == f"{rule['fullDescription']['text']} See {page}."
         assert "Right:\n\n```yaml\n" in rule["help"]["markdown"]
+        assert "\x1b" not in rule["help"]["markdown"]
     assert len(rules) > 70
 
 

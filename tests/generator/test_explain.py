@@ -4,28 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import jsonschema
 import pytest
 from tf_cluster.checks import CODES
 from tf_cluster.exits import RefusedError
-from tf_cluster.explain.explain import codes_of, explained
-from tf_cluster.explain.keys import Key, find_key, root
+from tf_cluster.explain.explain import codes_of, explained, known
+from tf_cluster.explain.keys import find_key, keys_of_params, root
 from tf_cluster.params.schema_files import params_schema, values_schema
 
 from tests.generator.conftest import Command
 
-
-def _all(key: Key) -> Iterator[Key]:
-    for inner in key.inner():
-        if inner.path != ("extraValues",):
-            yield inner
-            yield from _all(inner)
-
-
-KEYS = [key.name for key in _all(root())]
+KEYS = [key.name for key in keys_of_params(root())]
 
 
 @pytest.mark.parametrize("name", KEYS)
@@ -107,6 +98,14 @@ def test_what_is_unknown_gets_advice(asked: str, advice: str) -> None:
 def test_codes_about_keys_are_those_whose_files_have_them() -> None:
     assert {"TFC304", "TFC313"} <= {*codes_of(find_key("train.optimizer.momentum"))}
     assert codes_of(find_key("train.reportSeconds")) == []
+
+
+def test_a_shell_completes_keys_and_codes(tf_cluster: Command) -> None:
+    line = {"COMP_WORDS": "tf-cluster explain train.opt", "COMP_CWORD": "2"}
+    ran = tf_cluster(_TF_CLUSTER_COMPLETE="complete_bash", **line)
+
+    assert ran.stdout.splitlines() == [one for one in known() if one.startswith("train.opt")]
+    assert "TFC305" in known()
 
 
 def test_a_wrong_key_ends_the_command_with_2(tf_cluster: Command) -> None:

@@ -175,12 +175,20 @@ def keep_copy(path: Path) -> Path:
         return kept
 
 
+_NO_INPUT = (".values.yaml", ".orig")
+"""Ends of names that this tool gives to what it writes."""
+
+
 def _near(name: str) -> str:
     from difflib import get_close_matches
 
     folder = Path(name).parent
     try:
-        names = [entry.name for entry in folder.iterdir() if entry.is_file()]
+        names = [
+            entry.name
+            for entry in folder.iterdir()
+            if entry.is_file() and not entry.name.endswith(_NO_INPUT)
+        ]
     except OSError:
         return ""
     close = get_close_matches(Path(name).name, names, n=1)

@@ -9,7 +9,7 @@ from tf_cluster.checks import CODES
 from tf_cluster.exits import RefusedError
 from tf_cluster.expand.expand import leaves, value_paths
 from tf_cluster.expand.preset import PRESETS
-from tf_cluster.explain.keys import Key, find_key, key_at, root
+from tf_cluster.explain.keys import Key, find_key, key_at, keys_of_params, root
 from tf_cluster.findings.finding import Code
 from tf_cluster.params.schema_files import chart_values
 from tf_cluster.params.wording import either, excerpt, needed
@@ -31,6 +31,11 @@ def explained(asked: str) -> str:
     if _CODE.fullmatch(asked):
         return _of_code(asked.upper())
     return _of_key(find_key(asked)) if asked else _keys_of(root())
+
+
+def known() -> list[str]:
+    """The keys of params files, and the codes."""
+    return [*(key.name for key in keys_of_params(root())), *CODES]
 
 
 def _of_code(asked: str) -> str:

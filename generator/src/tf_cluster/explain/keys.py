@@ -125,12 +125,13 @@ def _advice(around: Key, part: str, path: list[str]) -> str:
     near = right.word if right else most_alike(part, names)
     if near:
         return f"did you mean {dotted((*around.path, near))}?"
-    elsewhere = [key.name for key in _all(root()) if key.path[-1] == part]
+    elsewhere = [key.name for key in keys_of_params(root()) if key.path[-1] == part]
     return f"did you mean {elsewhere[0]}?" if elsewhere else ""
 
 
-def _all(key: Key) -> Iterator[Key]:
+def keys_of_params(key: Key) -> Iterator[Key]:
+    """All keys below one but the chart's values."""
     for inner in key.inner():
+        yield inner
         if inner.path != (_EXTRA,):
-            yield inner
-            yield from _all(inner)
+            yield from keys_of_params(inner)

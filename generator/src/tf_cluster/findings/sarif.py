@@ -11,7 +11,7 @@ from tf_cluster.findings.finding import Code, Finding
 from tf_cluster.findings.formats import Shown
 from tf_cluster.findings.relative import relative_path
 from tf_cluster.pointer import json_pointer
-from tf_cluster.printable import escaped_json, printable
+from tf_cluster.printable import escaped_json, printable, printable_lines
 
 
 def sarif_report(shown: Shown, known: Sequence[Code] = ()) -> str:
@@ -37,7 +37,7 @@ def sarif_report(shown: Shown, known: Sequence[Code] = ()) -> str:
 def _rule(code: Code) -> dict[str, Any]:
     """What a code is, and its help. A helpUri has to be absolute, and no host has the page."""
     page = f"docs/codes.md#{code.lower()}"
-    wrong, right = (f"```yaml\n{example}\n```" for example in (code.wrong, code.right))
+    wrong, right = (f"```yaml\n{printable_lines(one)}\n```" for one in (code.wrong, code.right))
     return {
         "id": code,
         "shortDescription": {"text": code.about},
