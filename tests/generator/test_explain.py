@@ -79,7 +79,7 @@ def test_a_key_is_found_as_findings_name_it(asked: str, name: str) -> None:
         ("trian.steps", "did you mean train?"),
         ("learningRate", "did you mean train.optimizer.learningRate?"),
         ("warmupSteps", "did you mean train.optimizer.schedule.warmupSteps?"),
-        ("tensorboard.enabled", "extraValues.tensorboard.enabled"),
+        ("monitoring.rules", "extraValues.monitoring.rules"),
         ("epochs", "train.steps says how long"),
         ("zzzzzz", "`tf-cluster explain` lists the keys"),
         ("train.steps.more", "`tf-cluster explain` lists the keys"),

@@ -143,6 +143,8 @@ def _is_on_a_flag(finding: Finding) -> bool:
 _MOST_SPOTS = 2_000
 """In a larger file a finding may rest on a value that is wrong: there is no time to find out."""
 
+_HELD_TO_THE_CHART = ("nodes", "serviceAccount", "gpus")
+"""Keys whose values the chart's schema knows more exactly than that of params."""
 _FORM = (WRONG_FORM, NOT_A_CHOICE, NAME_TOO_LONG, OUT_OF_RANGE)
 _VALUE = (
     *(AMBIGUOUS, NOT_FINITE, UNSUPPORTED_YAML, TOO_LARGE_NUMBER),
@@ -191,6 +193,9 @@ def _chart_findings(document: Document, values: Values, before: list[Finding]) -
         origin = values.origin_around(violation.path)
         if origin[:1] == ("extraValues",):
             path = ("extraValues", *violation.path)
+            found.append(located(document, replace(violation, path=path, code=CHART_REFUSES)))
+        elif origin[:1] and origin[0] in _HELD_TO_THE_CHART:
+            path = values.written(violation.path)
             found.append(located(document, replace(violation, path=path, code=CHART_REFUSES)))
         elif not errors(before):
             raise BugError(

@@ -46,6 +46,8 @@ train:
 #   worker:
 #     requests: {{cpu: "1", memory: 2Gi}}
 #     limits: {{memory: 4Gi}}
+# gpus: 1                       # of each worker, with the image's GPU build
+# tensorboard: true             # shows the curves; notebook: true adds JupyterLab
 # flags:                        # your program's own settings: ctx.flags
 #   units: 64
 # data: {{claim: my-data}}        # an existing claim at /data; or {{size: 20Gi, class: fast}}

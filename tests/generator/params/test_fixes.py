@@ -156,9 +156,9 @@ def found(text: str) -> list[str]:
             "in 500m, 2, 512Mi or 4Gi [/resources/worker/requests/cpu]",
         ),
         (
-            f"{GOOD}gpus: 1",
-            "4:1: TFC201: unknown key 'gpus' (GPUs: extraValues.worker.resources.limits has them, "
-            "as in nvidia.com/gpu: 1) [/gpus]",
+            f"{GOOD}resources: {{worker: {{limits: {{nvidia.com/gpu: 1}}}}}}",
+            "4:31: TFC201: unknown key 'nvidia.com/gpu' in resources.worker.limits (gpus says how "
+            "many, as in gpus: 1) [/resources/worker/limits/nvidia.com~1gpu]",
         ),
         (
             f"{GOOD}extraValues: {{podLabels: {{a: b}}}}",
@@ -179,7 +179,7 @@ def test_a_fix_helps(text: str, finding: str) -> None:
 @pytest.mark.parametrize(
     ("text", "findings"),
     [
-        ("notebook: yes", ["TFC106 /notebook", "TFC201 /notebook"]),
+        ("notebok: yes", ["TFC106 /notebok", "TFC201 /notebok"]),
         ("train: {stpes: 017}", ["TFC106 /train/stpes", "TFC201 /train/stpes"]),
         (
             "resources: {workers: {requests: {cpu: 2 cores}}}",
@@ -265,10 +265,14 @@ EVERYTHING = (ROOT / "values-examples" / "everything.params.yaml").read_text()
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("gpus: 1", "GPUs: extraValues.worker.resources.limits has them, as in nvidia.com/gpu: 1"),
+        ("nvidia.com/gpu: 1", "gpus says how many, as in gpus: 1"),
+        ("interactive: true", "values-examples/interactive.values.yaml is such a cluster"),
+        ("affinity: {}", "extraValues.pod.affinity has it"),
         ("namespace: a", "Helm has it: helm install NAME CHART --namespace NAMESPACE"),
         ("epochs: 3", "train.steps says how long: epochs × examples / (batchSize × workers)"),
-        ("notebook: true", "the chart's value of that name is extraValues.notebook"),
+        ("monitoring: {}", "the chart's value of that name is extraValues.monitoring"),
+        ("timeout: 1h", "run.deadlineSeconds ends a run, as in 86400 for a day"),
+        ("gpus: {worker: 1, vendor: amd}", "did you mean 'amd.com/gpu'?"),
         ("worker: {replicas: 3}", "workers is their number, resources.worker what each gets; the "),
         ("batch_size: 3", "did you mean train.batchSize?"),
         ("lr: 0.1", "did you mean train.optimizer.learningRate?"),

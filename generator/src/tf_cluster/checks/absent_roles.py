@@ -19,6 +19,8 @@ ABSENT_ROLE = Code(
 
 CHIEF_GRACE_PERIOD: Pointer = ("chief", "terminationGracePeriodSeconds")
 """Allowed without a chief: worker 0 then has at least this long to save."""
+BY_ROLE = ("resources", "gpus", "nodes", "extraValues")
+"""Keys of the params file that have a section for each role."""
 EVALUATOR_ENABLED: Pointer = ("evaluator", "enabled")
 """Allowed without an evaluator: `false` says that there is none."""
 
@@ -29,7 +31,7 @@ def check(params: Params) -> Iterator[Finding]:
         return
     for role, why in absent_roles(params.effective).items():
         said = {
-            origin[: 2 if origin[0] in ("resources", "extraValues") else 1]
+            origin[: 2 if origin[0] in BY_ROLE else 1]
             for path, origin in params.values.origins.items()
             if path[0] == role and origin != PRESET
             if path not in (CHIEF_GRACE_PERIOD, EVALUATOR_ENABLED)

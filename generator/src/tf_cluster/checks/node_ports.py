@@ -34,7 +34,7 @@ def check(params: Params) -> Iterator[Finding]:
         if port is None or not params.value_at((page, "enabled")):
             continue
         if port in taken:
-            message = f"{dotted(path)} is {port}, as {dotted(taken[port])}"
+            message = f"{dotted(params.origin_of(path))} is {port}, as {dotted(taken[port])}"
             fix = "take another port, or leave it out: Kubernetes then chooses one"
             yield params.finding(params.origin_of(path), NODE_PORT_TWICE, message, port, fix)
-        taken.setdefault(port, path)
+        taken.setdefault(port, params.origin_of(path))

@@ -37,5 +37,7 @@ def check(params: Params) -> Iterator[Finding]:
         message = (
             f"{dotted(where)} is true, but {dotted(params.origin_of(_DIGEST))} is the trainer's"
         )
-        fix = "name the image of the target notebook: notebook.image.digest or notebook.image.tag"
+        fix = "name the image of the target notebook, as in notebook: {image: …}"
+        if where[0] == "extraValues":
+            fix = "name the image of the target notebook: notebook.image.digest or .tag"
         yield params.finding(where, NOTEBOOK_IMAGE, message, True, fix)

@@ -53,7 +53,9 @@ def check(params: Params) -> Iterator[Finding]:
         path = ("serviceAccount", "annotations")
         message = f"{dotted(path)} are for an account that the chart makes"
         fix = "set serviceAccount.create to true, or annotate the account yourself"
-        yield params.finding(("extraValues", *path), IDLE_ANNOTATIONS, message, fix=fix)
+        said = params.values.origin_around(path)
+        where = ("extraValues", *path) if said[:1] == ("extraValues",) else path
+        yield params.finding(where, IDLE_ANNOTATIONS, message, fix=fix)
 
 
 class _Pod:

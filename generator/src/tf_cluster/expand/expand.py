@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
-from tf_cluster.expand.image import DEFAULT_TAG, Image, parse_image
+from tf_cluster.expand.image import DEFAULT_TAG
+from tf_cluster.expand.intents import INTENTS, intents
 from tf_cluster.expand.merge import merged
 from tf_cluster.expand.preset import DEFAULT_PRESET, PRESETS
 from tf_cluster.expand.roles import TASKS, absent_roles, only_choice
@@ -21,7 +22,6 @@ FLAGS: Mapping[Flag, Pointer] = {
 """The values that flags of `tf-cluster run` set, whatever the file says."""
 NO_FLAGS: Mapping[Flag, Any] = {}
 
-_EVALUATOR_ENABLED: Pointer = ("evaluator", "enabled")
 _RENAMED: tuple[tuple[Pointer, Pointer], ...] = (
     (("name",), ("fullnameOverride",)),
     (("run",), ("run",)),
@@ -32,6 +32,15 @@ _RENAMED: tuple[tuple[Pointer, Pointer], ...] = (
     (("train",), ("train",)),
     (("flags",), ("flags",)),
     (("evaluator", "exportBest"), ("evaluator", "exportBest")),
+    (("tensorboard", "logdir"), ("tensorboard", "logdir")),
+    (("notebook", "secretName"), ("notebook", "token", "existingSecret")),
+    (("imagePullSecrets",), ("image", "pullSecrets")),
+    (("priority",), ("pod", "priorityClassName")),
+    *(
+        (("nodes", *role, key), (*(role or ("pod",)), value))
+        for role in ((), *((role,) for role in TASKS))
+        for key, value in (("selector", "nodeSelector"), ("tolerations", "tolerations"))
+    ),
     (("workers",), ("worker", "replicas")),
     (("ps",), ("ps", "replicas")),
     *((("resources", role), (role, "resources")) for role in TASKS),
@@ -67,14 +76,9 @@ def expand(params: Mapping[str, Any], flags: Mapping[Flag, Any] = NO_FLAGS) -> V
         for path, value in leaves({} if decided is None else decided):
             _put(data, target + path, _for_kubernetes(target, value))
             origins[target + path] = source + path
-    if "evaluator" in params:  # true, false or a mapping of settings
-        _put(data, _EVALUATOR_ENABLED, params["evaluator"] is not False)
-        origins[_EVALUATOR_ENABLED] = ("evaluator",)
-    if "image" in params:
-        for key, text in parse_image(params["image"])._asdict().items():
-            if text:
-                _put(data, ("image", key), text)
-                origins["image", key] = ("image",)
+    for target, value, source in intents(params):
+        _put(data, target, value)
+        origins[target] = source
     _set_extra_values(params.get("extraValues", {}), data, origins)
     for flag, value in flags.items():
         _put(data, FLAGS[flag], value)
@@ -90,10 +94,8 @@ def value_paths(key: Pointer) -> list[Pointer]:
     """The values of the chart that a key of the params file becomes."""
     if key[:1] == ("extraValues",):
         return [key[1:]] if key[1:] else []
-    if key == ("evaluator",):
-        return [_EVALUATOR_ENABLED]
-    if key == ("image",):
-        return [("image", part) for part in Image._fields]
+    if key in INTENTS:
+        return list(INTENTS[key])
     return [
         (*target, *key[len(source) :])
         for source, target in _RENAMED
@@ -151,6 +153,14 @@ def _remove(data: dict[str, Any], path: Pointer) -> None:
         _remove(data[key], path[1:])
     if len(path) == 1 or not data[key]:
         del data[key]
+
+
+def key_of(path: Pointer) -> Pointer:
+    """The key of the params file that sets this value; empty where none does."""
+    for source, target in _RENAMED:
+        if path[: len(target)] == target:
+            return source + path[len(target) :]
+    return ()
 
 
 def preset_name(params: Mapping[str, Any]) -> str:

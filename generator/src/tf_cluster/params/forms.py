@@ -14,6 +14,7 @@ _OBJECT_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _SCRIPT = re.compile(r"([^\s]*/)?[^/\s]+\.py")
 _CLASS = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*:[A-Za-z_][A-Za-z0-9_]*")
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+_VENDORS = {"nvidia": "nvidia.com/gpu", "amd": "amd.com/gpu", "intel": "gpu.intel.com/i915"}
 
 # A mapping that people write as the value of its first key. `safe`: no other key could be meant.
 _SHORT: Mapping[Pointer, tuple[tuple[re.Pattern[str], str, bool], ...]] = {
@@ -68,6 +69,8 @@ def closest_form(path: Pointer, value: str) -> str:
     if path == ("name",):
         offer = "".join(c if c.isascii() and c.isalnum() else "-" for c in value.lower())
         return offer.lstrip("-0123456789").rstrip("-")
+    if path == ("gpus", "vendor"):
+        return _VENDORS.get(value.lower(), "")
     if path == ("program", "module"):
         package, dot, last = value.rpartition(".")
         return f"{package}:{last}" if dot and last[:1].isupper() and ":" not in value else ""

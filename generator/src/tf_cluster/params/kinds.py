@@ -1,11 +1,11 @@
 """Files that are no params files, and what they are: one sentence in place of many findings."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tf_cluster.findings.finding import Code, Finding, Place
-from tf_cluster.params.schema_files import params_schema, values_schema
+from tf_cluster.params.schema_files import params_schema, resolved, values_schema
 from tf_cluster.printable import cut
 from tf_cluster.versions import MARK
 from tf_cluster.yaml.document import START, Document
@@ -106,6 +106,9 @@ def _are_values(data: dict[str, Any]) -> bool:
     """Whether every key is the chart's, and one of them no key of a params file."""
     ours, charts = params_schema()["properties"], values_schema()["properties"]
     return data.keys() <= charts.keys() and any(
-        key not in ours or (isinstance(data[key], dict) and ours[key].get("type") == "string")
-        for key in data
+        key not in ours or (isinstance(data[key], dict) and _is_text(ours[key])) for key in data
     )
+
+
+def _is_text(node: Mapping[str, Any]) -> bool:
+    return resolved(node, params_schema()).get("type") == "string"

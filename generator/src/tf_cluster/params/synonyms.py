@@ -24,6 +24,19 @@ SAME: Mapping[str, tuple[str, ...]] = {
     "storageclassname": ("class",),
     "volumename": ("volume",),
     "accessmode": ("accessModes",),
+    "gpu": ("gpus",),
+    "numgpus": ("gpus",),
+    "ngpus": ("gpus",),
+    "gpucount": ("gpus",),
+    "nodeselector": ("selector",),
+    "nodeselectors": ("selector",),
+    "toleration": ("tolerations",),
+    "priorityclass": ("priority",),
+    "priorityclassname": ("priority",),
+    "serviceaccountname": ("serviceAccount",),
+    "imagepullsecret": ("imagePullSecrets",),
+    "jupyter": ("notebook",),
+    "jupyterlab": ("notebook",),
 }
 """Another name of the same thing; the first word that is known here is meant."""
 
@@ -91,6 +104,19 @@ CLOSE: Mapping[str, tuple[str, ...]] = {
     "lr": ("learningRate",),
     "batch": ("batchSize",),
     "warmup": ("warmupSteps",),
+    "accelerators": ("gpus",),
+    "accelerator": ("gpus",),
+    "pullsecret": ("imagePullSecrets",),
+    "pullsecrets": ("imagePullSecrets",),
+    "registrysecret": ("imagePullSecrets",),
+    "notebooks": ("notebook",),
+    "jupyterhub": ("notebook",),
+    "tb": ("tensorboard",),
+    "labels": ("selector",),
+    "taints": ("tolerations",),
+    "activedeadlineseconds": ("deadlineSeconds",),
+    "deadline": ("deadlineSeconds",),
+    "timeout": ("deadlineSeconds",),
 }
 """A word for what is close to it: a guess."""
 
@@ -113,16 +139,25 @@ ELSEWHERE: Mapping[str, Pointer] = {
     "entrypoint": ("program", "script"),
     "args": ("program", "args"),
     "arguments": ("program", "args"),
+    "nodeselector": ("nodes", "selector"),
+    "nodeselectors": ("nodes", "selector"),
+    "tolerations": ("nodes", "tolerations"),
+    "toleration": ("nodes", "tolerations"),
+    "deadlineseconds": ("run", "deadlineSeconds"),
+    "activedeadlineseconds": ("run", "deadlineSeconds"),
 }
 """Where a key of the params file is that people write at its top or one level too high."""
 
-_GPUS = "GPUs: extraValues.worker.resources.limits has them, as in nvidia.com/gpu: 1"
+_GPUS = "gpus says how many, as in gpus: 1"
+_AFFINITY = "extraValues.pod.affinity has it, and extraValues.worker.affinity the workers' own"
 _HELM = "Helm has it: helm install NAME CHART --namespace NAMESPACE"
 SENTENCES: Mapping[str, str] = {
-    "gpu": _GPUS,
-    "gpus": _GPUS,
-    "numgpus": _GPUS,
     "nvidia.com/gpu": _GPUS,
+    "amd.com/gpu": "gpus says how many, as in gpus: {worker: 1, vendor: amd.com/gpu}",
+    "affinity": _AFFINITY,
+    "enabled": "write true or false in place of the mapping, as in tensorboard: true",
+    "nodeaffinity": _AFFINITY,
+    "interactive": "values-examples/interactive.values.yaml is such a cluster, for helm",
     "namespace": _HELM,
     "release": _HELM,
     "releasename": _HELM,
@@ -134,6 +169,6 @@ SENTENCES: Mapping[str, str] = {
     "extraValues.worker",
     "chief": "resources.chief is what it gets; the rest is extraValues.chief",
     "storage": "data and log are the volumes",
-    "timeout": "extraValues.run.deadlineSeconds ends a run",
+    "timeout": "run.deadlineSeconds ends a run, as in 86400 for a day",
 }
 """What to do about a key that has no one key of ours in its place."""

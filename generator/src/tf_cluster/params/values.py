@@ -42,11 +42,19 @@ class Values:
         return ()
 
     def named(self, path: Pointer) -> Pointer:
-        """The path by which a user finds the value: its flag, or its path in extraValues."""
+        """The path by which a user finds the value: its flag, or its path in the file."""
         origin = self.origin_around(path)
         if isinstance(self.origins.get(path, PRESET)[0], Flag):
             return origin
-        return ("extraValues", *path) if origin[:1] == ("extraValues",) else path
+        return ("extraValues", *path) if origin[:1] == ("extraValues",) else self.written(path)
+
+    def written(self, path: Pointer) -> Pointer:
+        """The path in the file of a value, or of a part of it, that a key says as it is."""
+        for end in range(len(path), 0, -1):
+            origin = self.origins.get(path[:end], PRESET)
+            if origin != PRESET:
+                return origin + path[end:]
+        return path
 
     @cached_property
     def _inside(self) -> dict[Pointer, Pointer]:
