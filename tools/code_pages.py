@@ -22,7 +22,7 @@ PAGE = ROOT / "docs" / "codes.md"
 
 BASE = """\
 name: digits
-image: registry.example.com/team/trainer:1.0
+image: localhost/tf-cluster-trainer:0.1.0
 program: {module: 'nets.digits:Digits'}
 """
 """What an example is completed with, key by key."""

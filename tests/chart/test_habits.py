@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import yaml
 from tf_cluster.check import check
+from tf_cluster.findings.finding import errors
 from tf_cluster.params.other_charts import IN_PARAMS, OURS, suggestion
 from tf_cluster.params.schema_files import params_schema, resolved
 
@@ -323,7 +324,7 @@ def test_what_a_params_file_calls_it_is_a_key_of_one(path: str) -> None:
     ids=json.dumps,
 )
 def test_the_tool_says_what_was_meant(extra: dict[str, Any], words: str) -> None:
-    (finding,) = check("p.yaml", params_file({"extraValues": extra})).findings
+    (finding,) = errors(check("p.yaml", params_file({"extraValues": extra})).findings)
     assert finding.fix == words
 
 
@@ -337,5 +338,5 @@ def test_the_tool_says_what_was_meant(extra: dict[str, Any], words: str) -> None
 )
 def test_in_a_params_file_it_says_what_that_calls_it(key: str, words: str) -> None:
     assert suggestion(key, (), in_params=True) == words
-    (finding,) = check("p.yaml", params_file({key: 2})).findings
+    (finding,) = errors(check("p.yaml", params_file({key: 2})).findings)
     assert finding.fix == words

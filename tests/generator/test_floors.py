@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from tf_cluster.checks import CHECKS, CLUSTER_CHECKS
+from tf_cluster.checks import ADVICE, CHECKS, CLUSTER_ADVICE, CLUSTER_CHECKS
 
 from tests.generator.conftest import ROOT
 
@@ -20,7 +20,7 @@ FLOORS = (
     {"expand"},
     {"program"},
     {"checks"},
-    {"check", "diff", "explain", "fixes", "local", "starter", "independent"},
+    {"check", "diff", "explain", "fixes", "local", "starter", "independent", "relaxed"},
     {"cli", "__main__"},
 )
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
@@ -60,6 +60,7 @@ def test_every_room_has_a_floor() -> None:
 
 
 def test_every_file_of_checks_is_in_the_list() -> None:
-    listed = {vars(one)["__name__"].rpartition(".")[2] for one in (*CHECKS, *CLUSTER_CHECKS)}
+    checks = (*CHECKS, *CLUSTER_CHECKS, *ADVICE, *CLUSTER_ADVICE)
+    listed = {vars(one)["__name__"].rpartition(".")[2] for one in checks}
 
     assert listed == {path.stem for path in (SOURCE / "checks").glob("[!_]*.py")}

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tf_cluster.checks import run_checks
+from tf_cluster.checks import ADVICE_CODES, run_checks
 from tf_cluster.expand.expand import NO_FLAGS, expand
 from tf_cluster.findings.finding import Finding, by_place, errors
 from tf_cluster.independent import independent
@@ -29,6 +29,7 @@ from tf_cluster.params.source_files import with_files
 from tf_cluster.params.values import PRESET, Flag, Values
 from tf_cluster.pointer import Pointer, dotted
 from tf_cluster.program.read import read_program
+from tf_cluster.relaxed import relaxed
 from tf_cluster.yaml.document import Document
 from tf_cluster.yaml.helm_scalars import AMBIGUOUS, NOT_FINITE, TOO_LARGE_NUMBER
 from tf_cluster.yaml.reader import DUPLICATE_KEY, UNSUPPORTED_YAML, read_document
@@ -97,6 +98,9 @@ def check(
             sound,
             lambda part: run_checks(Params(document, part, expand(part, flags), for_cluster)),
         )
+    whole = for_cluster and not flags and not wrong
+    text = raw.decode("utf-8-sig")
+    told = relaxed(document, text, told, ADVICE_CODES, whole=whole)
     # The code is read once: for what `independent` does it would be read for each other value.
     program = read_program(params, folder)
     said = {one.pointer for one in found}

@@ -59,9 +59,9 @@ def _as_keys(extra: Values) -> Values:
 
 
 def findings(params: Values) -> list[str]:
-    """What the tool says of a params file with these keys, `CODE pointer`."""
+    """What the tool says of a params file with these keys, `CODE pointer`, advice aside."""
     found = check("p.yaml", params_file(params)).findings
-    return [f"{finding.code} {json_pointer(finding.pointer)}" for finding in found]
+    return [f"{one.code} {json_pointer(one.pointer)}" for one in found if one.severity != "advice"]
 
 
 def rendered(params: Values, helm: str = "helm", namespace: str = "training") -> Rendered:

@@ -14,6 +14,7 @@ from tf_cluster.checks.config_size import MOST_BYTES
 from tf_cluster.expand.expand import preset_name
 from tf_cluster.expand.go_json import json_bytes
 from tf_cluster.expand.values_file import values_text
+from tf_cluster.findings.finding import errors
 from tf_cluster.params.schema_files import params_schema
 from tf_cluster.pointer import json_pointer
 
@@ -111,7 +112,7 @@ REFUSED = _refused()
 
 @pytest.mark.parametrize(("text", "code", "pointer"), REFUSED, ids=range(len(REFUSED)))
 def test_what_is_refused_later_is_refused_here(text: str, code: str, pointer: str) -> None:
-    findings = check("p.yaml", text.encode()).findings
+    findings = errors(check("p.yaml", text.encode()).findings)
 
     assert [(f.code, json_pointer(f.pointer)) for f in findings] == [(code, pointer)]
     assert len(findings[0].message + findings[0].fix) < 400

@@ -10,8 +10,9 @@ import pytest
 import yaml
 from tf_cluster import __version__
 from tf_cluster.check import check
+from tf_cluster.expand.expand import leaves
 from tf_cluster.expand.values_file import values_text
-from tf_cluster.pointer import json_pointer
+from tf_cluster.pointer import json_pointer, value_at
 
 from tests.generator.conftest import ROOT
 
@@ -49,6 +50,10 @@ def test_gpus_are_a_limit_of_the_workers(said: str, limits: dict[str, int]) -> N
 @pytest.mark.parametrize("said", ["0", "{worker: 0}", "{worker: 0, image: r/gpu:1}"])
 def test_no_gpus_are_nothing(said: str) -> None:
     assert values_of(f"{GOOD}gpus: {said}\n") == values_of(GOOD)
+
+
+def test_a_page_that_is_on_no_port_of_the_nodes_has_no_service_of_its_own() -> None:
+    assert values_of(f"{GOOD}notebook: {{nodePort: false}}\n")["notebook"] == {"enabled": True}
 
 
 def test_the_image_of_gpus_is_that_of_the_roles_that_have_some() -> None:
@@ -98,16 +103,14 @@ def test_an_image_of_a_role_has_the_tag_of_all_where_it_has_none(image: str, tag
             {"notebook": {"service": {"type": "NodePort", "nodePort": 30001}}},
         ),
         ("notebook: {nodePort: 1}", {"notebook": {"service": {"nodePort": 1}}}),
-        ("notebook: {nodePort: false}", {"notebook": {"enabled": True}}),
         ("notebook: {secretName: t}", {"notebook": {"token": {"existingSecret": "t"}}}),
     ],
 )
 def test_a_key_becomes_what_the_chart_calls_it(said: str, values: dict[str, Any]) -> None:
-    made = values_of(f"{GOOD}{said}\n")
+    made = values_of(f"{GOOD}preset: medium\n{said}\n")
 
-    for section, wanted in values.items():
-        assert wanted.items() <= {**wanted, **made[section]}.items(), made
-        assert wanted.items() <= made[section].items(), made
+    for path, value in leaves(values):
+        assert value_at(made, path) == value, path
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ GOOD = "name: a\nimage: r/i:1\nprogram: {module: 'p.m:C'}\n"
 
 def values_of(text: str) -> dict[str, Any]:
     checked = check("p", text.encode())
-    assert checked.findings == ()
+    assert [one for one in checked.findings if one.severity != "advice"] == []
     return checked.values.data
 
 

@@ -322,7 +322,8 @@ LEAVES = [path for path in _leaves(yaml.safe_load(EVERYTHING)) if path[0] != "fl
 
 
 def pointers(data: Any) -> set[Pointer]:
-    return {one.pointer for one in check("p.yaml", yaml.safe_dump(data).encode()).findings}
+    findings = check("p.yaml", yaml.safe_dump(data).encode()).findings
+    return {one.pointer for one in findings if one.severity != "advice"}
 
 
 @pytest.mark.parametrize("wrong", [{"zz": 1}, "not this\n", -1.5], ids=str)

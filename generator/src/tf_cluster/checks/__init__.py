@@ -4,7 +4,7 @@ To add a check, add a file and a line here; docs/codes.md follows from it. A rul
 express belongs in a schema instead (params/schemas, or the chart's values.schema.json).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Protocol
 
@@ -20,9 +20,11 @@ from tf_cluster.checks import (
     combination,
     config_size,
     container_resources,
+    crowded_node,
     devices,
     env,
     flag_numbers,
+    float_range,
     image,
     interactive,
     labels,
@@ -31,23 +33,30 @@ from tf_cluster.checks import (
     node_ports,
     notebook_image,
     nulls,
+    open_network,
     optimizer,
     overlaps,
+    placeholder_image,
     pods,
     pre_stop,
+    rare_checkpoints,
     record_size,
     resources,
     run_id,
     schedule,
     script,
     script_hosts,
+    secret_in_url,
+    several_nodes,
     source,
+    spot_nodes,
     storage_size,
     success_policy,
+    unlikely_amounts,
     volumes,
 )
 from tf_cluster.findings.finding import MOST_FINDINGS, Code, Finding
-from tf_cluster.params import kinds, schema_violations, source_files
+from tf_cluster.params import ignores, kinds, schema_violations, source_files
 from tf_cluster.params.params import Params
 from tf_cluster.program import codes as program_codes
 from tf_cluster.yaml import helm_scalars, reader, syntax_errors
@@ -105,21 +114,40 @@ CLUSTER_CHECKS: tuple[Check, ...] = (
 """Checks for a cluster only; `tf-cluster run` skips them."""
 
 
+ADVICE: tuple[Check, ...] = (float_range, rare_checkpoints)
+"""What may be ignored by name (params/ignores.py), for every run."""
+
+CLUSTER_ADVICE: tuple[Check, ...] = (
+    unlikely_amounts,
+    crowded_node,
+    several_nodes,
+    placeholder_image,
+    spot_nodes,
+    secret_in_url,
+    open_network,
+)
+"""The same for a cluster only."""
+
+
 def run_checks(params: Params) -> Iterator[Finding]:
     """The findings of all checks that apply."""
-    for one in (*CHECKS, *(CLUSTER_CHECKS if params.for_cluster else ())):
+    of_cluster = (*CLUSTER_CHECKS, *CLUSTER_ADVICE) if params.for_cluster else ()
+    for one in (*CHECKS, *ADVICE, *of_cluster):
         yield from islice(one.check(params), MOST_FINDINGS)
 
 
 _FINDERS: tuple[object, ...] = (
     *(reader, syntax_errors, helm_scalars, kinds, schema_violations, source_files, program_codes),
-    *CHECKS,
-    *CLUSTER_CHECKS,
+    *(ignores, *CHECKS, *CLUSTER_CHECKS, *ADVICE, *CLUSTER_ADVICE),
 )
 
-CODES: tuple[Code, ...] = tuple(
-    sorted(
-        {code for finder in _FINDERS for code in vars(finder).values() if isinstance(code, Code)}
-    )
-)
+
+def _codes(finders: Iterable[object]) -> tuple[Code, ...]:
+    found = {one for finder in finders for one in vars(finder).values() if isinstance(one, Code)}
+    return tuple(sorted(found))
+
+
+CODES = _codes(_FINDERS)
 """Every code that a finding can have."""
+ADVICE_CODES = _codes((*ADVICE, *CLUSTER_ADVICE))
+"""Those that a file may ignore."""

@@ -24,7 +24,10 @@ def check(params: Params) -> Iterator[Finding]:
         if amount not in (None, "") and 0 < quantity(str(amount)) < MEGABYTE:
             where = params.origin_of(path)
             message = f"{dotted(where)} is {amount}, which is less than 1M"
-            yield params.finding(where, UNIT_MISSING, message, amount, "write the unit, as in 4Gi")
+            fix = "write the unit, as in 4Gi"
+            if str(amount).endswith("m"):
+                fix = f"m is a thousandth of a byte: write {str(amount)[:-1]}Mi"
+            yield params.finding(where, UNIT_MISSING, message, amount, fix)
 
 
 def _places() -> Iterator[Pointer]:

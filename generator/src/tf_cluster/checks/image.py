@@ -15,7 +15,7 @@ IMAGE_MISSING = Code(
     wrong=("name: digits\nprogram: {module: 'nets.digits:Digits'}"),
     right=(
         "name: digits\n"
-        "image: registry.example.com/team/trainer:1.0\n"
+        "image: localhost/tf-cluster-trainer:0.1.0\n"
         "program: {module: 'nets.digits:Digits'}"
     ),
 )

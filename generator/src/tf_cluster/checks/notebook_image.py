@@ -13,12 +13,9 @@ NOTEBOOK_IMAGE = Code(
         "The digest is the trainer's image, which has no notebook server, so the notebook "
         "would never start."
     ),
-    wrong=(
-        "image: registry.example.com/team/trainer@sha256:«a × 64»\n"
-        "extraValues: {notebook: {enabled: true}}"
-    ),
+    wrong=("image: localhost/trainer@sha256:«a × 64»\nextraValues: {notebook: {enabled: true}}"),
     right=(
-        "image: registry.example.com/team/trainer@sha256:«a × 64»\n"
+        "image: localhost/trainer@sha256:«a × 64»\n"
         "extraValues: {notebook: {enabled: true, image: {tag: '1.0-notebook'}}}"
     ),
 )

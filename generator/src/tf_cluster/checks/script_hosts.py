@@ -14,8 +14,8 @@ TOO_MANY_HOSTS = Code(
         "TF_CONFIG names all tasks in one variable, and Linux hands a process at most 128 "
         "KiB of one."
     ),
-    wrong=("program: {script: /data/train.py}\nworkers: 10000"),
-    right=("program: {script: /data/train.py}\nworkers: 1000"),
+    wrong="program: {script: /data/train.py}\npreset: large\nworkers: 10000",
+    right="program: {script: /data/train.py}\npreset: large\nworkers: 1000",
 )
 
 MOST_BYTES = 128 << 10

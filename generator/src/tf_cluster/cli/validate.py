@@ -1,6 +1,7 @@
 """The command `validate`."""
 
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -146,11 +147,21 @@ def _end_validate(
         tell(f"tf-cluster: {printable(one.why)}")
     bad = len(errors(findings))
     if findings:
-        warnings = f", {count(len(findings) - bad, 'warning')}" if len(findings) > bad else ""
-        print(f"{count(bad, 'error')}{warnings}{_of_repairs(findings)}", file=sys.stderr)
+        print(f"{_counted(findings)}{_of_repairs(findings)}", file=sys.stderr)
     elif not unread:
         print(f"{count(files, 'file')} checked: good", file=sys.stderr)
     raise typer.Exit(exits.TROUBLE if unread else exits.FINDINGS if bad or differs else exits.GOOD)
+
+
+def _counted(findings: Sequence["Finding"]) -> str:
+    """`1 error, 2 warnings, 1 advice`."""
+    numbers = Counter(finding.severity for finding in findings)
+    parts = [count(numbers["error"], "error")]
+    if numbers["warning"]:
+        parts.append(count(numbers["warning"], "warning"))
+    if numbers["advice"]:
+        parts.append(f"{numbers['advice']} advice")
+    return ", ".join(parts)
 
 
 def _of_repairs(findings: Sequence["Finding"]) -> str:

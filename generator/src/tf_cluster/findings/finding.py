@@ -6,7 +6,8 @@ from typing import Any, Literal
 
 from tf_cluster.pointer import Pointer
 
-Severity = Literal["error", "warning"]
+Severity = Literal["error", "warning", "advice"]
+"""Advice is what a file may ignore by name, with a reason (params/ignores.py)."""
 
 MOST_FINDINGS = 20_000
 """Most findings that one floor looks for in one file, which bounds time and memory."""
@@ -16,10 +17,10 @@ class Code(str):
     """The code of one kind of finding, `TFC305`, and what it is about.
 
     A code never changes its meaning. The file that uses it defines it; docs/codes.md, which
-    `python -m tools.code_pages` makes, lists all. `about` ends with `(warning)` if it is one. `why`
-    is what happens otherwise, in a sentence or two. `wrong` is a params file with this one finding,
-    or the part of one that has it; `right` is the mended one. Another file that they need follows
-    after a line `### NAME`; `«x × 900»` is so many x.
+    `python -m tools.code_pages` makes, lists all. `about` ends with `(warning)` or `(advice)` if it
+    is one. `why` is what happens otherwise, in a sentence or two. `wrong` is a params file with
+    this one finding, or the part of one that has it; `right` is the mended one. Another file that
+    they need follows after a line `### NAME`; `«x × 900»` is so many x.
     """
 
     about: str
@@ -95,5 +96,5 @@ def by_place(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def errors(findings: Iterable[Finding]) -> list[Finding]:
-    """Leave out the warnings."""
+    """Leave out the warnings and the advice."""
     return [finding for finding in findings if finding.severity == "error"]

@@ -7,7 +7,7 @@ from tf_cluster.printable import printable
 
 
 def github_report(shown: Shown) -> str:
-    """One `::error …::` or `::warning …::` line each."""
+    """One `::error …::`, `::warning …::` or `::notice …::` line each."""
     lines = [_command(finding) for finding in shown.findings]
     if shown.more:
         lines.append(f"::error title=tf-cluster::{_data(shown.of_more)}")
@@ -22,7 +22,8 @@ def _command(finding: Finding) -> str:
         "title": finding.code,
     }
     listed = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
-    return f"::{finding.severity} {listed}::{_data(finding.words)}"
+    level = "notice" if finding.severity == "advice" else finding.severity
+    return f"::{level} {listed}::{_data(finding.words)}"
 
 
 def _data(text: str) -> str:

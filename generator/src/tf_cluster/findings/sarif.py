@@ -78,7 +78,7 @@ def _result(finding: Finding, codes: Sequence[Code]) -> dict[str, Any]:
     return {
         "ruleId": finding.code,
         "ruleIndex": codes.index(finding.code),
-        "level": finding.severity,
+        "level": "note" if finding.severity == "advice" else finding.severity,
         "message": _message(finding.words),
         "locations": [
             {

@@ -18,7 +18,7 @@ OTHER_KIND = Code(
     wrong=("apiVersion: kubeflow.org/v1\nkind: TFJob\nmetadata: {name: digits}"),
     right=(
         "name: digits\n"
-        "image: registry.example.com/team/trainer:1.0\n"
+        "image: localhost/tf-cluster-trainer:0.1.0\n"
         "program: {module: 'nets.digits:Digits'}"
     ),
 )

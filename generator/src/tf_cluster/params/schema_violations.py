@@ -82,12 +82,12 @@ NAME_TOO_LONG = Code(
     why="Kubernetes allows 63 characters for the names of pods, which begin with this name.",
     wrong=(
         "name: handwritten-digits-of-the-second-experiment\n"
-        "image: registry.example.com/team/trainer:1.0\n"
+        "image: localhost/tf-cluster-trainer:0.1.0\n"
         "program: {module: 'nets.digits:Digits'}"
     ),
     right=(
         "name: handwritten-digits-2\n"
-        "image: registry.example.com/team/trainer:1.0\n"
+        "image: localhost/tf-cluster-trainer:0.1.0\n"
         "program: {module: 'nets.digits:Digits'}"
     ),
 )

@@ -43,7 +43,7 @@ import argparse
 parser = argparse.ArgumentParser()
 parser.add_argument('--steps', type=int, required=True)
 args = parser.parse_args()"""
-_OUR_IMAGE = "image: registry.example.com/team/tf-cluster-trainer:0.1.0\n"
+_OUR_IMAGE = "image: localhost/tf-cluster-trainer:0.1.0\n"
 
 NOT_PYTHON = Code(
     "TFC501",

@@ -34,7 +34,7 @@ EMPTY = Code(
     wrong="# to be written",
     right=(
         "name: digits\n"
-        "image: registry.example.com/team/trainer:1.0\n"
+        "image: localhost/tf-cluster-trainer:0.1.0\n"
         "program: {module: 'nets.digits:Digits'}"
     ),
 )
@@ -48,7 +48,7 @@ NOT_A_MAPPING = Code(
     wrong="- name: digits",
     right=(
         "name: digits\n"
-        "image: registry.example.com/team/trainer:1.0\n"
+        "image: localhost/tf-cluster-trainer:0.1.0\n"
         "program: {module: 'nets.digits:Digits'}"
     ),
 )

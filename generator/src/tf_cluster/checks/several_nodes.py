@@ -1,0 +1,104 @@
+"""Claims that keep all pods on one node, and settings that want them on several."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from tf_cluster.expand.expand import preset_name
+from tf_cluster.expand.placement import on_one_node
+from tf_cluster.expand.quantity import is_quantity, quantity
+from tf_cluster.expand.roles import TASKS, absent_roles, mounts_claims, pod_section
+from tf_cluster.findings.finding import Code, Finding
+from tf_cluster.params.params import Params
+from tf_cluster.pointer import Pointer, dotted
+
+SEVERAL_NODES = Code(
+    "TFC403",
+    "pods that one node keeps, and settings that want several (advice)",
+    why=(
+        "A ReadWriteOnce claim is mounted by one node. What asks for several nodes can't be had "
+        "beside it, and pods wait for ever."
+    ),
+    wrong=("nodes: {chief: {selector: {pool: cpu}}, worker: {selector: {pool: gpu}}}"),
+    right=(
+        "preset: medium\nnodes: {chief: {selector: {pool: cpu}}, worker: {selector: {pool: gpu}}}"
+    ),
+)
+
+_MOST_GPUS = 16
+"""No machine that clusters rent has more."""
+_HOST = "kubernetes.io/hostname"
+_WHY = "but a claim is ReadWriteOnce, which keeps the pods that mount it on one node"
+_FIX = "take accessModes: [ReadWriteMany], or preset: medium"
+
+
+def check(params: Params) -> Iterator[Finding]:
+    """Advice where the pods that mount claims can't all be on one node."""
+    values = params.effective
+    if not on_one_node(values):
+        return
+    absent = absent_roles(values)
+    roles = [role for role in TASKS if role not in absent and mounts_claims(values, role)]
+    yield from _selectors(params, roles)
+    yield from _spread(params, roles)
+    yield from _gpus(params, roles)
+
+
+def _selectors(params: Params, roles: list[str]) -> Iterator[Finding]:
+    """Two labels that no one node has."""
+    wanted: dict[str, tuple[Any, Pointer]] = {}
+    told: set[str] = set()
+    for role in roles:
+        section = pod_section(params.effective, role, "nodeSelector")
+        for label, text in (params.value_at((section, "nodeSelector")) or {}).items():
+            where = params.origin_of((section, "nodeSelector", label))
+            other, at = wanted.setdefault(label, (text, where))
+            if other != text and label not in told:
+                told.add(label)
+                message = f"{dotted(where)} is {text} and {dotted(at)} is {other}, {_WHY}"
+                yield _finding(params, where, message, text)
+
+
+def _spread(params: Params, roles: list[str]) -> Iterator[Finding]:
+    """Rules that keep pods of a role from each other's node."""
+    told: set[Pointer] = set()
+    for role in roles:
+        section = pod_section(params.effective, role, "topologySpreadConstraints")
+        path: Pointer = (section, "topologySpreadConstraints")
+        for index, rule in enumerate(params.value_at(path) or []):
+            strict = rule.get("whenUnsatisfiable") == "DoNotSchedule"
+            where = (*params.values.origin_around(path), index)
+            if strict and rule.get("topologyKey") == _HOST and where not in told:
+                told.add(where)
+                message = f"{dotted(where)} spreads pods over nodes, {_WHY}"
+                yield _finding(params, where, message)
+        section = pod_section(params.effective, role, "affinity")
+        rule_of = "requiredDuringSchedulingIgnoredDuringExecution"
+        path = (section, "affinity", "podAntiAffinity", rule_of)
+        for index, term in enumerate(params.value_at(path) or []):
+            where = (*params.values.origin_around(path), index)
+            if term.get("topologyKey") == _HOST and where not in told:
+                told.add(where)
+                message = f"{dotted(where)} keeps pods from one node, {_WHY}"
+                yield _finding(params, where, message)
+
+
+def _gpus(params: Params, roles: list[str]) -> Iterator[Finding]:
+    """More devices than one node has."""
+    totals: dict[str, tuple[int, Pointer]] = {}
+    for role in roles:
+        count = params.value_at((role, "replicas")) or 1
+        limits = params.value_at((role, "resources", "limits")) or {}
+        for name in (one for one in limits if one.endswith("/gpu") and is_quantity(limits[one])):
+            before, _ = totals.get(name, (0, ()))
+            where = params.origin_of((role, "resources", "limits", name))
+            totals[name] = (before + int(count * quantity(str(limits[name]))), where)
+    for name, (total, where) in totals.items():
+        if total > _MOST_GPUS:
+            message = f"all tasks ask for {total} {name}, {_WHY}"
+            yield _finding(params, where, message)
+
+
+def _finding(params: Params, where: Pointer, message: str, value: Any = None) -> Finding:
+    small = preset_name(params.sound) == "small"
+    fix = _FIX if small else _FIX.partition(",")[0]
+    return params.finding(where, SEVERAL_NODES, message, value, fix, "advice")
