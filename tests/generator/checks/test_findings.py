@@ -300,7 +300,16 @@ def test_a_program_that_is_no_class_is_told_the_form(module: str, fix: str) -> N
     assert f"({fix})" in line
 
 
-@pytest.mark.parametrize("key", ["data: {size: '%s'}", "resources: {ps: {limits: {cpu: '%s'}}}"])
+@pytest.mark.parametrize(
+    "key",
+    [
+        "data: {size: '%s'}",
+        "resources: {ps: {limits: {cpu: '%s'}}}",
+        "resources: {ps: {limits: {memory: '%s'}}}",
+        "extraValues: {worker: {resources: {limits: {nvidia.com/gpu: '%s'}}}}",
+        "extraValues: {worker: {resources: {limits: {hugepages-2Mi: '%s', cpu: 1}}}}",
+    ],
+)
 def test_a_number_of_thousands_of_digits_is_a_finding(key: str) -> None:
     (line,) = found(GOOD + key % ("9" * 5000))
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from tf_cluster.expand.quantity import MEGABYTE, quantity
+from tf_cluster.expand.quantity import MEGABYTE, is_quantity, quantity
 from tf_cluster.expand.roles import POD_SECTIONS, PODS
 from tf_cluster.findings.finding import Code, Finding
 from tf_cluster.params.params import Params
@@ -21,7 +21,7 @@ def check(params: Params) -> Iterator[Finding]:
     """Findings on less than a megabyte: a container of 4 bytes never starts, and 4Gi was meant."""
     for path in _places():
         amount = params.value_at(path)
-        if amount not in (None, "") and 0 < quantity(str(amount)) < MEGABYTE:
+        if is_quantity(amount) and 0 < quantity(str(amount)) < MEGABYTE:
             where = params.origin_of(path)
             message = f"{dotted(where)} is {amount}, which is less than 1M"
             fix = "write the unit, as in 4Gi"

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from tf_cluster.expand.quantity import quantity
+from tf_cluster.expand.quantity import is_quantity, quantity
 from tf_cluster.expand.roles import PODS, gpus_used
 from tf_cluster.findings.finding import Code, Finding
 from tf_cluster.params.params import Params
@@ -64,7 +64,7 @@ def _idle(params: Params) -> Iterator[Finding]:
         }
         for name, path in asked.items():
             amount = params.value_at(path)
-            if quantity(str(amount)) <= most:
+            if not is_quantity(amount) or quantity(str(amount)) <= most:
                 continue
             why, fix = _ON_ONE[role] if most else _ON_CPUS
             message = f"{role} asks for {amount} {name}, but {why}"
@@ -84,6 +84,8 @@ def _counted(params: Params) -> Iterator[Finding]:
             amount = amounts[kind][name]
             if "/" not in name and not name.startswith("hugepages-"):
                 continue
+            if not is_quantity(amount) or not is_quantity(limits.get(name, 0)):
+                continue  # told by its form
             path = (role, "resources", kind, name)
             page = "" if "/" in name else name.removeprefix("hugepages-")
             if "/" in name and quantity(str(amount)).denominator != 1:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from tf_cluster.expand.roles import pod_section
+from tf_cluster.expand.roles import has_ps, is_lockstep, pod_section
 from tf_cluster.findings.finding import Code, Finding
 from tf_cluster.params.params import Params
 from tf_cluster.pointer import Pointer, dotted
@@ -26,13 +26,13 @@ _NO = re.compile(r"(false|no|none|0|on-?demand|regular|standard)", re.IGNORECASE
 
 def check(params: Params) -> Iterator[Finding]:
     """Advice if the workers ask for such nodes and make each step together."""
-    if params.value_at(("update",)) != "sync":
+    if not is_lockstep(params.effective):
         return
     for where, said in _asked(params):
         message = f"{dotted(where)} asks for nodes that may be taken back at any time ({said}), "
         message += "and with update sync every lost worker holds up all"
         fix = "save often, by train.checkpoint.seconds, or take nodes that stay"
-        if params.value_at(("strategy",)) != "all-reduce":
+        if has_ps(params.effective):
             fix += "; with update: async the others go on"
         yield params.finding(where, SPOT_NODES, message, said, fix, "advice")
         return

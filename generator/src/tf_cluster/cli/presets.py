@@ -24,7 +24,9 @@ Examples:
 Exit codes: 0 printed; 2 wrong usage.
 """)
 def presets(
-    form: Annotated[Form, typer.Option("--format", help="How to print the table.")] = Form.TEXT,
+    form: Annotated[
+        Form, typer.Option("--format", metavar="FORMAT", help="Print as text or json.")
+    ] = Form.TEXT,
 ) -> None:
     """Print what the presets small, medium and large decide."""
     from tf_cluster.expand.preset_table import preset_json, preset_text

@@ -2,6 +2,7 @@
 
 import re
 from fractions import Fraction
+from typing import Any
 
 MEGABYTE = 10**6
 """Less than this many bytes were meant in another unit."""
@@ -27,3 +28,12 @@ def quantity(text: str) -> Fraction:
     if exponent:
         return Fraction(digits) * Fraction(10) ** int(exponent[1:])
     return Fraction(digits) * _FACTORS[suffix]
+
+
+def is_quantity(amount: Any) -> bool:
+    """Whether a value is a quantity; a number of thousands of digits is none."""
+    try:
+        quantity(str(amount))
+    except ValueError:
+        return False
+    return True

@@ -52,14 +52,24 @@ class Combination:
     update: str
     has_chief: bool
     has_ps: bool
+    lockstep: bool
+    """All workers make each step together."""
 
 
 COMBINATIONS = (
-    Combination("parameter-server", "in-graph", "async", has_chief=True, has_ps=True),
-    Combination("parameter-server", "in-graph", "sync", has_chief=True, has_ps=True),
-    Combination("parameter-server", "between-graph", "async", has_chief=False, has_ps=True),
-    Combination("parameter-server", "between-graph", "sync", has_chief=False, has_ps=True),
-    Combination("all-reduce", "between-graph", "sync", has_chief=False, has_ps=False),
+    Combination(
+        "parameter-server", "in-graph", "async", has_chief=True, has_ps=True, lockstep=False
+    ),
+    Combination("parameter-server", "in-graph", "sync", has_chief=True, has_ps=True, lockstep=True),
+    Combination(
+        "parameter-server", "between-graph", "async", has_chief=False, has_ps=True, lockstep=False
+    ),
+    Combination(
+        "parameter-server", "between-graph", "sync", has_chief=False, has_ps=True, lockstep=True
+    ),
+    Combination(
+        "all-reduce", "between-graph", "sync", has_chief=False, has_ps=False, lockstep=True
+    ),
 )
 
 
@@ -87,6 +97,13 @@ def has_ps(values: Mapping[str, Any]) -> bool:
     """Whether variables live on parameter servers."""
     rows = [row for row in COMBINATIONS if row.strategy == values.get("strategy")]
     return any(row.has_ps for row in rows) or not rows
+
+
+def is_lockstep(values: Mapping[str, Any]) -> bool:
+    """Whether all workers make each step together, so that a lost one holds up all."""
+    wanted = tuple(values.get(key) for key in ("strategy", "replication", "update"))
+    rows = [row for row in COMBINATIONS if (row.strategy, row.replication, row.update) == wanted]
+    return any(row.lockstep for row in rows)
 
 
 def gpus_used(values: Mapping[str, Any]) -> dict[str, int]:

@@ -38,7 +38,7 @@ class Screen:
 
     def colored(self, text: str, severity: str) -> str:
         """A text in the color of a severity, where the terminal has colors."""
-        code = "31" if severity == "error" else "33"
+        code = {"error": "31", "warning": "33"}.get(severity, "36")
         return f"\x1b[{code}m{text}\x1b[0m" if self.has_colors else text
 
 
