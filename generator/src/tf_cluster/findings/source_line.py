@@ -3,6 +3,7 @@
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from tf_cluster.findings.finding import Place
 from tf_cluster.printable import OLD_COMMAND, printable
@@ -26,7 +27,7 @@ class Screen:
     def lines(self, file: str, place: Place, severity: str) -> list[str]:
         """The line at a place and the caret; nothing of a file or a line that is not there."""
         lines = self.files.get(file, ())
-        text = _text(lines, place.line) if place.line <= len(lines) else ""
+        text = _text(lines[place.line - 1], place.line == 1) if place.line <= len(lines) else ""
         if not text:
             return []
         number = str(place.line)
@@ -42,11 +43,15 @@ class Screen:
         return f"\x1b[{code}m{text}\x1b[0m" if self.has_colors else text
 
 
-def _text(lines: Sequence[bytes], number: int) -> str:
-    """A line by its number. One that is not UTF-8 has a character per byte, as columns count it."""
-    line = lines[number - 1].removesuffix(b"\r")
+@lru_cache(maxsize=8)
+def _text(line: bytes, is_first: bool) -> str:
+    """A line as text; one that is not UTF-8 has a character per byte, as its columns are counted.
+
+    A line of a megabyte may have a thousand findings.
+    """
+    line = line.removesuffix(b"\r")
     try:
-        return line.decode("utf-8-sig" if number == 1 else "utf-8")
+        return line.decode("utf-8-sig" if is_first else "utf-8")
     except UnicodeDecodeError:
         return line.decode("latin-1")
 
@@ -58,8 +63,8 @@ def around(line: str, column: int, room: int) -> tuple[str, int]:
     """
     at = min(column - 1, len(line))
     # A finding may be far into a line of a megabyte: only what may be shown is looked at.
-    first = max(0, at - 4 * room)
-    cells = _cells(line[first : at + 4 * room])
+    first = max(0, at - 2 * room)
+    cells = _cells(line[first : at + 2 * room])
     at -= first
     widths = [_width(cell) for cell in cells]
     begin, end = 0, len(cells)
@@ -92,14 +97,14 @@ def _cells(line: str) -> list[str]:
     """Each character as it is shown."""
     commands = {match.start() + 1 for match in OLD_COMMAND.finditer(line)}
     return [
-        "\\x23" if index in commands else printable(character)
-        for index, character in enumerate(line)
+        "\\x23" if index in commands else one if " " <= one <= "~" else printable(one)
+        for index, one in enumerate(line)
     ]
 
 
 def _width(cell: str) -> int:
     """The columns of a character, which is longer when it is escaped."""
-    if len(cell) > 1:
+    if len(cell) > 1 or cell <= "~":
         return len(cell)
     if unicodedata.combining(cell) or unicodedata.category(cell) in ("Mn", "Me", "Cf"):
         return 0
