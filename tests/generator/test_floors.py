@@ -21,6 +21,7 @@ FLOORS = (
     {"program"},
     {"checks"},
     {"check", "diff", "explain", "fixes", "local", "starter", "independent", "relaxed"},
+    {"convert"},
     {"cli", "__main__"},
 )
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

@@ -45,9 +45,8 @@ HELM = (
     [
         (
             TFJOB,
-            "3:1: TFC110: a TFJob (kubeflow.org/v1), not a params file (kubectl takes it; "
-            "`tf-cluster init` starts a params file, and docs/moving.md says what of a TFJob goes "
-            "where)",
+            "3:1: TFC110: a TFJob (kubeflow.org/v1), not a params file ("
+            "`tf-cluster convert` makes a params file of it)",
         ),
         (
             APPLICATION,

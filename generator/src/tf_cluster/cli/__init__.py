@@ -10,6 +10,7 @@ import typer
 
 from tf_cluster import __version__, exits
 from tf_cluster.cli.common import tell
+from tf_cluster.cli.convert import convert
 from tf_cluster.cli.explain import explain
 from tf_cluster.cli.generate import generate
 from tf_cluster.cli.help import HelpfulCommand, HelpfulGroup, epilog_of
@@ -95,5 +96,5 @@ def _options(
     pass
 
 
-for _command in (init, validate, generate, run, explain, schema, presets):
+for _command in (init, validate, generate, run, explain, schema, presets, convert):
     app.command(cls=HelpfulCommand, epilog=epilog_of(_command))(_command)

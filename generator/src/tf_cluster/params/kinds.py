@@ -86,8 +86,8 @@ def _named(data: dict[str, Any], text: str) -> tuple[str, str]:
 
 def _manifest(kind: str, api: str, line: int) -> Iterator[tuple[Place, str, str]]:
     place = Place(line, 1)
-    if kind == "TFJob":
-        fix = f"kubectl takes it; {_START_ONE}, and docs/moving.md says what of a TFJob goes where"
+    if kind in ("TFJob", "TfJob"):
+        fix = "`tf-cluster convert` makes a params file of it"
         yield place, f"a TFJob ({api}), not a params file", fix
     elif api.startswith("argoproj.io/"):
         fix = "Argo CD takes it; tf-cluster takes the params file that its values are made of"

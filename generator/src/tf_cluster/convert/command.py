@@ -1,0 +1,172 @@
+"""What a container runs: a script with its arguments, if that can be known from the manifest."""
+
+import posixpath
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tf_cluster.convert.job import Job
+from tf_cluster.pointer import Pointer
+from tf_cluster.printable import cut
+
+UNKNOWN = "/CHANGE-ME"
+"""Stands for a directory that the manifest does not tell. No image has it: the task says so."""
+
+_PYTHON = re.compile(r"(.*/)?python(3(\.[0-9]+)?)?")
+_SHELL = re.compile(r"(.*/)?(sh|bash|ash|dash)")
+_PLAIN_SHELL = re.compile(r"(?:cd (?P<folder>[\w./-]+) && )?(?:exec )?(?P<words>[\w./=,:@%+ -]+)")
+_SCRIPT = re.compile(r"([^\x00-\x1f\x7f-\x9f]*/)?[^/\x00-\x1f\x7f-\x9f]+\.py")
+_MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
+_WRITES = re.compile(r"log|model|out|checkpoint|ckpt|export|save|job|summar")
+_LONGEST = 10_000
+"""Of a variable's value. Each may have the ones before it many times: they grow fast."""
+
+_REFERENCE = re.compile(r"\$(?:\$|\(([A-Za-z_.-][\w.-]*)\))")
+
+
+@dataclass(frozen=True)
+class Word:
+    """One argument, and the field that it stands in.
+
+    `unfilled` are variables in it whose values the manifest does not tell: Kubernetes fills them
+    in. What the container does not define stays as it is there, and here too.
+    """
+
+    text: str
+    field: Pointer
+    unfilled: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Command:
+    """A script, its arguments and the directory it runs in; `doubt` is what could not be known."""
+
+    script: str
+    args: tuple[Word, ...]
+    folder: str
+    doubt: str = ""
+
+    @property
+    def path(self) -> str:
+        """What program.path has to be; empty where the script's own directory is right."""
+        return self.folder or ("" if posixpath.isabs(self.script) else UNKNOWN)
+
+
+def command_of(job: Job, container: Pointer) -> Command:
+    """What a container runs."""
+    words = words_of(job, container, "command")
+    folder = job.text((*container, "workingDir"))
+    folder = folder if posixpath.isabs(folder) else ""
+    if not words:
+        args = words_of(job, container, "args")
+        if not args or not _PYTHON.fullmatch(args[0].text):
+            doubt = "the image's own command runs, which the manifest does not tell"
+            return Command(f"{UNKNOWN}/train.py", tuple(args), folder, doubt)
+        words = args  # an image whose entrypoint runs what it is given
+    else:
+        words += words_of(job, container, "args")
+    return _read(words, folder)
+
+
+def _read(words: list[Word], folder: str) -> Command:
+    if len(words) == 3 and _SHELL.fullmatch(words[0].text) and words[1].text in _SHELL_FLAGS:
+        plain = _PLAIN_SHELL.fullmatch(words[2].text.strip())
+        if not plain:
+            doubt = f"a shell runs: {cut(words[2].text, 200)}"
+            return Command(f"{UNKNOWN}/train.py", (), folder, doubt)
+        words = [Word(text, words[2].field) for text in plain["words"].split()]
+        folder = posixpath.join(folder, plain["folder"] or "")
+        folder = folder if posixpath.isabs(folder) else ""
+    if not words:
+        return Command(f"{UNKNOWN}/train.py", (), folder, "an empty command")
+    if _PYTHON.fullmatch(words[0].text):
+        return _of_python(words[1:], folder)
+    if _SCRIPT.fullmatch(words[0].text):
+        return _of_script(words, folder)
+    doubt = f"{cut(words[0].text)} runs, which is no Python script (.py)"
+    return Command(f"{UNKNOWN}/train.py", tuple(words[1:]), folder, doubt)
+
+
+_SHELL_FLAGS = ("-c", "-lc", "-ec", "-exc", "-euc", "-xc")
+
+
+def _of_python(words: list[Word], folder: str) -> Command:
+    options = []
+    while words and words[0].text.startswith("-") and words[0].text not in ("-m", "-c"):
+        options.append(words.pop(0).text)
+    doubt = ""
+    if [option for option in options if option not in ("-u", "-B")]:
+        doubt = f"Python's own options {' '.join(options)} are not set here"
+    if words and words[0].text == "-c":
+        return Command(f"{UNKNOWN}/train.py", tuple(words[2:]), folder, "python -c runs code")
+    if len(words) > 1 and words[0].text == "-m":
+        name = words[1].text
+        doubt = f"python -m {cut(name)}: a task runs a script by its path"
+        known = _MODULE.fullmatch(name)
+        script = f"{name.replace('.', '/')}.py" if known else "train.py"
+        if not folder:
+            script = f"{UNKNOWN}/{script}"
+        return Command(script, tuple(words[2:]), folder, doubt)
+    if not words:
+        return Command(f"{UNKNOWN}/train.py", (), folder, "python runs without a script")
+    if not _SCRIPT.fullmatch(words[0].text):
+        doubt = f"{cut(words[0].text)} is no name of a Python script (.py)"
+        return Command(f"{UNKNOWN}/train.py", tuple(words[1:]), folder, doubt)
+    return _of_script(words, folder, doubt)
+
+
+def _of_script(words: list[Word], folder: str, doubt: str = "") -> Command:
+    script = words[0].text
+    if not posixpath.isabs(script) and not folder:
+        doubt = doubt or f"{cut(script)} is in the image's working directory, which is not told"
+    return Command(script, tuple(words[1:]), folder, doubt)
+
+
+def words_of(job: Job, container: Pointer, key: str) -> list[Word]:
+    """The texts of `command` or `args`, with the container's variables filled in."""
+    variables = _variables(job, container)
+    given = {job.text((*path, "name")) for path in job.items((*container, "env"))}
+    may_have_more = bool(job.items((*container, "envFrom")))
+    words = []
+    for path in job.items((*container, key)):
+        value = job.get(path)
+        if isinstance(value, str):
+            names = [match[1] for match in _REFERENCE.finditer(value) if match[1]]
+            unfilled = tuple(
+                name for name in names if name not in variables and (name in given or may_have_more)
+            )
+            words.append(Word(_filled(value, variables), path, unfilled))
+    return words
+
+
+def _variables(job: Job, container: Pointer) -> dict[str, str]:
+    variables: dict[str, str] = {}
+    for path in job.items((*container, "env")):
+        name, value = job.text((*path, "name")), job.get((*path, "value"))
+        if name and isinstance(value, str) and job.get((*path, "valueFrom")) is None:
+            filled = _filled(value, variables)
+            variables.pop(name, None)
+            if len(filled) <= _LONGEST:
+                variables[name] = filled
+    return variables
+
+
+def _filled(text: str, variables: Mapping[str, str]) -> str:
+    """A text as the container gets it: Kubernetes fills in $(NAME), and $$ is a dollar sign."""
+
+    def value(match: re.Match[str]) -> str:
+        return "$" if match[1] is None else variables.get(match[1], match[0])
+
+    return _REFERENCE.sub(value, text)
+
+
+def written_path(argument: str) -> str:
+    """Where an argument such as `--model_dir=/train` seems to tell to write to; else empty."""
+    name, _, path = argument.partition("=")
+    names_one = len(name) <= 60 and _WRITES.search(name) and path.startswith("/")
+    return path if names_one else ""
+
+
+def as_argument(text: str) -> str:
+    """The text as an item of program.args, where a dollar sign is two."""
+    return text.replace("$", "$$")

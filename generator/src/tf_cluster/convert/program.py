@@ -1,0 +1,137 @@
+"""The commands of all roles, and the image they ran in, become one program."""
+
+from tf_cluster.convert.command import (
+    Command,
+    Word,
+    as_argument,
+    command_of,
+    words_of,
+    written_path,
+)
+from tf_cluster.convert.container import container_of
+from tf_cluster.convert.draft import Draft
+from tf_cluster.convert.job import Job
+from tf_cluster.convert.roles import Plan, Role
+from tf_cluster.pointer import Pointer
+from tf_cluster.printable import cut
+
+_COMMAND = ("command", "args", "workingDir")
+
+
+def put_program(job: Job, plan: Plan, draft: Draft, image: str | None) -> None:
+    """The program, its arguments, and what the ps run."""
+    lead = plan.lead
+    where = container_of(job, lead)
+    command = command_of(job, where)
+    _put_command(job, where, command, draft)
+    for role in (*plan.roles, plan.joined):
+        if role and role is not lead:
+            _other(job, role, lead, command, draft)
+    _put_image(job, plan, draft, image)
+
+
+def _put_command(job: Job, where: Pointer, command: Command, draft: Draft) -> None:
+    source = next(((*where, key) for key in ("command", "args") if job.items((*where, key))), where)
+    draft.put(("program", "script"), command.script, source)
+    if command.path:
+        draft.put(("program", "path"), command.path, (*where, "workingDir"))
+    places = [job.text((*one, "mountPath")) for one in job.items((*where, "volumeMounts"))]
+    mounts = ["/tmp", "/log", "/data", *(one.rstrip("/") for one in places if one)]
+    for word in command.args:
+        draft.append(("program", "args"), as_argument(word.text), word.field)
+        for name in word.unfilled:
+            why = f"$({name}) was filled in by Kubernetes; the script gets the text as it is"
+            job.remark(word.field, why, "program")
+        _may_not_write(job, word, mounts)
+    for key in _COMMAND:
+        if job.get((*where, key)) is None:
+            continue
+        if _is_read(job, (*where, key), key):
+            job.maps((*where, key), "program.path" if key == "workingDir" else _KEYS[key])
+    if command.doubt:
+        why = f"{command.doubt}: name the script, by its path in the image or in program.source"
+        job.remark(source, why, "program")
+
+
+_KEYS = {"command": "program.script, program.args", "args": "program.args"}
+
+
+def _is_read(job: Job, path: Pointer, key: str) -> bool:
+    value = job.get(path)
+    if key == "workingDir":
+        return isinstance(value, str) and value.startswith("/")
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+
+
+def _may_not_write(job: Job, word: Word, mounts: list[str]) -> None:
+    """Remark on an argument that names a directory to write into."""
+    path = written_path(word.text)
+    if path and not any(f"{path}/".startswith(f"{one}/") for one in mounts):
+        why = (
+            f"{cut(path)}: tasks can write to /tmp, to volumes and to $(LOG_DIR), this "
+            "run's own directory; everything else is read-only"
+        )
+        job.remark(word.field, why, "program")
+
+
+def _other(job: Job, role: Role, lead: Role, command: Command, draft: Draft) -> None:
+    """The command of a role that is not the lead: all tasks run one program."""
+    where = container_of(job, role)
+    own = _essence(job, where, command_of(job, where))
+    same = own == _essence(job, container_of(job, lead), command)
+    if role.target == "ps":
+        draft.put(("program", "ps"), "script" if same else "server", where)
+    for key in _COMMAND:
+        path = (*where, key)
+        if job.get(path) is None:
+            continue
+        if same and _is_read(job, path, key):
+            job.maps(path, "program", "as the workers'")
+        elif role.target == "ps":
+            why = (
+                "not the workers' command: the ps run TensorFlow's server instead; if that is "
+                "what this did, nothing is missing"
+            )
+            job.to_do(path, why, "program")
+        else:
+            job.to_do(path, "not the workers' command, and all tasks run one", "program")
+
+
+def _essence(job: Job, container: Pointer, command: Command) -> tuple[object, ...]:
+    """What containers that run the same have in common; where that is in doubt, each word."""
+    args = tuple(word.text for word in command.args)
+    if not command.doubt:
+        return command.script, command.folder, args
+    words = (words_of(job, container, key) for key in ("command", "args"))
+    return command.folder, *(tuple(word.text for word in some) for some in words)
+
+
+def _put_image(job: Job, plan: Plan, draft: Draft, image: str | None) -> None:
+    """The image has to be the trainer's, with what the script needs: only a person can make it."""
+    lead = (*container_of(job, plan.lead), "image")
+    if image is not None:
+        draft.put(("image",), image, lead)
+    shown = cut(job.text(lead) or "none", 200)
+    for role in (*plan.roles, plan.joined):
+        path = (*container_of(job, role), "image") if role else ()
+        if not role or job.get(path) is None:
+            continue
+        if path != lead and job.text(path) != job.text(lead):
+            why = f"{cut(job.text(path), 200)}, and the {plan.lead.kind}'s is {shown}: " + (
+                "worker 0 is as all workers are"
+                if role is plan.joined
+                else f"if the tasks need different images, extraValues.{role.target}.image says it"
+            )
+            job.to_do(path, why, "image")
+        elif image is not None:
+            job.leave_out(path, f"{shown}: {image} takes its place")
+        elif path == lead:
+            why = (
+                f"{shown}: tasks run in the trainer's image. Build one with what the script needs "
+                "from there, and name it here"
+            )
+            job.to_do(path, why, "image")
+        else:
+            job.leave_out(path, "as the workers'")
+    if image is None and job.get(lead) is None:
+        job.remark(lead[:-1], "name the trainer's image, with what the script needs", "image")

@@ -1,0 +1,512 @@
+"""What each part of a TFJob becomes. The manifests are in the style of those that people share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+from tf_cluster.check import check
+from tf_cluster.convert.convert import Converted, convert
+from tf_cluster.convert.report import Entry
+from tf_cluster.findings.finding import errors
+
+IMAGE = "registry.example.com/team/trainer:1.0"
+COMMAND = {"command": ["python", "/opt/train.py"]}
+
+
+def tfjob(
+    roles: dict[str, Any] | None = None, spec: dict[str, Any] | None = None, **metadata: Any
+) -> str:
+    """A manifest; each role is the fields of its container and, under `pod`, of its pod."""
+    replicas: dict[str, Any] = {}
+    for kind, fields in (roles or {"Worker": {}}).items():
+        own = dict(fields)
+        pod, count = own.pop("pod", {}), own.pop("replicas", 1)
+        container = {"name": "tensorflow", "image": "registry.example.com/mnist:1", **COMMAND}
+        template = {"spec": {"containers": [{**container, **own}], **pod}}
+        replicas[kind] = {"replicas": count, "template": template}
+    job = {
+        "apiVersion": "kubeflow.org/v1",
+        "kind": "TFJob",
+        "metadata": {"name": "mnist", **metadata},
+        "spec": {"tfReplicaSpecs": replicas, **(spec or {})},
+    }
+    return yaml.safe_dump(job, sort_keys=False)
+
+
+def made_of(text: str, name: str | None = None) -> Converted:
+    return convert("job.yaml", text.encode(), name, IMAGE)
+
+
+def params_of(text: str, *, valid: bool = True) -> Any:
+    """The params file as data; it is valid unless a test says otherwise."""
+    made = made_of(text)
+    found = errors(check("params.yaml", made.text.encode()).findings)
+    assert not valid or [finding.words for finding in found] == []
+    return yaml.safe_load(made.text)
+
+
+def to_dos(text: str) -> str:
+    """All that is to do, a line each."""
+    return "\n".join(entry.told for entry in made_of(text).entries if entry.fate == "to do")
+
+
+def entry_of(text: str, *field: str | int) -> Entry:
+    """The one entry about a field."""
+    found = [entry for entry in made_of(text).entries if entry.field == field]
+    assert len(found) == 1, found
+    return found[0]
+
+
+WAYS: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = (
+    ({"Worker": {"replicas": 3}}, {"strategy": "all-reduce", "workers": 3}),
+    ({"Chief": {}}, {"strategy": "all-reduce", "workers": 1}),
+    ({"Master": {}, "Worker": {"replicas": 2}}, {"strategy": "all-reduce", "workers": 3}),
+    (
+        {"PS": {"replicas": 2}, "Worker": {"replicas": 4}},
+        {
+            "strategy": "parameter-server",
+            "replication": "between-graph",
+            "workers": 4,
+            "ps": 2,
+        },
+    ),
+    (
+        {"Chief": {}, "Worker": {"replicas": 4}, "ps": {}},
+        {"strategy": "parameter-server", "replication": "in-graph", "workers": 4, "ps": 1},
+    ),
+    (
+        {"Chief": {}, "PS": {}},
+        {"strategy": "parameter-server", "replication": "between-graph", "workers": 1, "ps": 1},
+    ),
+)
+
+
+@pytest.mark.parametrize(("roles", "way"), WAYS, ids=lambda one: "-".join(one))
+def test_the_replicas_say_which_way_of_training_it_is(
+    roles: dict[str, Any], way: dict[str, Any]
+) -> None:
+    params = params_of(tfjob(roles))
+
+    keys = ("strategy", "replication", "workers", "ps")
+    assert {key: params[key] for key in keys if key in params} == way
+
+
+def test_a_chief_beside_workers_without_ps_becomes_worker_0_and_that_is_said() -> None:
+    chief = {"env": [{"name": "ROLE", "value": "first"}], "pod": {"nodeSelector": {"pool": "a"}}}
+    text = tfjob({"Chief": chief, "Worker": {"pod": {"nodeSelector": {"pool": "a"}}}})
+
+    assert "Chief: the chief becomes worker 0" in to_dos(text)
+    assert "Chief.containers[0].env[0].value: worker 0 is as all workers are" in to_dos(text)
+    assert "nodeSelector" not in to_dos(text)
+
+
+COMMANDS: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = (
+    (
+        {"command": ["python", "/opt/x.py", "--flag", "v"]},
+        {"script": "/opt/x.py", "args": ["--flag", "v"]},
+    ),
+    (
+        {"command": ["/usr/bin/python3", "-u"], "args": ["/opt/x.py", "-v"]},
+        {"script": "/opt/x.py", "args": ["-v"]},
+    ),
+    (
+        {"args": ["python", "x.py"], "workingDir": "/opt/jobs", "command": None},
+        {"script": "x.py", "path": "/opt/jobs"},
+    ),
+    (
+        {"command": ["sh", "-c", "cd /opt/jobs && exec python x.py --n=3"]},
+        {"script": "x.py", "path": "/opt/jobs", "args": ["--n=3"]},
+    ),
+    ({"command": ["/opt/x.py", "a"]}, {"script": "/opt/x.py", "args": ["a"]}),
+    (
+        {
+            "command": ["python", "/x.py", "--to=$(OUT)/m", "$(NONE)", "$$(OUT)"],
+            "env": [{"name": "B", "value": "/b"}, {"name": "OUT", "value": "$(B)/o"}],
+        },
+        {"script": "/x.py", "args": ["--to=/b/o/m", "$$(NONE)", "$$(OUT)"]},
+    ),
+)
+
+
+@pytest.mark.parametrize(("container", "program"), COMMANDS)
+def test_a_python_command_becomes_the_program(
+    container: dict[str, Any], program: dict[str, Any]
+) -> None:
+    text = tfjob({"Worker": container})
+
+    assert params_of(text)["program"] == program
+    assert "name the script" not in to_dos(text)
+
+
+UNKNOWN_COMMANDS: tuple[tuple[dict[str, Any], str], ...] = (
+    ({"command": None}, "the image's own command runs"),
+    ({"command": None, "args": ["--steps=3"]}, "the image's own command runs"),
+    ({"command": ["sh", "-c", "pip install x && python /x.py"]}, "a shell runs: pip install x"),
+    ({"command": ["bash", "/run.sh"]}, "bash runs, which is no Python script"),
+    ({"command": ["python", "-c", "print(1)"]}, "python -c runs code"),
+    ({"command": ["python", "-m", "trainer.task"]}, "python -m trainer.task"),
+    ({"command": ["python", "x.py"]}, "x.py is in the image's working directory"),
+    ({"command": ["python", "/opt/train"]}, "/opt/train is no name of a Python script"),
+    ({"command": ["python", "-O", "/x.py"]}, "Python's own options -O are not set"),
+    ({"command": []}, "the image's own command runs"),
+)
+
+
+@pytest.mark.parametrize(("container", "doubt"), UNKNOWN_COMMANDS)
+def test_of_any_other_command_a_person_names_the_script(
+    container: dict[str, Any], doubt: str
+) -> None:
+    text = tfjob({"Worker": container})
+
+    assert params_of(text)["program"]["script"].endswith(".py")
+    assert f"{doubt}" in to_dos(text)
+
+
+def test_a_variable_that_kubernetes_would_fill_in_is_told() -> None:
+    env = [{"name": "IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}]
+    text = tfjob({"Worker": {"command": ["python", "/x.py", "--ip=$(IP)"], "env": env}})
+
+    assert params_of(text)["program"]["args"] == ["--ip=$$(IP)"]
+    assert "$(IP) was filled in by Kubernetes" in to_dos(text)
+
+
+def test_ps_of_another_command_serve_and_that_is_said() -> None:
+    same = tfjob({"PS": {}, "Worker": {}})
+    other = tfjob({"PS": {"command": ["python", "/opt/ps.py"]}, "Worker": {}})
+
+    assert params_of(same)["program"]["ps"] == "script"
+    assert params_of(other)["program"]["ps"] == "server"
+    assert "PS.containers[0].command: not the workers' command" in to_dos(other)
+
+
+def test_two_shell_commands_that_nobody_reads_are_not_taken_for_the_same() -> None:
+    shells = [{"command": ["sh", "-c", f"python /opt/{one}.py && echo"]} for one in "ab"]
+    text = tfjob({"PS": shells[0], "Worker": shells[1]})
+
+    assert params_of(text)["program"]["ps"] == "server"
+    assert "PS.containers[0].command: not the workers' command" in to_dos(text)
+
+
+def mounted(place: str, volume: dict[str, Any], **mount: Any) -> dict[str, Any]:
+    """A container with this volume at this place."""
+    return {
+        "volumeMounts": [{"name": "v", "mountPath": place, **mount}],
+        "pod": {"volumes": [{"name": "v", **volume}]},
+    }
+
+
+def claim(name: str, **more: Any) -> dict[str, Any]:
+    """A volume that is a claim."""
+    return {"persistentVolumeClaim": {"claimName": name, **more}}
+
+
+def test_claims_at_data_and_log_have_keys() -> None:
+    roles = {"Worker": mounted("/data", claim("sets"), subPath="mnist")}
+
+    params = params_of(tfjob(roles))
+
+    assert params["data"] == {"claim": "sets", "subPath": "mnist"}
+    assert params_of(tfjob({"Worker": mounted("/log/", claim("runs"))}))["log"] == {"claim": "runs"}
+
+
+def test_the_claims_own_manifest_in_the_file_says_its_access_modes() -> None:
+    own = (
+        "---\napiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: sets}\n"
+        "spec: {accessModes: [ReadWriteMany]}\n"
+    )
+    text = tfjob({"Worker": mounted("/data", claim("sets"))})
+
+    assert "say by data.accessModes what the claim sets has" in to_dos(text)
+    assert params_of(text + own)["data"]["accessModes"] == ["ReadWriteMany"]
+    assert "accessModes" not in to_dos(text + own)
+
+
+def test_a_claim_that_results_go_to_is_logs_too_and_stays_where_it_was() -> None:
+    text = tfjob({"Worker": mounted("/train", claim("events"))})
+
+    params = params_of(text)
+
+    assert params["log"] == {"claim": "events"}
+    assert params["data"] == {"enabled": False}
+    worker = params["extraValues"]["worker"]
+    assert worker["extraVolumeMounts"] == [{"name": "v", "mountPath": "/train"}]
+    assert worker["extraVolumes"] == [{"name": "v", **claim("events")}]
+
+
+def test_without_a_claim_for_results_the_claim_that_the_chart_makes_is_told() -> None:
+    assert "no claim is mounted at /log, so the chart makes one" in to_dos(tfjob())
+
+
+def test_other_claims_of_other_roles_at_one_place_are_to_do() -> None:
+    text = tfjob(
+        {"Worker": mounted("/data", claim("a")), "Chief": mounted("/data", claim("b")), "PS": {}}
+    )
+
+    assert params_of(text)["data"]["claim"] == "a"
+    assert "other tasks have the claim a there" in to_dos(text)
+
+
+@pytest.mark.parametrize("kind", ["hostPath", "configMap", "nfs"])
+def test_what_is_no_claim_at_data_is_to_do(kind: str) -> None:
+    text = tfjob({"Worker": mounted("/data", {kind: {"path": "/x"}})})
+
+    assert params_of(text)["data"] == {"enabled": False}
+    assert f"{kind} at /data: all tasks have one claim there" in to_dos(text)
+
+
+def test_empty_directories_where_the_chart_has_some_need_their_size_only() -> None:
+    shm = {"emptyDir": {"medium": "Memory", "sizeLimit": "2Gi"}}
+
+    assert params_of(tfjob({"Worker": mounted("/dev/shm", shm)}))["extraValues"]["worker"][
+        "shmSize"
+    ] == ("2Gi")
+    text = tfjob({"Worker": mounted("/tmp", {"emptyDir": {}})})
+    assert "extraVolumes" not in params_of(text)["extraValues"]["worker"]
+    assert "/tmp" not in to_dos(text)
+    assert "sizeLimit: 1Gi: /data is on the node's disk" in to_dos(
+        tfjob({"Worker": mounted("/data", {"emptyDir": {"sizeLimit": "1Gi"}})})
+    )
+
+
+def test_a_directory_shared_with_a_container_beside_it_is_not_the_charts() -> None:
+    container = mounted("/tmp", {"emptyDir": {}})
+    beside = {"name": "sync", "image": "sync:1", "volumeMounts": container["volumeMounts"]}
+    container["pod"]["initContainers"] = [beside]
+
+    assert "/tmp is the task's own here" in to_dos(tfjob({"Worker": container}))
+
+
+def test_a_volume_with_a_name_of_the_charts_gets_another() -> None:
+    container = mounted("/sets", claim("sets"))
+    container["volumeMounts"][0]["name"] = container["pod"]["volumes"][0]["name"] = "data"
+
+    worker = params_of(tfjob({"Worker": container}))["extraValues"]["worker"]
+
+    assert worker["extraVolumes"][0]["name"] == worker["extraVolumeMounts"][0]["name"]
+    assert worker["extraVolumes"][0]["name"] == "tfjob-data"
+
+
+def test_a_read_only_claim_at_data_is_to_do_because_the_chart_mounts_it_to_write() -> None:
+    text = tfjob({"Worker": mounted("/data", claim("sets", readOnly=True))})
+
+    assert "persistentVolumeClaim.readOnly: tasks can write to /data" in to_dos(text)
+
+
+def test_resources_are_completed_as_kubernetes_does_and_no_limit_is_added() -> None:
+    resources = {"limits": {"cpu": "500m", "nvidia.com/gpu": 1}}
+
+    checked = check(
+        "p.yaml", made_of(tfjob({"Worker": {"resources": resources}})).text.encode()
+    ).values
+
+    assert checked.effective["worker"]["resources"] == {
+        "requests": {"cpu": "500m", "memory": "1Gi"},
+        "limits": {"cpu": "500m", "nvidia.com/gpu": 1},
+    }
+
+
+def test_gpus_of_a_ps_are_to_do_because_no_ps_uses_one() -> None:
+    text = tfjob({"PS": {"resources": {"limits": {"nvidia.com/gpu": 1}}}, "Worker": {}})
+
+    assert "nvidia.com/gpu" not in str(params_of(text))
+    assert "PS.containers[0].resources.limits.nvidia.com/gpu: left out, since" in to_dos(text)
+
+
+def test_a_variable_that_stands_twice_has_its_last_value() -> None:
+    env = [{"name": "A", "value": "old"}, {"name": "A", "value": "new"}]
+
+    worker = params_of(tfjob({"Worker": {"env": env}}))["extraValues"]["worker"]
+
+    assert worker["extraEnv"] == [{"name": "A", "value": "new"}]
+
+
+def test_user_0_is_let_in_where_the_manifest_asks_for_it() -> None:
+    text = tfjob({"Worker": {"securityContext": {"runAsUser": 0}}})
+
+    context = params_of(text)["extraValues"]["worker"]["containerSecurityContext"]
+    assert context == {"runAsUser": 0, "runAsNonRoot": False}
+
+
+def test_accounts_of_roles_that_differ_are_to_do() -> None:
+    text = tfjob(
+        {
+            "PS": {"pod": {"serviceAccountName": "b"}},
+            "Worker": {"pod": {"serviceAccountName": "a"}},
+        }
+    )
+
+    assert params_of(text)["extraValues"]["serviceAccount"] == {"name": "a"}
+    assert "PS.serviceAccountName: extraValues.serviceAccount.name is the same" in to_dos(text)
+
+
+POD_TO_DO: tuple[tuple[dict[str, Any], str], ...] = (
+    ({"pod": {"hostNetwork": True}}, "hostNetwork"),
+    ({"pod": {"dnsPolicy": "Default"}}, "dnsPolicy"),
+    ({"pod": {"hostAliases": [{"ip": "10.0.0.1"}]}}, "hostAliases"),
+    ({"pod": {"nodeName": "n1"}}, "nodeName"),
+    ({"pod": {"automountServiceAccountToken": True}}, "automountServiceAccountToken"),
+    ({"livenessProbe": {"exec": {}}}, "livenessProbe"),
+    ({"lifecycle": {"preStop": {}}}, "lifecycle"),
+    ({"tty": True}, "tty"),
+    ({"ports": [{"containerPort": 8080}]}, "ports[0]"),
+    ({"securityContext": {"privileged": True}}, "securityContext.privileged"),
+    ({"fieldOfTheFuture": "x"}, "fieldOfTheFuture"),
+)
+
+
+@pytest.mark.parametrize(("container", "field"), POD_TO_DO)
+def test_what_nothing_here_does_is_to_do(container: dict[str, Any], field: str) -> None:
+    text = tfjob({"Worker": container})
+
+    params_of(text)
+    assert f"{field}: " in to_dos(text)
+
+
+def test_defaults_that_a_cluster_fills_in_need_nothing() -> None:
+    pod = {
+        "dnsPolicy": "ClusterFirst",
+        "schedulerName": "default-scheduler",
+        "restartPolicy": "Never",
+        "securityContext": {},
+    }
+    container = {
+        "terminationMessagePath": "/dev/termination-log",
+        "terminationMessagePolicy": "File",
+        "ports": [{"containerPort": 2222, "name": "tfjob-port", "protocol": "TCP"}],
+        "resources": {},
+        "pod": pod,
+    }
+    defaults = {
+        "successPolicy": "",
+        "enableDynamicWorker": False,
+        "runPolicy": {"suspend": False, "cleanPodPolicy": "None"},
+    }
+
+    assert to_dos(tfjob({"Worker": container}, defaults)) == to_dos(tfjob())
+
+
+def test_the_run_policy_has_values_or_is_to_do() -> None:
+    policy = {
+        "activeDeadlineSeconds": 7200,
+        "backoffLimit": 3,
+        "ttlSecondsAfterFinished": 60,
+        "suspend": True,
+        "schedulingPolicy": {"queue": "q", "minAvailable": 3},
+    }
+    more = {"successPolicy": "AllWorkers", "enableDynamicWorker": True}
+    text = tfjob(spec={"runPolicy": policy, **more})
+
+    values = params_of(text)["extraValues"]
+    assert values["run"] == {"deadlineSeconds": 7200}
+    assert values["worker"]["backoffLimit"] == 3
+    for field in (
+        *("ttlSecondsAfterFinished", "suspend", "schedulingPolicy.queue"),
+        *("schedulingPolicy.minAvailable", "successPolicy", "enableDynamicWorker"),
+    ):
+        assert f"{field}: " in to_dos(text)
+
+
+def test_the_first_versions_are_read_too() -> None:
+    old = tfjob(spec={"cleanPodPolicy": "None", "activeDeadlineSeconds": 60})
+    pod = "template: {spec: {containers: [{name: tensorflow, args: [python, /x.py]}]}}"
+    list_of_replicas = f"""\
+apiVersion: tensorflow.org/v1alpha1
+kind: TfJob
+metadata: {{name: old}}
+spec:
+  replicaSpecs:
+    - {{replicas: 2, tfReplicaType: WORKER, {pod}}}
+    - {{replicas: 1, tfReplicaType: PS, {pod}}}
+"""
+
+    assert params_of(old.replace("org/v1", "org/v1beta2"))["extraValues"]["run"] == {
+        "deadlineSeconds": 60
+    }
+    params = params_of(list_of_replicas)
+    assert (params["workers"], params["ps"]) == (2, 1)
+    assert params["program"] == {"script": "/x.py", "ps": "script"}
+
+
+def test_what_the_cluster_wrote_is_left_out() -> None:
+    text = tfjob(
+        uid="1",
+        resourceVersion="2",
+        generation=1,
+        creationTimestamp="2020-01-01T00:00:00Z",
+        managedFields=[{"manager": "kubectl", "fieldsV1": {"f:spec": {}}}],
+        annotations={"kubectl.kubernetes.io/last-applied-configuration": "{}"},
+    )
+    text += "status: {conditions: [{type: Succeeded}], replicaStatuses: {Worker: {succeeded: 1}}}\n"
+
+    assert to_dos(text) == to_dos(tfjob())
+    assert entry_of(text, "status").fate == "left out"
+
+
+def test_a_name_that_is_none_here_is_made_one_and_is_to_do() -> None:
+    params = params_of(tfjob(name="2021.Vision-" + "x" * 60))
+
+    assert params["name"] == "vision-" + "x" * 33
+    assert "is no name here: is vision-xxx" in to_dos(tfjob(name="2021.Vision-" + "x" * 60))
+    assert params_of(tfjob(name=None, generateName="mnist-"))["name"] == "mnist"
+
+
+def test_what_the_chart_refuses_is_taken_out_and_is_to_do() -> None:
+    env = [
+        {"name": "TF_CONFIG", "value": "{}"},
+        {"name": "GOOD", "value": "x"},
+        {"name": "NUMBER", "value": 5},
+    ]
+    pod = {
+        "tolerations": [{"key": "a", "operator": "Odd"}, {"key": "b", "operator": "Exists"}],
+        "volumes": [{"name": "g", "glusterfs": {"endpoints": "e", "path": "p"}}],
+    }
+    text = tfjob(
+        {
+            "Worker": {
+                "env": env,
+                "volumeMounts": [{"name": "g", "mountPath": "/g"}],
+                "pod": pod,
+            }
+        }
+    )
+
+    worker = params_of(text)["extraValues"]["worker"]
+
+    assert worker["extraEnv"] == [{"name": "GOOD", "value": "x"}]
+    assert worker["tolerations"] == [{"key": "b", "operator": "Exists"}]
+    assert worker["extraVolumes"] == worker["extraVolumeMounts"] == []
+    for field in ("env[0]", "env[2]", "tolerations[0]", "volumes[0]", "volumeMounts[0]"):
+        assert f"{field}: left out, since" in to_dos(text)
+        assert f"{field} ->" not in "\n".join(entry.told for entry in made_of(text).entries)
+
+
+def test_every_to_do_names_the_manifests_line() -> None:
+    text = tfjob({"Worker": {"livenessProbe": {"exec": {}}}})
+
+    line = entry_of(
+        text,
+        *("spec", "tfReplicaSpecs", "Worker", "template", "spec", "containers", 0),
+        "livenessProbe",
+    ).line
+
+    assert text.splitlines()[line - 1].strip() == "livenessProbe:"
+
+
+def test_what_a_person_has_to_decide_stands_as_comments_in_the_file() -> None:
+    made = made_of(tfjob({"Worker": {"livenessProbe": {"exec": {}}}}))
+
+    for entry in (one for one in made.entries if one.words):
+        comments = " ".join(line.lstrip("# ") for line in made.text.splitlines() if line[:1] == "#")
+        assert (entry.words in comments) == (entry.fate == "to do")
+
+
+def test_without_an_image_that_alone_is_to_do() -> None:
+    made = convert("job.yaml", tfjob().encode())
+
+    found = errors(check("params.yaml", made.text.encode()).findings)
+
+    assert [finding.code for finding in found] == ["TFC308"]
+    assert "\n# image: registry.example.com/" in made.text
+    assert any(e.key == "image" and e.fate == "to do" for e in made.entries)
