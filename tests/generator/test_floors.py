@@ -20,7 +20,7 @@ FLOORS = (
     {"expand"},
     {"program"},
     {"checks"},
-    {"check", "diff", "explain", "fixes", "local", "starter", "independent", "relaxed"},
+    {"check", "diff", "explain", "fixes", "local", "planning", "starter", "independent", "relaxed"},
     {"convert"},
     {"cli", "__main__"},
 )

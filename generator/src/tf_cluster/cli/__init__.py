@@ -15,6 +15,7 @@ from tf_cluster.cli.explain import explain
 from tf_cluster.cli.generate import generate
 from tf_cluster.cli.help import HelpfulCommand, HelpfulGroup, epilog_of
 from tf_cluster.cli.init import init
+from tf_cluster.cli.plan import plan
 from tf_cluster.cli.presets import presets
 from tf_cluster.cli.run import run
 from tf_cluster.cli.schema import schema
@@ -96,5 +97,5 @@ def _options(
     pass
 
 
-for _command in (init, validate, generate, run, explain, schema, presets, convert):
+for _command in (init, validate, generate, run, explain, schema, presets, convert, plan):
     app.command(cls=HelpfulCommand, epilog=epilog_of(_command))(_command)

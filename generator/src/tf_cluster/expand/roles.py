@@ -75,8 +75,14 @@ COMBINATIONS = (
 
 def is_combination(strategy: Any, replication: Any, update: Any) -> bool:
     """Whether the three name a combination."""
+    return combination(strategy, replication, update) is not None
+
+
+def combination(strategy: Any, replication: Any, update: Any) -> Combination | None:
+    """The row that the three name; None where there is none."""
     wanted = (strategy, replication, update)
-    return any((row.strategy, row.replication, row.update) == wanted for row in COMBINATIONS)
+    rows = (row for row in COMBINATIONS if (row.strategy, row.replication, row.update) == wanted)
+    return next(rows, None)
 
 
 def only_choice(strategy: Any) -> dict[str, str]:

@@ -36,6 +36,16 @@ def other_kind(document: Document, raw: bytes) -> Finding | None:
     return None
 
 
+def is_values_file(document: Document, raw: bytes) -> bool:
+    """Whether a file holds values of the chart, and is no params file."""
+    text = raw[:4096].decode("utf-8-sig", "replace")
+    return "name" not in document.data and (_is_marked(text) or _are_values(document.data))
+
+
+def _is_marked(text: str) -> bool:
+    return any(line.startswith(MARK) for line in text.split("\n", 20)[:20])
+
+
 def _kinds(document: Document, text: str) -> Iterator[tuple[Place, str, str]]:
     conflict = _conflict(text) if "<" * 7 in text else 0
     if conflict:
@@ -50,9 +60,9 @@ def _kinds(document: Document, text: str) -> Iterator[tuple[Place, str, str]]:
         yield from _manifest(kind, api, _line_of(_KIND, text))
     if "name" in document.data:
         return
-    if any(line.startswith(MARK) for line in text.split("\n", 20)[:20]):
+    if _is_marked(text):
         yield START, "a values file that tf-cluster wrote, not a params file", _HELM
-    elif document.data and _are_values(document.data):
+    elif _are_values(document.data):
         yield START, "a values file of the chart, not a params file", _HELM
 
 
@@ -105,7 +115,9 @@ def _line_of(pattern: re.Pattern[str], text: str) -> int:
 def _are_values(data: dict[str, Any]) -> bool:
     """Whether every key is the chart's, and one of them no key of a params file."""
     ours, charts = params_schema()["properties"], values_schema()["properties"]
-    return data.keys() <= charts.keys() and any(
+    if not data or not data.keys() <= charts.keys():
+        return False
+    return any(
         key not in ours or (isinstance(data[key], dict) and _is_text(ours[key])) for key in data
     )
 

@@ -1,0 +1,234 @@
+"""What memory tasks need, by the variables that `tf-trainer inspect` wrote down.
+
+The lines are fits of measured peaks (start, steps, saves, end), rounded up: a need that is told too
+small is worse than none.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
+from typing import Any
+
+from tf_cluster.exits import RefusedError
+from tf_cluster.planning.demand import plain
+from tf_cluster.planning.plan import Plan
+from tf_cluster.printable import printable
+
+MEBIBYTE = 1 << 20
+_MOST_SLOTS = 2
+SHARD_BYTES = 256 << 10
+"""The least bytes of a part of a variable; the trainer's strategies/in_graph/cluster.py has it."""
+
+
+@dataclass(frozen=True)
+class ProgramVariable:
+    """A variable of the model: `made` is its place in the order in which they are created."""
+
+    name: str
+    shape: tuple[int, ...]
+    bytes: int
+    trainable: bool
+    made: int
+
+    @property
+    def is_table(self) -> bool:
+        """Whether a step moves only its rows: an embedding, by the name that Keras gives it."""
+        return self.name.partition("#")[0].endswith("/embeddings")
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of one entry of its first axis."""
+        return self.bytes // self.shape[0] if self.shape and self.shape[0] else self.bytes
+
+
+@dataclass(frozen=True)
+class Program:
+    """program.json as far as memory goes by it."""
+
+    module: str
+    variables: tuple[ProgramVariable, ...]
+    example_bytes: int
+    slots: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Need:
+    """What tasks of a role need, in bytes, beside what their pods ask for and may have."""
+
+    role: str
+    title: str
+    bytes: int
+    request: int | None
+    limit: int | None
+    formula: str
+
+    @property
+    def fits(self) -> bool:
+        """Whether it is within the limit."""
+        return self.limit is None or self.bytes <= self.limit
+
+    @property
+    def verdict(self) -> str:
+        """In words: `needs 3.1Gi of 2Gi`."""
+        if not self.fits and self.limit is not None:
+            has = plain("memory", Fraction(self.limit))
+            return (
+                f"TOO LITTLE: {self.title} needs {plain('memory', Fraction(self.bytes))} of {has}"
+            )
+        if self.request is not None and self.bytes > self.request:
+            return "more than it asks for: the node may be short of it"
+        return "good"
+
+
+def read_program(raw: bytes, file: str) -> Program:
+    """program.json. Raises RefusedError that names what is wrong."""
+    again = "write it again: tf-trainer inspect MODULE:CLASS -o program.json"
+    try:
+        data = json.loads(raw)
+        if data["version"] != 1:
+            raise ValueError(f"its version is {data['version']}, not 1")
+        return Program(
+            module=str(data["program"]),
+            variables=tuple(
+                ProgramVariable(
+                    name=str(one["name"]),
+                    shape=tuple(int(size) for size in one["shape"]),
+                    bytes=_size(one["bytes"]),
+                    trainable=bool(one["trainable"]),
+                    made=_size(one["made"]),
+                )
+                for one in data["variables"]
+            ),
+            example_bytes=_size(data["exampleBytes"] or 0),
+            slots={str(name): len(list(slots)) for name, slots in data["slots"].items()},
+        )
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+        why = printable(f"{type(error).__name__}: {error}"[:200])
+        raise RefusedError(f"{file} is no program.json ({why}): {again}") from None
+
+
+def needs(plan: Plan, program: Program) -> list[Need]:
+    """What the tasks of each role need; those of a role that need the same, once."""
+    values = plan.release.values
+    train = values["train"]
+    slots = program.slots.get(str(train["optimizer"]["name"]), _MOST_SLOTS)
+    model = sum(one.bytes for one in program.variables)
+    state = model + slots * sum(one.bytes for one in program.variables if one.trainable)
+    dense = sum(one.bytes for one in program.variables if not one.is_table)
+    batch = program.example_bytes * int(train["batchSize"])
+    of_a_step: list[_Part] = [("dense", 4, dense), ("batch", 4, batch)]
+    groups = {group.role: group for group in plan.pods}
+    found: list[Need] = []
+
+    def add(role: str, title: str, size: float, formula: str) -> None:
+        group = groups[role]
+        request, limit = (one.get("memory") for one in (group.requests, group.limits))
+        found.append(
+            Need(
+                role,
+                title,
+                ceil(size),
+                None if request is None else int(request),
+                None if limit is None else int(limit),
+                formula,
+            )
+        )
+
+    for role, title, base, parts in _lines(plan, model, state, of_a_step):
+        size = base * MEBIBYTE + sum(factor * amount for _, factor, amount in parts)
+        words = "".join(f" + {factor:g} × {word}" for word, factor, _ in parts)
+        add(role, title, size, f"{base} MiB{words}")
+    if "ps" in groups:
+        formula = "380 MiB + 3.5 × its share of the state"
+        for first, last, share in _alike(shares(plan, program, slots)):
+            title = f"ps-{first}" + (f"…{last}" if last > first else "")
+            add("ps", title, 380 * MEBIBYTE + 3.5 * share, formula)
+    return found
+
+
+_Part = tuple[str, float, int]
+
+
+def _lines(
+    plan: Plan, model: int, state: int, of_a_step: list[_Part]
+) -> Iterator[tuple[str, str, int, list[_Part]]]:
+    """Role, title, what it takes without a model, and what grows with what."""
+    count = plan.counts["worker"]
+    others = f"worker-1…{count - 1}" if count > 2 else "worker-1"
+    if "chief" in plan.counts:
+        yield "chief", "chief-0", 530, [("state", 5.45, state)]
+        title = "worker-0" + (f"…{count - 1}" if count > 1 else "")
+        yield "worker", title, 610, of_a_step
+    elif plan.release.combination.has_ps:
+        yield "worker", "worker-0", 610, [("model", 6.3, model), ("state", 3, state), *of_a_step]
+        if count > 1:
+            yield "worker", others, 610, [("model", 4.1, model), *of_a_step]
+    else:
+        yield "worker", "worker-0", 610, [("state", 5.45, state), *of_a_step]
+        if count > 1:
+            yield "worker", others, 610, [("state", 4.1, state), *of_a_step]
+    if "evaluator" in plan.counts:
+        yield "evaluator", "evaluator-0", 530, [("model", 5.45, model)]
+
+
+def shares(plan: Plan, program: Program, slots: int) -> list[int]:
+    """Bytes of variables and slots on each ps, as the trainer places them."""
+    count = plan.counts["ps"]
+    precision = plan.release.values["train"].get("precision")
+    in_graph = plan.release.combination.has_chief
+    held = [0] * count
+    for task, size, trainable in placed(program.variables, count, in_graph, precision == "float32"):
+        held[task] += size * (1 + slots if trainable else 1)
+    return held
+
+
+def placed(
+    variables: Sequence[ProgramVariable], ps: int, in_graph: bool, cut: bool
+) -> Iterator[tuple[int, int, bool]]:
+    """The ps, the bytes and the trainability of each variable or part.
+
+    In-graph: one after the other in the order in which they are created, large ones cut by rows
+    where `cut`. Between-graph: whole, each on the ps with the fewest bytes so far.
+    """
+    if not in_graph:
+        at = [0] * ps
+        for one in variables:
+            task = at.index(min(at))
+            at[task] += one.bytes
+            yield task, one.bytes, one.trainable
+        return
+    turn, due = 0, 0
+    for one in sorted(variables, key=lambda variable: variable.made):
+        turn += one.made - due  # variables that the model does not list take turns, too
+        due = one.made + 1
+        for size in _part_sizes(one, ps if cut else 1):
+            yield turn % ps, size, one.trainable
+            turn += 1
+
+
+def _part_sizes(one: ProgramVariable, most: int) -> list[int]:
+    """Bytes of each part of a variable, as TensorFlow's MinSizePartitioner cuts it."""
+    parts = 1
+    if one.shape and most > 1:
+        parts = max(1, min(most, one.shape[0], ceil(one.bytes / SHARD_BYTES)))
+    if parts == 1:
+        return [one.bytes]
+    base, more = divmod(one.shape[0], parts)
+    return [(base + (index < more)) * one.row_bytes for index in range(parts)]
+
+
+def _alike(held: Sequence[int]) -> Iterator[tuple[int, int, int]]:
+    """Neighbours with the same share, together: first, last and share."""
+    first = 0
+    for index in range(1, len(held) + 1):
+        if index == len(held) or held[index] != held[first]:
+            yield first, index - 1, held[first]
+            first = index
+
+
+def _size(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**60:
+        raise ValueError(f"{value!r} is no number of bytes")
+    return value

@@ -1,0 +1,158 @@
+"""`tf-cluster plan` as people run it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.generator.conftest import ROOT, Command
+
+DIGITS = (ROOT / "values-examples" / "digits.params.yaml").read_text()
+PROGRAM: dict[str, Any] = {
+    "version": 1,
+    "program": "a:B",
+    "flags": {},
+    "variables": [
+        {
+            "name": "table",
+            "shape": [4_000_000, 64],
+            "dtype": "float32",
+            "bytes": 1_024_000_000,
+            "trainable": True,
+            "made": 0,
+        }
+    ],
+    "slots": {"SGD": [], "Momentum": ["m"], "Adam": ["m", "v"], "Adagrad": ["a"]},
+    "exampleBytes": 8,
+    "examples": None,
+}
+
+
+def test_a_params_file_and_the_values_made_of_it_have_one_plan(
+    tf_cluster: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "a.yaml").write_text(DIGITS)
+    assert tf_cluster("generate", "a.yaml", "-o", "a.values.yaml").returncode == 0
+
+    of_params = tf_cluster("plan", "a.yaml")
+    of_values = tf_cluster("plan", "a.values.yaml")
+
+    assert of_params.returncode == of_values.returncode == 0, of_values.stderr
+    assert of_params.stdout == of_values.stdout
+    assert "Job digits-chief-" in of_params.stdout
+    assert tf_cluster("plan", "-", stdin=DIGITS).stdout == of_params.stdout
+
+
+def test_what_restarts_is_told_with_its_cause(tf_cluster: Command, tmp_path: Path) -> None:
+    (tmp_path / "old.yaml").write_text(DIGITS)
+    (tmp_path / "new.yaml").write_text(DIGITS + "workers: 3\n")
+    (tmp_path / "page.yaml").write_text(DIGITS + "extraValues: {tensorboard: {enabled: true}}\n")
+
+    restarted = tf_cluster("plan", "new.yaml", "--against", "old.yaml").stdout
+    kept = tf_cluster("plan", "page.yaml", "--against", "old.yaml").stdout
+
+    assert "because of\n  worker.replicas: 2 → 3\nRESUMES: /log/digits/1 goes on" in restarted
+    assert "trains on; no task restarts." in kept
+    assert "Created:\n  Deployment digits-tensorboard\n" in kept
+
+
+def test_a_new_run_starts_afresh(tf_cluster: Command, tmp_path: Path) -> None:
+    (tmp_path / "old.yaml").write_text(DIGITS)
+    (tmp_path / "new.yaml").write_text(DIGITS + 'run: {id: "2"}\n')
+
+    told = tf_cluster("plan", "new.yaml", "--against", "old.yaml", "--format", "json")
+
+    against = json.loads(told.stdout)["against"]
+    assert against["restarts"] and not against["resumes"]
+    assert against["causes"] == ["run.id"]
+    assert against["fresh"] == "its directory is /log/digits/2, not /log/digits/1"
+
+
+def test_a_claim_that_is_there_does_not_change(tf_cluster: Command, tmp_path: Path) -> None:
+    (tmp_path / "old.yaml").write_text(DIGITS + "log: {size: 20Gi}\n")
+    (tmp_path / "new.yaml").write_text(DIGITS + "log: {size: 10Gi, class: fast}\n")
+
+    told = tf_cluster("plan", "new.yaml", "--against", "old.yaml").stdout
+
+    assert "REFUSED by Kubernetes: the StorageClass of the claim digits-log" in told
+    assert "REFUSED by Kubernetes: storage.log.size of the claim digits-log" in told
+
+
+def test_nodes_that_are_too_few_are_exit_1(tf_cluster: Command) -> None:
+    few = tf_cluster("plan", "-", "--node", "cpu=1,memory=2Gi", stdin=DIGITS)
+    enough = tf_cluster("plan", "-", "--node", "cpu=4,memory=8Gi", stdin=DIGITS)
+
+    assert (few.returncode, enough.returncode) == (1, 0)
+    assert "DOES NOT FIT on 1 node of cpu=1,memory=2Gi:" in few.stdout
+    assert "FITS on 1 node of cpu=4,memory=8Gi: 1 used." in enough.stdout
+
+
+def test_ten_thousand_workers_are_a_short_plan(tf_cluster: Command) -> None:
+    told = tf_cluster("plan", "-", stdin=DIGITS + "workers: 10000\nps: 500\n")
+    config = tf_cluster(
+        "plan", "-", "--tf-config", "worker-9999", stdin=DIGITS + "workers: 10000\n"
+    )
+
+    assert told.returncode == 0
+    assert len(told.stdout) < 6_000
+    assert "worker-0…9999" in told.stdout
+    assert len(json.loads(config.stdout)["cluster"]["worker"]) == 10_000
+
+
+def test_a_ps_that_is_too_small_for_the_program_is_told(
+    tf_cluster: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "program.json").write_text(json.dumps(PROGRAM))
+
+    told = tf_cluster("plan", "-", "--program", "program.json", stdin=DIGITS + "ps: 2\n")
+
+    assert told.returncode == 1
+    # Adam: 3 × 1,024 MB on two ps, 3.5 of it each; of 4 GiB.
+    assert "TOO LITTLE: ps-0…1 needs 5.378Gi of 4Gi" in told.stdout
+    assert "TOO LITTLE: chief-0 needs 16.11Gi of 4Gi" in told.stdout
+
+
+def test_what_is_no_program_json_is_refused_in_one_line(
+    tf_cluster: Command, tmp_path: Path
+) -> None:
+    for text in ("", "[]", "{}", '{"version": 2}', json.dumps({**PROGRAM, "variables": [1]})):
+        (tmp_path / "program.json").write_text(text)
+        told = tf_cluster("plan", "-", "--program", "program.json", stdin=DIGITS)
+
+        assert told.returncode == 2, text
+        assert told.stderr.startswith("tf-cluster: program.json is no program.json ("), text
+        assert told.stderr.count("\n") == 1
+
+
+def test_a_diagram_has_every_role(tf_cluster: Command) -> None:
+    told = tf_cluster("plan", "-", "--format", "mermaid", stdin=DIGITS).stdout
+
+    assert told.startswith("flowchart LR\n")
+    assert all(f'  {role}["' in told for role in ("chief", "worker", "ps", "cleanup"))
+    assert "  worker --- log\n" in told
+
+
+def test_values_without_a_name_need_the_release_s(tf_cluster: Command) -> None:
+    values = "image: {repository: a}\nprogram: {module: 'a:B'}\nworker: {replicas: 3}\n"
+
+    assert "say it with --release NAME" in tf_cluster("plan", "-", stdin=values).stderr
+    told = tf_cluster("plan", "-", "--release", "mine", "-n", "team", stdin=values).stdout
+    assert told.startswith("mine: 1 chief, 3 worker, 1 ps\nrelease mine in namespace team")
+
+
+def test_a_file_with_findings_has_no_plan(tf_cluster: Command) -> None:
+    told = tf_cluster("plan", "-", stdin=DIGITS + "workers: many\n")
+    of_values = tf_cluster("plan", "-", stdin="worker: {replicas: 0}\nimage: {repository: a}\n")
+
+    for one in (told, of_values):
+        assert (one.returncode, one.stdout) == (1, "")
+        assert "<stdin>:" in one.stderr
+
+
+def test_nothing_of_a_file_is_printed_raw(tf_cluster: Command) -> None:
+    odd = 'image: {repository: a}\nprogram: {module: "a:B"}\nnameOverride: "a\\e[2Jb"\n'
+    for form in ("text", "json", "mermaid"):
+        told = tf_cluster("plan", "-", "--release", "r", "--format", form, stdin=odd)
+
+        assert "\x1b" not in told.stdout + told.stderr
