@@ -39,9 +39,9 @@ class Trial:
 
 def run_trial(program: Program, ctx: Context) -> Trial:
     """Call the hooks once. Raises ProgramError that names the first wrong hook and the reason."""
-    features, labels = _specs(program, ctx)
+    features, labels = batch_specs(program, ctx)
     model = build_model(program, ctx, features)
-    _check_variables(model)
+    check_variables(model)
     metrics = _trace_loss(program, model, features, labels)
     specs = checkpoint_variables.specs(model)
     trained = frozenset(k for k, v in zip(specs, model.variables, strict=True) if v.trainable)
@@ -84,7 +84,8 @@ def batched(spec: tf.TensorSpec) -> tf.TensorSpec:
     return tf.TensorSpec([None, *spec.shape], spec.dtype, spec.name)
 
 
-def _specs(program: Program, ctx: Context) -> tuple[Any, Any]:
+def batch_specs(program: Program, ctx: Context) -> tuple[Any, Any]:
+    """The specs of a batch of the program's features and labels. Raises ProgramError."""
     try:
         dataset = program.dataset(ctx, tf.distribute.InputContext())
     except Exception as error:
@@ -102,8 +103,8 @@ def _specs(program: Program, ctx: Context) -> tuple[Any, Any]:
     return features, labels
 
 
-def _check_variables(model: Any) -> None:
-    """Raises ProgramError for variables that a checkpoint can't hold."""
+def check_variables(model: Any) -> None:
+    """Raise ProgramError for variables that a checkpoint can't hold."""
     for held in model.variables:
         if not isinstance(held, tf.Variable):
             # tf_keras lists the vocabulary of such a layer, which is no tensor, with the weights.

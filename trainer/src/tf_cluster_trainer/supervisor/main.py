@@ -33,7 +33,14 @@ DIE_WITH_PARENT = "TF_CLUSTER_DIE_WITH_PARENT"
 
 
 def main() -> None:
-    """Supervise this environment's task with the real child, and exit with its code."""
+    """Supervise this environment's task with the real child, and exit with its code.
+
+    With the argument `inspect`: look at a program instead (inspect_program.py).
+    """
+    if sys.argv[1:2] == ["inspect"]:
+        from tf_cluster_trainer import inspect_program  # a person's command: no task needs it
+
+        sys.exit(inspect_program.main(sys.argv[2:]))
     sys.exit(supervise(os.environ, CHILD_COMMAND))
 
 

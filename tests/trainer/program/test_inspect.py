@@ -1,0 +1,167 @@
+"""`tf-trainer inspect`: what it writes of a program, and where those variables then are."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+from tf_cluster.planning.memory import SHARD_BYTES, placed, read_program
+from tf_cluster_trainer.strategies.in_graph import cluster
+
+from tests.ports import free_port
+
+PROGRAM = """
+import tensorflow as tf, tf_keras
+from tf_cluster_trainer import Program
+
+
+class Mixed(Program):
+    def build_model(self, ctx):
+        return tf_keras.Sequential([
+            tf_keras.layers.Input((3,), dtype=tf.int64),
+            tf_keras.layers.Embedding(20_011, 33),
+            tf_keras.layers.Flatten(),
+            tf_keras.layers.Dropout(0.5),
+            tf_keras.layers.Dense(700),
+            tf_keras.layers.BatchNormalization(),
+            tf_keras.layers.Dense(1000, use_bias=False),
+            tf_keras.layers.Dense(2),
+        ])
+
+    def dataset(self, ctx, input_context):
+        features = tf.zeros([5, 3], tf.int64)
+        return tf.data.Dataset.from_tensor_slices((features, tf.zeros([5], tf.int32)))
+"""
+
+# The chief builds the model for ps that run, all in one process; prints each part's ps and bytes.
+PLACES = """
+import json, sys
+import tensorflow as tf
+from tf_cluster_trainer.config import Cluster
+from tf_cluster_trainer.inspect_program import _arguments, _config, inspected
+from tf_cluster_trainer.program import load
+from tf_cluster_trainer.program.context import Context, Flags
+from tf_cluster_trainer.program.trial import batch_specs, build_model
+from tf_cluster_trainer.strategies.between_graph.variables import spread
+from tf_cluster_trainer.strategies.in_graph.cluster import connected_strategy
+from tf_cluster_trainer.checkpoint import variables as checkpoint_variables
+
+*ports, out = sys.argv[1:]
+config = _config(_arguments(["mixed:Mixed", "--path", "."]))
+with open(out, "w") as file:
+    json.dump(inspected(config), file)
+hosts = {"ps": ports[:3], "worker": ports[3:4], "chief": ports[4:]}
+hosts = {kind: tuple(f"localhost:{port}" for port in ports) for kind, ports in hosts.items()}
+servers = [
+    tf.distribute.Server(hosts, job_name=kind, task_index=index, protocol="grpc")
+    for kind in ("ps", "worker") for index in range(len(hosts[kind]))
+]
+program = load.load(config.settings)
+ctx = Context(config.task, config.settings, Flags({}), *[config.settings.data_dir] * 3)
+features, _ = batch_specs(program, ctx)
+whole = build_model(program, ctx, features)
+beside = spread(checkpoint_variables.specs(whole).values(), 3)
+found = {"between": beside}
+strategy = connected_strategy(Cluster("a", hosts, {}, ""), "float32")
+with strategy.scope():
+    model = build_model(program, ctx, features)
+found["float32"] = sorted(
+    [int(v.device.rpartition("task:")[2].partition("/")[0]), v.shape.num_elements() * v.dtype.size]
+    for v in model.variables
+)
+print(json.dumps(found), flush=True)
+import os
+os._exit(0)
+"""
+
+
+START = "from tf_cluster_trainer.supervisor.main import main; main()"
+
+
+def trainer(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        (
+            sys.executable,
+            "-c",
+            "from tf_cluster_trainer.supervisor.main import main; main()",
+            *words,
+        ),
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+def test_the_tool_knows_where_the_trainer_puts_each_variable(tmp_path: Path) -> None:
+    (tmp_path / "mixed.py").write_text(PROGRAM)
+    ports = [str(free_port()) for _ in range(5)]
+    done = subprocess.run(
+        (sys.executable, "-c", PLACES, *ports, "program.json"),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=200,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    found = json.loads(done.stdout)
+    program = read_program((tmp_path / "program.json").read_bytes(), "program.json")
+
+    def places(*, in_graph: bool, cut: bool) -> list[list[int]]:
+        return [[ps, size] for ps, size, _ in placed(program.variables, 3, in_graph, cut)]
+
+    assert SHARD_BYTES == cluster.SHARD_BYTES
+    assert sorted(places(in_graph=True, cut=True)) == found["float32"]
+    assert [ps for ps, _ in places(in_graph=False, cut=False)] == found["between"]
+    _is_as_the_schema_says(json.loads((tmp_path / "program.json").read_text()))
+
+
+def test_an_example_is_inspected_by_the_command(tmp_path: Path) -> None:
+    example = "tf_cluster_trainer.examples.text:Text"
+    flags = '{"words": 100, "units": 8}'
+    done = trainer("inspect", example, "--flags", flags, "-o", "a.json", cwd=tmp_path)
+
+    assert done.returncode == 0, done.stderr[-2000:]
+    found = json.loads((tmp_path / "a.json").read_text())
+    _is_as_the_schema_says(found)
+    # A GRU makes the state of its random numbers first, which is no variable of the model.
+    made = [one.pop("made") for one in found["variables"]]
+    assert len(set(made)) == len(made)
+    assert found["variables"][0] == {
+        "name": "embedding/embeddings",
+        "shape": [100, 8],
+        "dtype": "float32",
+        "bytes": 3200,
+        "trainable": True,
+    }
+    assert found["slots"] == {
+        "SGD": [],
+        "Momentum": ["momentum"],
+        "Adam": ["m", "v"],
+        "Adagrad": ["accumulator"],
+    }
+    assert found["flags"] == {"file": None, "words": 100, "units": 8}
+    assert found["exampleBytes"] > 0
+
+
+def test_a_wrong_program_is_exit_2_in_words(tmp_path: Path) -> None:
+    none = trainer("inspect", "nowhere:Nobody", cwd=tmp_path)
+    no_json = trainer("inspect", "a:B", "--flags", "{units", cwd=tmp_path)
+
+    assert (none.returncode, none.stdout) == (2, "")
+    assert "no module named nowhere" in none.stderr.splitlines()[-1]
+    assert no_json.returncode == 2
+    assert no_json.stderr.startswith("tf-trainer inspect: --flags is no JSON")
+    assert list(tmp_path.iterdir()) == []
+
+
+def _is_as_the_schema_says(document: Any) -> None:
+    schema = resources.files("tf_cluster_trainer").joinpath("schemas/program.schema.json")
+    jsonschema.Draft7Validator(json.loads(schema.read_text())).validate(document)

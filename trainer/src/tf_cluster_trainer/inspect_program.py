@@ -1,0 +1,198 @@
+"""`tf-trainer inspect`: what a program's model is made of, for `tf-cluster plan --program`.
+
+It runs the program's own code: its class, `dataset` and `build_model`, once, on this machine alone.
+What it writes is program.json (schemas/program.schema.json).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import os
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tf_cluster_trainer import exit_codes
+from tf_cluster_trainer.config import Config, ConfigError, load
+from tf_cluster_trainer.errors import HookError, ProgramError
+
+OPTIMIZERS = ("SGD", "Momentum", "Adam", "Adagrad")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Inspect the program that the arguments name; return the exit code."""
+    given = _arguments(arguments)
+    try:
+        text = json.dumps(inspected(_config(given)), indent=2) + "\n"
+        _write(text, given.output)
+    except (ConfigError, ProgramError, OSError) as error:
+        print(f"tf-trainer inspect: {error}", file=sys.stderr)
+        return exit_codes.CONFIG
+    return 0
+
+
+def inspected(config: Config) -> dict[str, Any]:
+    """program.json of the configured program. Raises ProgramError."""
+    import tensorflow as tf
+
+    from tf_cluster_trainer.checkpoint import variables as checkpoint_variables
+    from tf_cluster_trainer.program import flags as program_flags
+    from tf_cluster_trainer.program import load as user_program
+    from tf_cluster_trainer.program.context import Context
+    from tf_cluster_trainer.program.trial import batch_specs, build_model, check_variables
+
+    logging.getLogger("tensorflow").setLevel(logging.CRITICAL)
+    settings = config.settings
+    program = user_program.load(settings)
+    ctx = Context(
+        task=config.task,
+        settings=settings,
+        flags=program_flags.of_run(program, config.flags),
+        data_dir=settings.data_dir,
+        log_dir=settings.log_dir,
+        run_dir=settings.run_dir,
+    )
+    features, _ = batch_specs(program, ctx)
+    made: list[Any] = []
+
+    def record(create: Any, **given: Any) -> Any:
+        made.append(create(**given))
+        return made[-1]
+
+    with tf.variable_creator_scope(record):
+        model = build_model(program, ctx, features)
+    check_variables(model)
+    places = {id(variable): place for place, variable in enumerate(made)}
+    specs = checkpoint_variables.specs(model)
+    example_bytes, examples = _of_the_data(program, ctx)
+    return {
+        "version": 1,
+        "program": settings.module,
+        "flags": program_flags.as_json(ctx.flags),
+        "variables": [
+            {
+                "name": key.removeprefix("model/"),
+                "shape": list(spec.shape),
+                "dtype": spec.dtype,
+                "bytes": variable.shape.num_elements() * variable.dtype.size,
+                "trainable": bool(variable.trainable),
+                "made": places.get(id(variable), len(made)),
+            }
+            for (key, spec), variable in zip(specs.items(), model.variables, strict=True)
+        ],
+        "slots": {name: _slots(name) for name in OPTIMIZERS},
+        "exampleBytes": example_bytes,
+        "examples": examples,
+    }
+
+
+def _slots(name: str) -> list[str]:
+    """The slots that an optimizer keeps beside each trained variable, of its shape and type."""
+    import tensorflow as tf
+
+    from tf_cluster_trainer.config import Optimizer
+    from tf_cluster_trainer.strategies.step import optimizers
+
+    optimizer = optimizers.make(Optimizer(name, 0.1, None), lambda: 0)
+    optimizer._create_all_weights([tf.Variable(0.0)])
+    return [str(slot) for slot in optimizer.get_slot_names()]
+
+
+def _of_the_data(program: Any, ctx: Any) -> tuple[int | None, int | None]:
+    """Bytes of one example, and how many there are; None for what is not known."""
+    import tensorflow as tf
+
+    try:
+        dataset = program.dataset(ctx, tf.distribute.InputContext())
+        count = int(dataset.cardinality().numpy())
+        parts = tf.nest.flatten(dataset.element_spec)
+        if all(one.shape.is_fully_defined() and one.dtype.size for one in parts):
+            size = sum(one.shape.num_elements() * one.dtype.size for one in parts)
+        else:
+            first = next(iter(dataset.take(1)), None)
+            size = None if first is None else sum(map(_bytes, tf.nest.flatten(first)))
+    except Exception as error:
+        raise HookError("dataset", error) from error
+    return size, count if count >= 0 else None
+
+
+def _bytes(tensor: Any) -> int:
+    value = tensor.numpy()
+    if isinstance(value, bytes):
+        return len(value)
+    if tensor.dtype.size:
+        return int(value.nbytes)
+    return sum(len(one) for one in value.ravel())
+
+
+def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="tf-trainer inspect",
+        description="Build a program's model once, and write down what it is made of. "
+        "It runs the program's code.",
+    )
+    parser.add_argument("program", metavar="MODULE:CLASS")
+    parser.add_argument("--path", default="", help="directory of the code (program.path)")
+    parser.add_argument("--data", default="/data", help="directory of the data (default /data)")
+    parser.add_argument("--flags", default="{}", help="the run's flags, as JSON")
+    parser.add_argument("-o", "--output", default="-", help="program.json; - is stdout")
+    return parser.parse_args(arguments)
+
+
+def _config(given: argparse.Namespace) -> Config:
+    """The configuration of a run with these words, as a task would read it. Raises ConfigError."""
+    try:
+        flags = json.loads(given.flags)
+    except ValueError as error:
+        raise ConfigError(
+            f"--flags is no JSON ({error}): write --flags '{{\"units\": 64}}'"
+        ) from None
+    path = {"path": str(Path(given.path).resolve())} if given.path else {}
+    address = ["localhost:1"]
+    cluster = {"worker": address}
+    training = {
+        "version": 1,
+        "run": {"name": "inspect", "id": "1"},
+        "program": {"module": given.program, **path},
+        "strategy": "all-reduce",
+        "replication": "between-graph",
+        "update": "sync",
+        "train": {
+            "steps": 1,
+            "batchSize": 1,
+            "seed": 1,
+            "optimizer": {"name": "SGD", "learningRate": 0.1},
+            "checkpoint": {"seconds": 60, "keep": 1},
+            "reportSeconds": 2,
+        },
+        "flags": flags,
+        "dirs": {"data": str(Path(given.data).resolve()), "log": tempfile.gettempdir()},
+        "peers": {"deadlineSeconds": 60},
+        "failure": {"restarts": 0, "finalStateSeconds": 0},
+    }
+    documents: Mapping[str, Any] = {
+        "cluster": {"version": 1, "attempt": "inspect", "cluster": cluster, "status": cluster},
+        "training": training,
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        for name, document in documents.items():
+            Path(folder, f"{name}.json").write_text(json.dumps(document))
+        place = {"TF_CLUSTER_TASK_TYPE": "worker", "TF_CLUSTER_TASK_INDEX": "0"}
+        own = {"TF_CLUSTER_JOB_UID": "inspect", "TF_CLUSTER_POD_UID": "inspect"}
+        return load({"TF_CLUSTER_CONFIG": folder, **place, **own})
+
+
+def _write(text: str, output: str) -> None:
+    if output == "-":
+        sys.stdout.write(text)
+        return
+    beside = Path(f"{output}.tmp-{os.getpid()}")
+    try:
+        beside.write_text(text)
+        beside.replace(output)
+    finally:
+        beside.unlink(missing_ok=True)
