@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from time import process_time
 
 import pytest
 from tf_cluster.check import check
@@ -245,3 +246,23 @@ def test_advice_is_of_its_own_codes() -> None:
 def test_the_examples_have_no_advice_left() -> None:
     for file in sorted((ROOT / "values-examples").glob("*.params.yaml")):
         assert check(file.name, file.read_bytes(), folder=file.parent).findings == (), file.name
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        GOOD + "# tf-cluster: ignore TFC405 x\n" * 30_000,
+        f"{GOOD}workers: 3 # tf-cluster: ignore {','.join(f'TFC{i}' for i in range(100_000))} x\n",
+        f"{GOOD}flags:\n"
+        + "".join(f"  a{i}: 'x' # tf-cluster: ignore TFC405 x\n" for i in range(12_000)),
+        f"{GOOD}workers: 3 # tf-cluster: ignore {'TFC405 , ' * 80_000}\n",
+        f"{GOOD}workers: 3 #{' ' * 900_000}tf-cluster: ignore TFC405\n",
+    ],
+    ids=["lines", "codes", "texts", "commas", "blanks"],
+)
+def test_many_comments_take_no_longer_than_other_lines(text: str) -> None:
+    started = process_time()
+
+    check("p.yaml", text.encode())
+
+    assert process_time() - started < 2

@@ -1,6 +1,7 @@
 """Comments that relax advice: `# tf-cluster: ignore TFC405 why`, on a key's line or above it."""
 
 import re
+from bisect import bisect
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -36,6 +37,7 @@ _COMMENT = re.compile(r"(?:^|(?<=[ \t]))#[ \t]*tf-cluster:[ \t]*([A-Za-z]+)[ \t]
 _CODES = re.compile(r"(TFC\d+(?:[ \t]*,[ \t]*TFC\d+)*)\b[ \t]*,?[ \t]*(.*)", re.IGNORECASE)
 _BARE = re.compile(r"[ \t]*(#.*|---[ \t]*)?\r?$")
 _VERB = "ignore"
+_END = (1 << 31, 0)
 _LIKE_IT = (_VERB, "disable", "noqa", "nolint", "skip", "allow", "suppress")
 
 
@@ -72,22 +74,35 @@ def _found(text: str) -> Iterator[Ignore]:
         if match and (match.group(1) in _LIKE_IT or meant(match.group(1), [_VERB]))
     ]
     spans = list(_texts(text)) if places else []
+    below = _next_lines(lines) if places else []
     for number, match in places:
         start = (number, match.start())
-        if any(begin <= start < end for begin, end in spans):
+        last = bisect(spans, (start, _END)) - 1
+        if last >= 0 and start < spans[last][1]:
             continue
-        about = number
-        if not lines[number][: match.start()].strip():
-            rest = range(number + 1, len(lines))
-            about = next((n for n in rest if not _BARE.match(lines[n])), number)
+        stands_alone = not lines[number][: match.start()].strip()
         codes = _CODES.match(match.group(2))
         yield Ignore(
             Place(number + 1, match.start() + 1),
-            about + 1,
+            1 + (below[number] if stands_alone else number),
             match.group(1),
-            tuple(re.findall(r"TFC\d+", codes.group(1).upper())) if codes else (),
+            _listed(codes.group(1)) if codes else (),
             codes.group(2).strip(" \t-:\u2013\u2014") if codes else "",
         )
+
+
+def _listed(codes: str) -> tuple[str, ...]:
+    """Codes without their commas, each once."""
+    return tuple(dict.fromkeys(re.findall(r"TFC\d+", codes.upper())))
+
+
+def _next_lines(lines: list[str]) -> list[int]:
+    """For each line the next one that is more than a comment, or itself if there is none."""
+    below = list(range(len(lines)))
+    for number in range(len(lines) - 2, -1, -1):
+        is_bare = _BARE.match(lines[number + 1])
+        below[number] = below[number + 1] if is_bare else number + 1
+    return below
 
 
 def _texts(text: str) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
