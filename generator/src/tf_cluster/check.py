@@ -103,7 +103,8 @@ def check(
     told = relaxed(document, text, told, ADVICE_CODES, whole=whole)
     # The code is read once: for what `independent` does it would be read for each other value.
     program = read_program(params, folder)
-    said = {one.pointer for one in found}
+    # A key's own mistake says nothing of its value.
+    said = {one.pointer for one in found if not (one.repair and one.repair.at_key)}
     held = (
         one
         for one in program.findings

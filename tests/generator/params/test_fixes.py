@@ -249,6 +249,14 @@ def test_a_word_is_meant_when_one_is_near(word: str, words: list[str], right: st
     assert meant(word, words) == right
 
 
+def test_a_misspelt_key_of_the_program_does_not_hide_what_its_code_lacks() -> None:
+    text = GOOD.replace("module: 'p.m:C'", "modul: 'tf_cluster_trainer.examples.digit:Digits'")
+    unknown, absent = found(text)
+
+    assert ": TFC201: unknown key 'modul'" in unknown
+    assert ": TFC502: " in absent and absent.endswith("[/program/modul]")
+
+
 @pytest.mark.parametrize("program", ["", "3", "train", "[a]", "{module: 'a:B', source: }"])
 def test_a_program_that_is_no_mapping_is_one_finding(program: str) -> None:
     (line,) = found(f"name: a\nimage: r/i:1\nprogram: {program}\n")
