@@ -101,6 +101,8 @@ TOOLS: tuple[Tool, ...] = (
         # Of the clouds whose targets it can find, Kubernetes alone.
         tags="remove_all_sd,enable_kubernetes_sd",
     ),
+    # An Ingress controller and a Gateway, with the logins that docs/tensorboard.md gives.
+    Tool("traefik", ("github.com/traefik/traefik/v3/cmd/traefik",)),
     # The operator of TFJob, with whose start a benchmark compares ours.
     Tool(
         "training-operator",

@@ -1,0 +1,271 @@
+"""The logins that docs/tensorboard.md puts in front of TensorBoard, each with who may not enter.
+
+Traefik is a process of this machine, not a pod: it finds its Ingress, HTTPRoute and Middleware by
+the API server and reaches TensorBoard's pod as a node does. The values are the page's own.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import re
+import ssl
+import subprocess
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.cluster.conftest import IMAGE, ROOT, MakeValues
+from tests.cluster.kubernetes import Namespace, Release
+from tests.cluster.machine_tools import tool_path
+from tests.cluster.test_isolation import knock
+from tests.ports import free_port
+from tests.support.waiting import eventually
+from tests.tied import tied_to_us
+from tools.machine import tools
+
+pytestmark = pytest.mark.cluster
+
+PAGE = (ROOT / "docs" / "tensorboard.md").read_text().partition("\n## A login\n")[2]
+EXAMPLES = [
+    yaml.safe_load(block)["tensorboard"]
+    for block in re.findall(r"^    tensorboard:\n(?:     .*\n)+", PAGE, re.MULTILINE)
+]
+HOST = "digits.example.com"
+SECRET = "not-for-everyone"
+CONTROLLER = "traefik.io/{}-controller"
+DEFINITIONS = "docs/content/reference/dynamic-configuration/kubernetes-crd-definition-v1.yml"
+
+
+@pytest.fixture(scope="module")
+def install(
+    make_release: Callable[[str], Release], make_values: MakeValues
+) -> Callable[[str, dict[str, Any]], Release]:
+    """A release with these values of TensorBoard, whose pod is there."""
+
+    def with_tensorboard(name: str, tensorboard: dict[str, Any]) -> Release:
+        release = make_release(name)
+        small = {"requests": {"cpu": "20m", "memory": "64Mi"}}
+        shown = {**tensorboard, "resources": small}
+        release.install(make_values(name, train={"steps": 10}, extraValues={"tensorboard": shown}))
+        eventually("TensorBoard's pod", lambda: release.running("tensorboard"), 120)
+        return release
+
+    return with_tensorboard
+
+
+def _answer(url: str, password: str = "", host: str = HOST) -> tuple[int, str]:
+    """Status and body of a page. LookupError while nobody listens."""
+    request = urllib.request.Request(url, headers={"Host": host})
+    if password:
+        key = base64.b64encode(f"someone:{password}".encode()).decode()
+        request.add_header("Authorization", f"Basic {key}")
+    # Traefik's own certificate: who it is was not asked for here.
+    context = ssl._create_unverified_context() if url.startswith("https") else None
+    try:
+        with urllib.request.urlopen(request, timeout=20, context=context) as page:
+            return page.status, page.read().decode(errors="replace")
+    except urllib.error.HTTPError as error:
+        return error.code, ""
+    except OSError as error:
+        raise LookupError(f"{url}: {error}") from None
+
+
+def _opens_for_the_right_one_only(url: str, host: str = HOST) -> None:
+    def is_shown() -> bool:
+        status, body = _answer(url, SECRET, host)
+        return status == 200 and "TensorBoard" in body
+
+    eventually("TensorBoard's page, with the password", is_shown, 120)
+    assert _answer(url, "", host)[0] == 401
+    assert _answer(url, "a-guess", host)[0] == 401
+    # What the page asks for is behind the same door.
+    runs = url.rstrip("/") + "/data/runs"
+    assert _answer(runs, "", host)[0] == 401
+    assert _answer(runs, SECRET, host)[0] == 200
+
+
+def _is_shut(release: Release, name: str) -> None:
+    """A pod that is not the way in reaches TensorBoard by no port."""
+    address = release.running("tensorboard")[0]["status"]["podIP"]
+    kept_out = knock(release.namespace, name, address, 6006)
+    assert "timed out" in kept_out or "refused" in kept_out, kept_out
+
+
+def test_a_proxy_in_the_pod_asks_for_the_password(
+    install: Callable[[str, dict[str, Any]], Release], namespace: Namespace, node_address: str
+) -> None:
+    port = 8080
+    code = (Path(__file__).parent / "login_proxy.py").read_text()
+    namespace.apply(_secret("door", {"password": SECRET}))
+    proxy = {
+        "name": "door",
+        "image": IMAGE,
+        "restartPolicy": "Always",
+        "command": ["python3", "-c", code],
+        "args": [str(port), "http://127.0.0.1:6006", "someone", "$(PASSWORD)"],
+        "env": [
+            {
+                "name": "PASSWORD",
+                "valueFrom": {"secretKeyRef": {"name": "door", "key": "password"}},
+            }
+        ],
+        "ports": [{"containerPort": port}],
+    }
+    release = install(
+        "proxied",
+        {
+            "enabled": True,
+            "service": {"type": "NodePort", "targetPort": port},
+            "sidecars": [proxy],
+        },
+    )
+    service = release.one("service", "tensorboard")
+    node_port = service["spec"]["ports"][0]["nodePort"]
+
+    _opens_for_the_right_one_only(f"http://{node_address}:{node_port}/")
+    _is_shut(release, "around-the-proxy")
+    address = release.running("tensorboard")[0]["status"]["podIP"]
+    assert "open" in knock(namespace, "to-the-proxy", address, port)
+
+
+@pytest.fixture(scope="module")
+def traefik(
+    namespace: Namespace, kube_config: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[str, int]]:
+    """A Traefik that watches the namespace; the ports of its entry points by name."""
+    folder = tmp_path_factory.mktemp("traefik")
+    files = [
+        tools.source("traefik", "github.com/traefik/traefik/v3") / DEFINITIONS,
+        *sorted(
+            (
+                tools.source("custom-resources", "sigs.k8s.io/gateway-api") / "config/crd/standard"
+            ).glob("gateway.networking.k8s.io_*.yaml")
+        ),
+    ]
+    named = [f"--filename={file}" for file in files]
+    namespace.kubectl("apply", "--server-side", "--force-conflicts", *named)
+    namespace.kubectl("wait", "--for=condition=Established", "--timeout=60s", *named)
+    for kind, version, controller in (
+        ("IngressClass", "networking.k8s.io/v1", {"controller": CONTROLLER.format("ingress")}),
+        (
+            "GatewayClass",
+            "gateway.networking.k8s.io/v1",
+            {"controllerName": CONTROLLER.format("gateway")},
+        ),
+    ):
+        meta = {"name": "traefik"}
+        namespace.apply({"apiVersion": version, "kind": kind, "metadata": meta, "spec": controller})
+    digest = base64.b64encode(hashlib.sha1(SECRET.encode()).digest()).decode()
+    namespace.apply(_secret("logins", {"users": f"someone:{{SHA}}{digest}"}))
+    namespace.apply(
+        {
+            "apiVersion": "traefik.io/v1alpha1",
+            "kind": "Middleware",
+            "metadata": {"name": "login"},
+            "spec": {"basicAuth": {"secret": "logins"}},
+        }
+    )
+    ports = {"web": free_port(), "websecure": free_port()}
+    providers = ("kubernetesingress", "kubernetescrd", "kubernetesgateway")
+    with (folder / "log").open("w") as log:
+        process = subprocess.Popen(
+            tied_to_us(
+                tool_path("traefik"),
+                *(f"--entryPoints.{name}.address=127.0.0.1:{port}" for name, port in ports.items()),
+                # As Traefik's own chart has it.
+                "--entryPoints.websecure.http.tls=true",
+                *(f"--providers.{one}=true" for one in providers),
+                *(f"--providers.{one}.namespaces={namespace.name}" for one in providers),
+                "--global.checkNewVersion=false",
+                "--log.level=INFO",
+            ),
+            env={**os.environ, "KUBECONFIG": kube_config},
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        yield ports
+        assert process.poll() is None, (folder / "log").read_text()
+    finally:
+        process.terminate()
+        process.wait(30)
+        print((folder / "log").read_text()[-4000:])
+        namespace.kubectl("delete", "ingressclass/traefik", "gatewayclass/traefik")
+
+
+def _secret(name: str, data: dict[str, str]) -> dict[str, Any]:
+    meta = {"name": name}
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": meta, "stringData": data}
+
+
+@pytest.mark.full
+def test_an_ingress_of_traefik_asks_for_the_password(
+    install: Callable[[str, dict[str, Any]], Release],
+    namespace: Namespace,
+    traefik: dict[str, int],
+    tmp_path: Path,
+) -> None:
+    example, _ = EXAMPLES
+    middleware = "traefik.ingress.kubernetes.io/router.middlewares"
+    said = example["ingress"]["annotations"][middleware]
+    own = said.replace("training-", f"{namespace.name}-")
+    example["ingress"]["annotations"][middleware] = own
+    assert example["ingress"]["host"] == HOST
+    _certificate(namespace, example["ingress"]["tls"][0]["secretName"], tmp_path)
+    release = install("by-ingress", example)
+
+    # The name in TLS chooses the certificate, the one in the request chooses the route.
+    _opens_for_the_right_one_only(f"https://localhost:{traefik['websecure']}/")
+    assert (
+        _answer(f"https://localhost:{traefik['websecure']}/", SECRET, "other.example.com")[0] == 404
+    )
+    _is_shut(release, "around-the-ingress")
+
+
+@pytest.mark.full
+def test_an_http_route_of_a_gateway_asks_for_the_password(
+    install: Callable[[str, dict[str, Any]], Release],
+    namespace: Namespace,
+    traefik: dict[str, int],
+) -> None:
+    _, example = EXAMPLES
+    (parent,) = example["httpRoute"]["parentRefs"]
+    parent["namespace"] = namespace.name
+    namespace.apply(
+        {
+            "apiVersion": "gateway.networking.k8s.io/v1",
+            "kind": "Gateway",
+            "metadata": {"name": parent["name"]},
+            "spec": {
+                "gatewayClassName": "traefik",
+                "listeners": [{"name": "web", "protocol": "HTTP", "port": traefik["web"]}],
+            },
+        }
+    )
+    release = install("by-route", example)
+
+    _opens_for_the_right_one_only(f"http://localhost:{traefik['web']}/")
+    assert _answer(f"http://localhost:{traefik['web']}/", SECRET, "other.example.com")[0] == 404
+    _is_shut(release, "around-the-route")
+
+
+def _certificate(namespace: Namespace, name: str, folder: Path) -> None:
+    """A certificate of the host's, signed by itself, as a Secret of TLS."""
+    key, signed = folder / "key.pem", folder / "signed.pem"
+    subprocess.run(
+        (
+            *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"),
+            *("-subj", f"/CN={HOST}", "-addext", f"subjectAltName=DNS:{HOST}"),
+            *("-keyout", key, "-out", signed),
+        ),
+        check=True,
+        capture_output=True,
+    )
+    namespace.kubectl("create", "secret", "tls", name, f"--key={key}", f"--cert={signed}")
