@@ -7,6 +7,7 @@ the API server and reaches TensorBoard's pod as a node does. The values are the 
 from __future__ import annotations
 
 import base64
+import copy
 import hashlib
 import os
 import re
@@ -33,10 +34,10 @@ from tools.machine import tools
 pytestmark = pytest.mark.cluster
 
 PAGE = (ROOT / "docs" / "tensorboard.md").read_text().partition("\n## A login\n")[2]
-EXAMPLES = [
+BY_INGRESS, BY_ROUTE, BY_PROXY = (
     yaml.safe_load(block)["tensorboard"]
     for block in re.findall(r"^    tensorboard:\n(?:     .*\n)+", PAGE, re.MULTILINE)
-]
+)
 HOST = "digits.example.com"
 SECRET = "not-for-everyone"
 CONTROLLER = "traefik.io/{}-controller"
@@ -101,31 +102,16 @@ def _is_shut(release: Release, name: str) -> None:
 def test_a_proxy_in_the_pod_asks_for_the_password(
     install: Callable[[str, dict[str, Any]], Release], namespace: Namespace, node_address: str
 ) -> None:
-    port = 8080
+    example = copy.deepcopy(BY_PROXY)
+    port = example["service"]["targetPort"]
+    (proxy,) = example["sidecars"]
+    (secret,) = proxy["envFrom"]
+    namespace.apply(_secret(secret["secretRef"]["name"], {"PASSWORD": SECRET}))
     code = (Path(__file__).parent / "login_proxy.py").read_text()
-    namespace.apply(_secret("door", {"password": SECRET}))
-    proxy = {
-        "name": "door",
-        "image": IMAGE,
-        "restartPolicy": "Always",
-        "command": ["python3", "-c", code],
-        "args": [str(port), "http://127.0.0.1:6006", "someone", "$(PASSWORD)"],
-        "env": [
-            {
-                "name": "PASSWORD",
-                "valueFrom": {"secretKeyRef": {"name": "door", "key": "password"}},
-            }
-        ],
-        "ports": [{"containerPort": port}],
-    }
-    release = install(
-        "proxied",
-        {
-            "enabled": True,
-            "service": {"type": "NodePort", "targetPort": port},
-            "sidecars": [proxy],
-        },
-    )
+    args = [str(port), "http://127.0.0.1:6006", "someone", "$(PASSWORD)"]
+    example["sidecars"] = [{**proxy, "image": IMAGE, "command": ["python3", "-c", code, *args]}]
+    del example["sidecars"][0]["args"]
+    release = install("proxied", example)
     service = release.one("service", "tensorboard")
     node_port = service["spec"]["ports"][0]["nodePort"]
 
@@ -146,7 +132,7 @@ def traefik(
         *sorted(
             (
                 tools.source("custom-resources", "sigs.k8s.io/gateway-api") / "config/crd/standard"
-            ).glob("gateway.networking.k8s.io_*.yaml")
+            ).glob("gateway.networking.k8s.io_[!v]*s.yaml")
         ),
     ]
     named = [f"--filename={file}" for file in files]
@@ -212,7 +198,7 @@ def test_an_ingress_of_traefik_asks_for_the_password(
     traefik: dict[str, int],
     tmp_path: Path,
 ) -> None:
-    example, _ = EXAMPLES
+    example = copy.deepcopy(BY_INGRESS)
     middleware = "traefik.ingress.kubernetes.io/router.middlewares"
     said = example["ingress"]["annotations"][middleware]
     own = said.replace("training-", f"{namespace.name}-")
@@ -235,7 +221,7 @@ def test_an_http_route_of_a_gateway_asks_for_the_password(
     namespace: Namespace,
     traefik: dict[str, int],
 ) -> None:
-    _, example = EXAMPLES
+    example = copy.deepcopy(BY_ROUTE)
     (parent,) = example["httpRoute"]["parentRefs"]
     parent["namespace"] = namespace.name
     namespace.apply(
