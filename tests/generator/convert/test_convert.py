@@ -295,7 +295,7 @@ def test_a_read_only_claim_at_data_is_to_do_because_the_chart_mounts_it_to_write
 
 
 def test_resources_are_completed_as_kubernetes_does_and_no_limit_is_added() -> None:
-    resources = {"limits": {"cpu": "500m", "nvidia.com/gpu": 1}}
+    resources = {"limits": {"cpu": "500m", "nvidia.com/gpu": "1"}}
 
     checked = check(
         "p.yaml", made_of(tfjob({"Worker": {"resources": resources}})).text.encode()
@@ -305,6 +305,12 @@ def test_resources_are_completed_as_kubernetes_does_and_no_limit_is_added() -> N
         "requests": {"cpu": "500m", "memory": "1Gi"},
         "limits": {"cpu": "500m", "nvidia.com/gpu": 1},
     }
+
+
+def test_gpus_of_workers_have_a_key() -> None:
+    text = tfjob({"Worker": {"resources": {"limits": {"nvidia.com/gpu": "2"}}}})
+
+    assert params_of(text)["gpus"] == 2
 
 
 def test_gpus_of_a_ps_are_to_do_because_no_ps_uses_one() -> None:
@@ -347,8 +353,8 @@ POD_TO_DO: tuple[tuple[dict[str, Any], str], ...] = (
     ({"pod": {"hostAliases": [{"ip": "10.0.0.1"}]}}, "hostAliases"),
     ({"pod": {"nodeName": "n1"}}, "nodeName"),
     ({"pod": {"automountServiceAccountToken": True}}, "automountServiceAccountToken"),
-    ({"livenessProbe": {"exec": {}}}, "livenessProbe"),
-    ({"lifecycle": {"preStop": {}}}, "lifecycle"),
+    ({"livenessProbe": {"exec": {"command": ["ls"]}}}, "livenessProbe"),
+    ({"lifecycle": {"preStop": {"sleep": {"seconds": 5}}}}, "lifecycle"),
     ({"tty": True}, "tty"),
     ({"ports": [{"containerPort": 8080}]}, "ports[0]"),
     ({"securityContext": {"privileged": True}}, "securityContext.privileged"),
@@ -370,6 +376,7 @@ def test_defaults_that_a_cluster_fills_in_need_nothing() -> None:
         "schedulerName": "default-scheduler",
         "restartPolicy": "Never",
         "securityContext": {},
+        "affinity": {"nodeAffinity": None},
     }
     container = {
         "terminationMessagePath": "/dev/termination-log",
@@ -483,7 +490,7 @@ def test_what_the_chart_refuses_is_taken_out_and_is_to_do() -> None:
 
 
 def test_every_to_do_names_the_manifests_line() -> None:
-    text = tfjob({"Worker": {"livenessProbe": {"exec": {}}}})
+    text = tfjob({"Worker": {"livenessProbe": {"exec": {"command": ["ls"]}}}})
 
     line = entry_of(
         text,
@@ -495,7 +502,7 @@ def test_every_to_do_names_the_manifests_line() -> None:
 
 
 def test_what_a_person_has_to_decide_stands_as_comments_in_the_file() -> None:
-    made = made_of(tfjob({"Worker": {"livenessProbe": {"exec": {}}}}))
+    made = made_of(tfjob({"Worker": {"livenessProbe": {"exec": {"command": ["ls"]}}}}))
 
     for entry in (one for one in made.entries if one.words):
         comments = " ".join(line.lstrip("# ") for line in made.text.splitlines() if line[:1] == "#")

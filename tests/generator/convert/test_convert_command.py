@@ -6,14 +6,18 @@ import json
 import resource
 import time
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 import yaml
+from tf_cluster.check import check
 from tf_cluster.convert.convert import convert
 from tf_cluster.exits import RefusedError
+from tf_cluster.findings.finding import errors
 
 from tests.generator.conftest import Command
+from tests.generator.convert.drawn import Drawing
 from tests.generator.convert.test_convert import IMAGE, tfjob
 
 
@@ -189,6 +193,23 @@ def test_no_odd_value_brings_it_down(place: str) -> None:
             convert("job.yaml", json.dumps(job).encode())
         except RefusedError as refusal:
             assert str(refusal).startswith("job.yaml"), (place, odd)
+
+
+def test_no_change_of_its_bytes_brings_it_down() -> None:
+    random = Random(18)
+    for _ in range(60):
+        raw = bytearray(json.dumps(Drawing(random.randrange(1000)).job(), indent=1).encode())
+        for _ in range(random.randint(1, 6)):
+            at = random.randrange(len(raw))
+            raw[at : at + random.randint(0, 8)] = random.choice(
+                (b"", b"{", b"]", b'"', b"\n---\n", b": null", b"\x00", b"\xff", b"*a", b"- ")
+            )
+        try:
+            made = convert("job.yaml", bytes(raw), image=IMAGE)
+        except RefusedError as refusal:
+            assert str(refusal).startswith("job.yaml"), refusal
+        else:
+            assert errors(check("p.yaml", made.text.encode()).findings) == []
 
 
 LARGE: dict[str, dict[str, Any]] = {

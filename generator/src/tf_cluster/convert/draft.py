@@ -8,7 +8,7 @@ from tf_cluster.pointer import Pointer
 
 _ORDER = (
     *("name", "image", "program", "strategy", "replication", "update", "workers", "ps"),
-    *("resources", "data", "log", "run", "extraValues"),
+    *("gpus", "resources", "data", "log", "run", "extraValues"),
 )
 
 

@@ -45,7 +45,7 @@ class Job:
     def keys(self, path: Pointer) -> list[str]:
         """The keys of a mapping that have a value; none where there is no mapping."""
         value = self.get(path)
-        return [key for key, one in value.items() if not _is_empty(one)] if _is_map(value) else []
+        return [key for key, one in value.items() if not is_empty(one)] if _is_map(value) else []
 
     def items(self, path: Pointer) -> list[Pointer]:
         """The paths of a list's items; none where there is no list."""
@@ -85,7 +85,7 @@ class Job:
 
     def _untold(self, path: Pointer, around: set[Pointer]) -> Iterator[Pointer]:
         value = self.get(path)
-        if path in self._told or _is_empty(value):
+        if path in self._told or is_empty(value):
             return
         inner: list[Pointer] = []
         if isinstance(value, Mapping):
@@ -118,9 +118,11 @@ def _is_map(value: Any) -> bool:
     return isinstance(value, Mapping)
 
 
-def _is_empty(value: Any) -> bool:
-    """Whether Kubernetes takes a value for none at all."""
-    return value is None or value == {} or value == []
+def is_empty(value: Any) -> bool:
+    """Whether Kubernetes takes a value for none, as in `metadata: {creationTimestamp: null}`."""
+    if isinstance(value, Mapping):
+        return all(map(is_empty, value.values()))
+    return value is None or value == []
 
 
 def _shown(value: Any) -> str:

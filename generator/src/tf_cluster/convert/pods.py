@@ -5,7 +5,7 @@ from typing import Any
 
 from tf_cluster.convert.container import NAME, container_of, others_of
 from tf_cluster.convert.draft import Draft
-from tf_cluster.convert.job import Job
+from tf_cluster.convert.job import Job, is_empty
 from tf_cluster.convert.resources import put_resources
 from tf_cluster.convert.roles import Plan, Role
 from tf_cluster.convert.volumes import renamed
@@ -39,6 +39,7 @@ _DEFAULTS: dict[str, Any] = {
 """What the chart's pods, or all pods, have where nothing is said: such a field needs nothing."""
 
 _PORT = 2222
+_PORT_NAME = "tfjob-port"
 _NEVER = "no key or value sets it"
 _WHY = {
     "hostNetwork": "tasks have addresses of their own, in the cluster's network",
@@ -98,7 +99,7 @@ def _put_container(job: Job, role: Role, draft: Draft) -> None:
         _pass_on(job, (*container, key), ("extraValues", role.target, value), draft)
     _let_root(job, (*container, "securityContext"), draft, role.target, "containerSecurityContext")
     for port in job.items((*container, "ports")):
-        if job.get((*port, "containerPort")) == _PORT:
+        if job.get((*port, "containerPort")) == _PORT or job.text((*port, "name")) == _PORT_NAME:
             job.leave_out(port, "tasks have TensorFlow's port")
         else:
             job.to_do(port, "tasks serve TensorFlow's port and the status port", "extraValues")
@@ -183,7 +184,7 @@ def _once(job: Job, paths: Sequence[Pointer], target: Pointer, draft: Draft) -> 
     """One value for all roles: that of the first that has one."""
     for path in dict.fromkeys(paths):
         value = job.get(path)
-        if value in (None, "", {}, []) or job.is_told(path):
+        if value == "" or is_empty(value) or job.is_told(path):
             continue
         known = draft.get(target)
         if known is None:
@@ -197,7 +198,7 @@ def _once(job: Job, paths: Sequence[Pointer], target: Pointer, draft: Draft) -> 
 
 def _pass_on(job: Job, path: Pointer, target: Pointer, draft: Draft) -> None:
     value = job.get(path)
-    if value in (None, "", {}, []):
+    if value == "" or is_empty(value):
         return
     draft.put(target, value, path)
     job.maps(path, dotted(target))

@@ -22,7 +22,8 @@ def put_resources(job: Job, role: Role, container: Pointer, draft: Draft) -> Non
                 job.leave_out(source, "the limit says it")
                 continue
             target = _target(role, kind, name)
-            draft.put(target, amount, source)
+            whole = str(amount).isascii() and str(amount).isdigit() and len(str(amount)) < 5
+            draft.put(target, int(amount) if target == ("gpus",) and whole else amount, source)
             job.maps(source, dotted(target))
     for name, amount in limits.items():
         if name not in requests and not _is_counted(name):  # Kubernetes requests the limit then
@@ -56,4 +57,6 @@ def _is_counted(name: str) -> bool:
 def _target(role: Role, kind: str, name: str) -> Pointer:
     if name in _NAMED:
         return ("resources", role.target, kind, name)
+    if (role.target, kind, name) == ("worker", "limits", "nvidia.com/gpu"):
+        return ("gpus",)
     return ("extraValues", role.target, "resources", kind, name)
