@@ -2,6 +2,7 @@
 
 import re
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 MEGABYTE = 10**6
@@ -19,6 +20,7 @@ _FACTORS = {
 }
 
 
+@lru_cache(1_000)
 def quantity(text: str) -> Fraction:
     """The exact number a quantity stands for. ValueError where it is none."""
     match = _FORM.fullmatch(text)

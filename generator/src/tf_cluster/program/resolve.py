@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tf_cluster.program.code_place import CodePlace
-from tf_cluster.program.parse import NotParsed, parsed
+from tf_cluster.program.known import module_of
+from tf_cluster.program.parse import NotParsed
 from tf_cluster.program.roots import MOST_BYTES, Root, UnreadableError
 from tf_cluster.program.scope import Function, Module
 
@@ -158,12 +159,7 @@ class Code:
         if self.left < 0:
             one = Unknown(f"{shown}: there is too much code to read it all")
         else:
-            tree = parsed(raw)
-            one = (
-                tree
-                if isinstance(tree, NotParsed)
-                else Module(name, shown, root.located(path), tree, is_package)
-            )
+            one = module_of(name, shown, root.located(path), raw, is_package=is_package)
         self.modules[name] = one
         self.root_of[name] = root
         self.places[name] = CodePlace(shown, root.located(path), 1)
