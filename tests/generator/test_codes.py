@@ -12,6 +12,9 @@ import yaml
 from tf_cluster.check import check
 from tf_cluster.checks import CODES
 from tf_cluster.findings.finding import Code, Finding
+from tf_cluster.many.check_files import check_files
+from tf_cluster.many.find import find
+from tf_cluster.many.values_files import drift, values_name, values_names
 
 from tools.code_pages import BASE, PAGE, files, page
 
@@ -21,7 +24,12 @@ def _found(example: str, folder: Path) -> list[Finding]:
     whole = re.sub(r"«(.) × (\d+)»", lambda many: _text(many[1], int(many[2])), example)
     params, others = files(whole)
     for name, text in others.items():
-        (folder / name).write_text(text)
+        (folder / name).write_text(
+            _completed(text, whole=False) if name.endswith(".params.yaml") else text
+        )
+    if any(name.endswith((".params.yaml", ".values.yaml")) for name in others):
+        (folder / "p.params.yaml").write_text(_completed(params))
+        return _found_in_all(folder)
     return list(check("p.yaml", _completed(params).encode(), folder=folder).findings)
 
 
@@ -32,12 +40,25 @@ def _text(character: str, length: int) -> str:
     return "".join(random.Random(1).choices(string.ascii_letters + string.digits, k=length))
 
 
-def _completed(params: str) -> str:
+def _found_in_all(folder: Path) -> list[Finding]:
+    """The findings on the params files of a folder, and on the values files that are there."""
+    files = find([str(folder)]).files
+    outcomes = check_files(files, outputs=values_names(files)[0])
+    found = [finding for one in outcomes for finding in one.findings]
+    for one in outcomes:
+        values = values_name(one.file)
+        differs = drift(one.file, values, one.values, "") if Path(values).exists() else None
+        found += [differs.finding] if differs else []
+    return found
+
+
+def _completed(params: str, *, whole: bool = True) -> str:
+    """An example with what it needs. `whole`: one with a name needs nothing."""
     try:
         keys = yaml.safe_load(params) or {}
     except yaml.YAMLError:
         return params
-    if not isinstance(keys, dict) or "name" in keys:
+    if not isinstance(keys, dict) or (whole and "name" in keys):
         return params
     needed = BASE.splitlines(keepends=True)
     return params + "".join(line for line in needed if line.partition(":")[0] not in keys)

@@ -21,7 +21,7 @@ FLOORS = (
     {"program"},
     {"checks"},
     {"check", "diff", "explain", "fixes", "local", "planning", "starter", "independent", "relaxed"},
-    {"convert"},
+    {"convert", "many"},
     {"cli", "__main__"},
 )
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

@@ -24,15 +24,23 @@ def difference(path: Path, text: str) -> str:
 
     A file that is not there counts as empty. Raises RefusedError when it can't be read.
     """
+    return unified(str(path), present(path), text, "generated")
+
+
+def present(path: Path) -> bytes:
+    """What a values file has now; nothing where there is none.
+
+    Raises RefusedError when it can't be read.
+    """
     try:
         old = read_regular(path, _MOST_BYTES + 1)
     except FileNotFoundError:
-        old = b""
+        return b""
     except OSError as error:
         raise RefusedError(f"{path}: can't be read: {error.strerror}") from error
     if len(old) > _MOST_BYTES:
         raise RefusedError(f"{path}: more than {_MOST_BYTES >> 20} MiB: not a values file")
-    return unified(str(path), old, text, "generated")
+    return old
 
 
 def unified(name: str, old: bytes, text: str, what: str) -> str:

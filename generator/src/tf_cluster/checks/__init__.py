@@ -55,6 +55,7 @@ from tf_cluster.checks import (
     unlikely_amounts,
     volumes,
 )
+from tf_cluster.findings import file_codes
 from tf_cluster.findings.finding import MOST_FINDINGS, Code, Finding
 from tf_cluster.params import ignores, kinds, schema_violations, source_files
 from tf_cluster.params.params import Params
@@ -138,6 +139,7 @@ def run_checks(params: Params) -> Iterator[Finding]:
 
 _FINDERS: tuple[object, ...] = (
     *(reader, syntax_errors, helm_scalars, kinds, schema_violations, source_files, program_codes),
+    file_codes,
     *(ignores, *CHECKS, *CLUSTER_CHECKS, *ADVICE, *CLUSTER_ADVICE),
 )
 

@@ -3,7 +3,7 @@
 import os
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO
 
@@ -47,7 +47,12 @@ def write(text: str, output: str, *, force: bool, then: Sequence[str] = ()) -> N
     if os.path.lexists(path) and not force:
         raise RefusedError(f"{output} exists: --force overwrites it")
     write_whole(path, text)
-    tell(printable(f"wrote {output}" + (f". Next: {shlex.join(then)}" if then else "")))
+    tell(printable(f"wrote {output}{next_step(then)}"))
+
+
+def next_step(command: Sequence[str]) -> str:
+    """What is added to words on a file that was written: the command that is most likely next."""
+    return f". Next: {shlex.join(command)}" if command else ""
 
 
 def screen(stream: TextIO, files: Mapping[str, bytes]) -> "Screen | None":
@@ -69,6 +74,12 @@ def _columns(stream: TextIO) -> int:
         return os.get_terminal_size(stream.fileno()).columns or 80
     except OSError:
         return 80
+
+
+def tell_left_out(links: Iterable[str]) -> None:
+    """Tell which links of a folder were not followed."""
+    for link in links:
+        tell(printable(f"left out: {link} is a link out of the folder: name the file itself"))
 
 
 def count(number: int, noun: str) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from tf_cluster import exits
-from tf_cluster.cli.common import count, read, screen, tell
+from tf_cluster.cli.common import count, read, screen, tell, tell_left_out
 from tf_cluster.cli.help import ends_with
 from tf_cluster.exits import RefusedError
 from tf_cluster.findings.formats import Format
@@ -27,7 +27,7 @@ _FORMATS = either(form.value for form in Format)
 Examples:
   tf-cluster validate digits.params.yaml
   tf-cluster validate --fix --unsafe-fixes digits.params.yaml
-  tf-cluster validate --format github *.params.yaml
+  tf-cluster validate --format github .
 
 Exit codes: 0 good, there may be warnings; 1 errors, or --diff has a fix; 2 wrong usage, or a \
 file that can't be read or written.
@@ -36,7 +36,10 @@ tf-cluster explain CODE says what a finding means.
 """)
 def validate(
     files: Annotated[
-        list[str], typer.Argument(metavar="FILE...", help="Params files; - is stdin.")
+        list[str],
+        typer.Argument(
+            metavar="FILE...", help="Params files, folders, quoted patterns; - is stdin."
+        ),
     ],
     form: Annotated[
         Format, typer.Option("--format", metavar="FORMAT", help=f"Print findings as {_FORMATS}.")
@@ -61,39 +64,35 @@ def validate(
         raise RefusedError("--explain goes without --fix and --diff: they write, it tells")
     if files.count("-") > 1:
         raise RefusedError("- is standard input, which can be read once: name it once")
-    if fix or diff:
-        _fix(files, form, unsafe=unsafe, diff=diff)
-    from tf_cluster.check import check
     from tf_cluster.checks import CODES
-    from tf_cluster.files import shown_name
-    from tf_cluster.findings.finding import Finding
-    from tf_cluster.findings.formats import Unread, report
+    from tf_cluster.findings.formats import report
+    from tf_cluster.many.check_files import check_files
+    from tf_cluster.many.find import find
 
-    findings: list[Finding] = []
-    unread: list[Unread] = []
-    notes: list[str] = []
-    texts: dict[str, bytes] = {}
-    for file in files:
-        try:
-            raw = read(file)
-        except RefusedError as refused:
-            unread.append(Unread(shown_name(file), str(refused)))
-            continue
-        if sys.stdout.isatty():
-            texts[file] = raw
-        checked = check(shown_name(file), raw)
-        findings += checked.findings
-        if explain:
-            notes += [f"{shown_name(file)}: {note}" for note in checked.notes]
-    shown_on = screen(sys.stdout, texts)
+    found = find(files)
+    tell_left_out(found.left_out)
+    if fix or diff:
+        _fix(found.files, found.unread, form, unsafe=unsafe, diff=diff)
+    outcomes = check_files(found.files, with_raw=sys.stdout.isatty())
+    findings = [finding for one in outcomes for finding in one.findings]
+    unread = [*found.unread, *(one.unread for one in outcomes if one.unread)]
+    shown_on = screen(sys.stdout, {one.file: one.raw for one in outcomes})
     sys.stdout.write(report(findings, form, unread, CODES, shown_on))
     sys.stdout.flush()
-    for note in notes:
-        tell(printable(note))
-    _end_validate(findings, unread, len(files))
+    for one in outcomes if explain else ():
+        for note in one.notes:
+            tell(printable(f"{one.name}: {note}"))
+    _end_validate(findings, unread, len(outcomes))
 
 
-def _fix(files: list[str], form: Format, *, unsafe: bool, diff: bool) -> NoReturn:
+def _fix(
+    files: Sequence[str],
+    missing: Sequence["Unread"],
+    form: Format,
+    *,
+    unsafe: bool,
+    diff: bool,
+) -> NoReturn:
     """Repair files in place, or print how they would change, and tell what is left."""
     from tf_cluster.checks import CODES
     from tf_cluster.diff import unified
@@ -106,7 +105,7 @@ def _fix(files: list[str], form: Format, *, unsafe: bool, diff: bool) -> NoRetur
         raise RefusedError("--fix writes into the file: name one (--diff takes standard input)")
     where = sys.stderr if diff else sys.stdout
     left: list[Finding] = []
-    unread: list[Unread] = []
+    unread: list[Unread] = [*missing]
     texts: dict[str, bytes] = {}
     differs = False
     for file in files:

@@ -34,6 +34,10 @@ class Code(str):
         one.about, one.why, one.wrong, one.right = about, why, wrong, right
         return one
 
+    def __getnewargs_ex__(self) -> tuple[tuple[str], dict[str, str]]:
+        """What makes the same code in another process."""
+        return (str(self),), vars(self)
+
 
 @dataclass(frozen=True)
 class Place:
