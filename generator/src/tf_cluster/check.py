@@ -10,6 +10,7 @@ from tf_cluster.checks import ADVICE_CODES, run_checks
 from tf_cluster.expand.expand import NO_FLAGS, expand
 from tf_cluster.findings.finding import Finding, by_place, errors
 from tf_cluster.independent import independent
+from tf_cluster.params.beside import Given
 from tf_cluster.params.kinds import other_kind
 from tf_cluster.params.locate import located
 from tf_cluster.params.mend import Mended, mended
@@ -64,7 +65,7 @@ def check(
     file: str,
     raw: bytes,
     *,
-    folder: Path | None = None,
+    folder: Path | Given | None = None,
     for_cluster: bool = True,
     flags: Mapping[Flag, Any] = NO_FLAGS,
 ) -> Checked:
@@ -126,7 +127,9 @@ def _at(finding: Finding, path: Pointer) -> Finding:
     return finding if path == finding.pointer else replace(finding, pointer=path)
 
 
-def _sound_part(meant: Mended, folder: Path) -> tuple[dict[str, Any], set[Pointer], list[Finding]]:
+def _sound_part(
+    meant: Mended, folder: Path | Given
+) -> tuple[dict[str, Any], set[Pointer], list[Finding]]:
     """The part of a file that the schemas accept, what it leaves out, and the findings on that."""
     document = meant.document
     shapes = [located(document, one) for one in violations(document.data, params_schema())]

@@ -20,7 +20,24 @@ from tests.generator.conftest import ROOT
 EVERY_TIME = extend(  # type: ignore[no-untyped-call]
     Draft7Validator, {"pattern": GoLikeValidator.VALIDATORS["pattern"]}
 )
-VALUES = (None, True, 0, 3, -1, 1.5, 2**60, "", "a b", "1Gi", "worker", [], {}, [1], [{}], {"a": 1})
+VALUES: tuple[Any, ...] = (
+    None,
+    True,
+    0,
+    3,
+    -1,
+    1.5,
+    2**60,
+    "",
+    "a b",
+    "1Gi",
+    "worker",
+    [],
+    {},
+    [1],
+    [{}],
+    {"a": 1},
+)
 MOST = 400
 """Drawn values files."""
 
@@ -44,7 +61,7 @@ def test_the_charts_own_values_are_not_judged_again(monkeypatch: pytest.MonkeyPa
 
     def count(self: Any, instance: Any, *arguments: Any, **others: Any) -> Iterator[Any]:
         judged.append(instance)
-        return descend(self, instance, *arguments, **others)
+        yield from descend(self, instance, *arguments, **others)
 
     monkeypatch.setattr(GoLikeValidator, "descend", count)
     check("values-examples/digits.params.yaml", raw)

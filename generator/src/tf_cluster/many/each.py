@@ -95,15 +95,21 @@ def _send_all(
             try:
                 answer = (work(thing), None)
             except Exception as error:
-                import traceback
-
-                error.add_note(traceback.format_exc()) if sys.version_info >= (3, 11) else None
-                writer.send((None, error))
+                writer.send((None, _with_its_traceback(error)))
                 break
             writer.send(answer)
         status = 0
     finally:
         os._exit(status)
+
+
+def _with_its_traceback(error: Exception) -> Exception:
+    """The same error, which tells in another process where it was raised."""
+    import traceback
+
+    text = "".join(traceback.format_exception(error))
+    error.__dict__["__notes__"] = [*getattr(error, "__notes__", []), text]
+    return error
 
 
 def _next(child: _Child) -> Result:  # type: ignore[type-var]

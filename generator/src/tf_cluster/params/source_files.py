@@ -9,6 +9,7 @@ from typing import Any
 
 from tf_cluster.files import is_inside, read_regular
 from tf_cluster.findings.finding import Code, Finding
+from tf_cluster.params.beside import Given
 from tf_cluster.params.locate import finding_at
 from tf_cluster.pointer import Pointer, value_at
 from tf_cluster.yaml.document import Document
@@ -49,7 +50,7 @@ ELSEWHERE = "put the code at an address (program.source.url), in Git, or on the 
 
 
 def with_files(
-    document: Document, params: Mapping[str, Any], folder: Path
+    document: Document, params: Mapping[str, Any], folder: Path | Given
 ) -> tuple[dict[str, Any], list[Finding]]:
     """Params with the files of program.source read: their texts by name instead of their names.
 
@@ -84,7 +85,7 @@ class _UnusableError(Exception):
         self.code = code
 
 
-def _read(folder: Path, name: str, room: int) -> str:
+def _read(folder: Path | Given, name: str, room: int) -> str:
     """A file's text; of one with more than `room` bytes, which is refused later, the beginning.
 
     Raises _UnusableError, also for what is not a regular file in the folder: a pull request may
@@ -92,6 +93,8 @@ def _read(folder: Path, name: str, room: int) -> str:
     """
     if ".." in PurePosixPath(name).parts:
         raise _UnusableError("is not beside or below the params file")
+    if isinstance(folder, Given):
+        return _given(folder, name, room)
     try:
         path = Path(os.path.realpath(folder / name, strict=True))
         if not is_inside(path, folder):
@@ -108,6 +111,18 @@ def _read(folder: Path, name: str, room: int) -> str:
         raise _UnusableError(
             f"is {words}" if error.errno == errno.EINVAL else f"can't be read: {words}"
         ) from error
+    return _text(raw, size)
+
+
+def _given(given: Given, name: str, room: int) -> str:
+    raw = given.bytes_of(name)
+    if raw is None:
+        raise _UnusableError("is not there")
+    return _text(raw[: min(room, MOST_KIB * 1024) + 1], len(raw))
+
+
+def _text(raw: bytes, size: int) -> str:
+    """The text of a file of this size; `raw` may be its beginning. Raises _UnusableError."""
     if size > MOST_KIB * 1024:
         why = f"has {_in_words(size)}; all files together can have {MOST_KIB} KiB"
         raise _UnusableError(why, ELSEWHERE, CODE_TOO_LARGE)

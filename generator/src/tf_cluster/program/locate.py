@@ -8,10 +8,11 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from tf_cluster.expand.source import SOURCE, has_source
+from tf_cluster.params.beside import Given
 from tf_cluster.params.params import Params
 from tf_cluster.params.source_files import FILES, MOST_KIB
 from tf_cluster.program.resolve import Code
-from tf_cluster.program.roots import Directory, Root, Texts
+from tf_cluster.program.roots import Directory, GivenFiles, Root, Texts
 
 TRAINER = "tf_cluster_trainer"
 
@@ -23,7 +24,7 @@ class NotHere:
     why: str
 
 
-def code_of(params: Params, folder: Path) -> Code | NotHere:
+def code_of(params: Params, folder: Path | Given) -> Code | NotHere:
     """The directories with the code of the params' module or script, the first one first.
 
     A script's own directory comes before `program.path`, as Python has it.
@@ -40,12 +41,19 @@ def code_of(params: Params, folder: Path) -> Code | NotHere:
     if texts:
         # Beside a file that could not be read, nothing is sure to be missing.
         sure = all(texts.values())
-        roots: list[Root] = [Texts(texts, folder, one or ".", sure) for one in folders]
+        base = Path() if isinstance(folder, Given) else folder
+        roots: list[Root] = [Texts(texts, base, one or ".", sure) for one in folders]
     else:
         # What is relative is this very file; in a container such a path is a finding of its own.
         sure = any(one and not one.startswith("/") for one in (path, script))
-        roots = [Directory(folder, one or ".", sure, inside=True) for one in folders]
-    return Code([*roots, *_installed(module)])
+        roots = [_root(folder, one or ".", sure=sure) for one in folders]
+    return Code([*roots, *([] if isinstance(folder, Given) else _installed(module))])
+
+
+def _root(folder: Path | Given, path: str, *, sure: bool) -> Root:
+    if isinstance(folder, Given):
+        return GivenFiles(folder, path, sure)
+    return Directory(folder, path, sure, inside=True)
 
 
 def _elsewhere(params: Params, path: str, script: str) -> str:

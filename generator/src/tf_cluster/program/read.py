@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from tf_cluster.params.beside import Given
 from tf_cluster.params.params import Params
 from tf_cluster.pointer import Pointer
 from tf_cluster.program.reading import Reading
@@ -10,11 +11,11 @@ _MODULE: Pointer = ("program", "module")
 _SCRIPT: Pointer = ("program", "script")
 
 
-def read_program(params: Params, folder: Path) -> Reading:
+def read_program(params: Params, folder: Path | Given) -> Reading:
     """Findings and notes on the module or script that the params name.
 
-    `folder` is that of the params file. Nothing is imported or run, and nothing is read outside
-    `folder` and the directories of this Python's packages.
+    `folder` is that of the params file, or the files that are given instead. Nothing is imported or
+    run, and nothing is read outside `folder` and the directories of this Python's packages.
     """
     module, script = params.value_at(_MODULE) or "", params.value_at(_SCRIPT) or ""
     reading = Reading(params)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tf_cluster.files import is_inside, read_regular
+from tf_cluster.params.beside import Given
 
 MOST_BYTES = 200_000
 """Bytes of code that are read for one params file: their tree takes up to 900 times as many."""
@@ -124,7 +125,49 @@ class Directory:
         return self.base / self.folder / path
 
 
-Root = Texts | Directory
+@dataclass(frozen=True)
+class GivenFiles:
+    """Files that a program gives. `folder`: the directory in them, `.` for all."""
+
+    given: Given
+    folder: str
+    certain: bool
+
+    def read(self, path: str) -> bytes | None:
+        """A file's bytes; None if there is none. Raises UnreadableError."""
+        name = self.shown(path)
+        raw = None if name.startswith(("../", "/")) else self.given.bytes_of(name)
+        if raw is not None and len(raw) > MOST_BYTES:
+            raise UnreadableError(f"it has over {MOST_BYTES} bytes")
+        return raw
+
+    def has_folder(self, path: str) -> bool:
+        """Whether there are files in a directory of this name, as far as that is known."""
+        return bool(self._below(path)) or self.read(posixpath.join(path, "__init__.py")) is not None
+
+    def has_compiled(self, path: str) -> bool:
+        """Whether there is a module of this name that is no .py: never."""
+        return False
+
+    def modules(self, path: str = ".") -> list[str]:
+        """The names of the modules in a directory, as far as they are known."""
+        return [name.removesuffix(".py") for name in self._below(path) if name.endswith(".py")]
+
+    def shown(self, path: str) -> str:
+        """A file's name in messages."""
+        return posixpath.normpath(posixpath.join(self.folder, path))
+
+    def located(self, path: str) -> str:
+        """Where a file is: its name again."""
+        return self.shown(path)
+
+    def _below(self, path: str) -> list[str]:
+        start = f"{self.shown(path)}/".removeprefix("./")
+        names = self.given.names()
+        return sorted(name.removeprefix(start) for name in names if name.startswith(start))
+
+
+Root = Texts | Directory | GivenFiles
 
 
 def _names(folder: Path) -> list[str]:
