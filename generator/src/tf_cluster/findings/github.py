@@ -2,7 +2,7 @@
 
 from tf_cluster.findings.finding import Finding
 from tf_cluster.findings.formats import Shown
-from tf_cluster.findings.relative import relative_path
+from tf_cluster.findings.relative import in_repository
 from tf_cluster.printable import printable
 
 
@@ -16,7 +16,7 @@ def github_report(shown: Shown) -> str:
 
 def _command(finding: Finding) -> str:
     properties = {
-        "file": relative_path(finding.file),
+        "file": in_repository(finding.file),
         "line": str(finding.place.line),
         "col": str(finding.place.column),
         "title": finding.code,

@@ -9,9 +9,12 @@ from urllib.parse import quote
 from tf_cluster import __version__
 from tf_cluster.findings.finding import Code, Finding
 from tf_cluster.findings.formats import Shown
-from tf_cluster.findings.relative import relative_path
+from tf_cluster.findings.relative import in_repository, repository
 from tf_cluster.pointer import json_pointer
 from tf_cluster.printable import escaped_json, printable, printable_lines
+
+_TOP = "SRCROOT"
+"""What relative names are relative to: the repository, or the working directory."""
 
 
 def sarif_report(shown: Shown, known: Sequence[Code] = ()) -> str:
@@ -26,6 +29,7 @@ def sarif_report(shown: Shown, known: Sequence[Code] = ()) -> str:
             {
                 "tool": {"driver": driver},
                 "columnKind": "unicodeCodePoints",
+                "originalUriBaseIds": {_TOP: {"uri": f"file://{_quoted(repository())}/"}},
                 "invocations": [_invocation(shown)],
                 "results": [_result(finding, codes) for finding in shown.findings],
             }
@@ -99,4 +103,11 @@ def _message(text: str) -> dict[str, str]:
 
 
 def _artifact(file: str) -> dict[str, str]:
-    return {"uri": quote(os.fsencode(relative_path(file)))}
+    path = in_repository(file)
+    if path.startswith("/"):
+        return {"uri": f"file://{_quoted(path)}"}
+    return {"uri": _quoted(path), "uriBaseId": _TOP}
+
+
+def _quoted(path: str) -> str:
+    return quote(os.fsencode(path.rstrip("/")))

@@ -1,0 +1,153 @@
+"""What other repositories use: the hooks and the workflow, run on a repository as they would be.
+
+pre-commit itself is not among the test tools. The hooks are run as it runs those of `system`: the
+entry, split as a shell would, then the arguments, then the files whose names match.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.generator.conftest import ROOT
+
+GOOD = "name: {}\nimage: r/i:1\nprogram: {{module: 'p.m:C'}}\n"
+HOOKS = {one["id"]: one for one in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())}
+WORKFLOW = yaml.safe_load((ROOT / ".github" / "workflows" / "params.yaml").read_text())
+INPUTS = WORKFLOW[True]["workflow_call"]["inputs"]  # YAML 1.1 reads `on` so
+STEPS = {one["name"]: one for one in WORKFLOW["jobs"]["params"]["steps"] if "run" in one}
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A repository with two good trainings and a folder of others' values."""
+    for name in ("a", "t/b"):
+        file = tmp_path / f"{name}.params.yaml"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(GOOD.format(Path(name).name))
+    (tmp_path / "other.values.yaml").write_text("x: 1\n")
+    return tmp_path
+
+
+def _run(command: list[str], folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    tools = Path(sys.executable).parent
+    return subprocess.run(
+        command,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", **environment},
+    )
+
+
+def _hook(name: str, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    hook = HOOKS[name]
+    assert hook["language"] == "system"
+    files = [str(one.relative_to(folder)) for one in sorted(folder.rglob("*.yaml"))]
+    matching = [one for one in files if re.search(hook["files"], one)]
+    assert matching
+    passed = matching if hook.get("pass_filenames", True) else []
+    return _run([*shlex.split(hook["entry"]), *arguments, *passed], folder)
+
+
+def test_the_hooks_check_write_and_compare(repository: Path) -> None:
+    assert _hook("tf-cluster-validate", repository).returncode == 0
+    assert _hook("tf-cluster-generate-check", repository).returncode == 1
+    assert _hook("tf-cluster-generate", repository).returncode == 0
+    assert (repository / "t" / "b.values.yaml").exists()
+    assert _hook("tf-cluster-generate-check", repository).returncode == 0
+
+    (repository / "a.values.yaml").write_text("worker: {replicas: 9}\n")
+    drifted = _hook("tf-cluster-generate-check", repository)
+    assert drifted.returncode == 1
+    assert drifted.stdout.startswith("a.values.yaml:1:1: TFC601")
+    (repository / "a.params.yaml").write_text(GOOD.format("a") + "run: {id: 1.10}\n")
+    assert _hook("tf-cluster-validate", repository).returncode == 1
+    _hook("tf-cluster-validate", repository, "--fix")
+    assert "run: {id: '1.10'}" in (repository / "a.params.yaml").read_text()
+
+
+def test_one_changed_file_is_written_as_a_pair(repository: Path) -> None:
+    (repository / "t" / "b.params.yaml").unlink()
+
+    ran = _hook("tf-cluster-generate", repository)
+
+    assert (ran.returncode, ran.stdout) == (0, "")
+    assert (repository / "a.values.yaml").exists()
+
+
+def _step(name: str, repository: Path, **inputs: Any) -> subprocess.CompletedProcess[str]:
+    """A step's script, as a runner starts it: bash -e, in the clone, with what `env` says."""
+    values = {key: inputs.get(key, one.get("default", "")) for key, one in INPUTS.items()}
+
+    def filled(text: str) -> str:
+        return re.sub(r"\$\{\{ inputs\.(\w+) \}\}", lambda of: str(values[of[1]]), text)
+
+    step = STEPS[name]
+    assert "${{" not in step["run"]  # an input in a script would be run
+    environment = {key: filled(text) for key, text in step.get("env", {}).items()}
+    script = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]
+    return _run(script, repository, GITHUB_WORKSPACE=str(repository), **environment)
+
+
+def test_the_workflow_is_to_be_called_and_asks_for_no_rights() -> None:
+    assert set(WORKFLOW[True]) == {"workflow_call"}
+    assert all(one["type"] == "string" for one in INPUTS.values())
+    assert WORKFLOW["permissions"] == {"contents": "read"}
+    assert [*STEPS] == ["Install", "Params files", "Values files"]
+
+
+def test_the_workflows_steps_annotate_the_files_of_the_clone(repository: Path) -> None:
+    _run(["tf-cluster", "generate", "."], repository)
+    for name in ("Params files", "Values files"):
+        assert (_step(name, repository).returncode, _step(name, repository).stdout) == (0, "")
+
+    (repository / "t" / "b.params.yaml").write_text(GOOD.format("b") + "workers: 0\n")
+    found = _step("Params files", repository, folder="t")
+    assert found.returncode == 1
+    assert found.stdout.startswith("::error file=t/b.params.yaml,line=4,col=10,title=TFC205::")
+    (repository / "a.values.yaml").write_text("")
+    assert "file=a.values.yaml,line=1," in _step("Values files", repository).stdout
+
+
+def test_a_job_in_a_folder_of_the_clone_names_files_as_the_repository_does(
+    repository: Path,
+) -> None:
+    (repository / "t" / "b.params.yaml").write_text(GOOD.format("b") + "workers: 0\n")
+    there = {"GITHUB_WORKSPACE": str(repository)}
+
+    for file, cwd in (("b.params.yaml", "t"), (".", "t"), ("../t/b.params.yaml", "t"), ("t", ".")):
+        command = ["tf-cluster", "validate", file, "--format"]
+        github = _run([*command, "github"], repository / cwd, **there).stdout
+        assert github.startswith("::error file=t/b.params.yaml,line=4,")
+        (run,) = json.loads(_run([*command, "sarif"], repository / cwd, **there).stdout)["runs"]
+        place = run["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]
+        assert place == {"uri": "t/b.params.yaml", "uriBaseId": "SRCROOT"}
+        base = run["originalUriBaseIds"]["SRCROOT"]["uri"]
+        assert base == f"{repository.resolve().as_uri()}/"
+
+
+def test_a_file_outside_of_the_clone_has_its_whole_name(repository: Path, tmp_path: Path) -> None:
+    (repository / "t" / "b.params.yaml").write_text("name: 3\n")
+    clone = repository / "clone"
+    clone.mkdir()
+
+    ran = _run(
+        ["tf-cluster", "validate", "../t/b.params.yaml", "--format", "sarif"],
+        clone,
+        GITHUB_WORKSPACE=str(clone),
+    )
+
+    (run,) = json.loads(ran.stdout)["runs"]
+    place = run["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]
+    assert place["uri"].endswith("t/b.params.yaml")
