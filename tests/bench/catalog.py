@@ -10,6 +10,7 @@ from tests.bench import (
     chart_size,
     embedding_size,
     install,
+    linter,
     measures,
     memory,
     notebook,
@@ -26,6 +27,7 @@ from tests.bench.measure import Measure
 
 MEASURES: dict[str, Measure] = {
     **measures.MEASURES,
+    **linter.MEASURES,
     **install.MEASURES,
     **tfjob.MEASURES,
     **notebook.MEASURES,

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from tf_cluster.api import FindingsError, Loaded, generate, load, validate
+    from tf_cluster.api import FindingsError, Loaded, generate, load, plan, validate
 
-__all__ = ["FindingsError", "Loaded", "__version__", "generate", "load", "validate"]
+__all__ = ["FindingsError", "Loaded", "__version__", "generate", "load", "plan", "validate"]
 
 
 def __getattr__(name: str) -> Any:

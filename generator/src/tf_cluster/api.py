@@ -10,6 +10,8 @@ from tf_cluster.expand.expand import preset_name
 from tf_cluster.expand.values_file import values_text
 from tf_cluster.findings.finding import Finding, errors
 from tf_cluster.params.beside import Given, Read, Text
+from tf_cluster.planning.plan import Plan
+from tf_cluster.planning.plan import plan as planned
 
 
 @dataclass(frozen=True)
@@ -93,3 +95,18 @@ def generate(
     checked = loaded._checked
     preset = preset_name(checked.document.data)
     return values_text(checked.values, loaded.file, preset, output)
+
+
+def plan(
+    params: Text | Loaded,
+    *,
+    file: str = "params.yaml",
+    read: Read | None = None,
+    release: str | None = None,
+    namespace: str = "default",
+) -> Plan:
+    """What the training will be in a cluster, as the command `plan` tells. Raises FindingsError."""
+    loaded = load(params, file=file, read=read)
+    if not loaded.good:
+        raise FindingsError(loaded.findings)
+    return planned(loaded._checked.values.effective, release=release, namespace=namespace)
