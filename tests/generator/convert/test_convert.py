@@ -179,6 +179,8 @@ def test_ps_of_another_command_serve_and_that_is_said() -> None:
     assert params_of(same)["program"]["ps"] == "script"
     assert params_of(other)["program"]["ps"] == "server"
     assert "PS.containers[0].command: not the workers' command" in to_dos(other)
+    unsaid = tfjob({"PS": {"command": None}, "Worker": {}})
+    assert "PS.containers[0]: not the workers' command" in to_dos(unsaid)
 
 
 def test_two_shell_commands_that_nobody_reads_are_not_taken_for_the_same() -> None:

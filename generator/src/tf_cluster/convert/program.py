@@ -53,6 +53,10 @@ def _put_command(job: Job, where: Pointer, command: Command, draft: Draft) -> No
         job.remark(source, why, "program")
 
 
+_SERVER = (
+    "not the workers' command: the ps run TensorFlow's server instead; if that is what this did, "
+    "nothing is missing"
+)
 _KEYS = {"command": "program.script, program.args", "args": "program.args"}
 
 
@@ -81,6 +85,8 @@ def _other(job: Job, role: Role, lead: Role, command: Command, draft: Draft) -> 
     same = own == _essence(job, container_of(job, lead), command)
     if role.target == "ps":
         draft.put(("program", "ps"), "script" if same else "server", where)
+        if not same and not any(job.get((*where, key)) for key in _COMMAND):
+            job.remark(where, _SERVER, "program")  # the image's own command
     for key in _COMMAND:
         path = (*where, key)
         if job.get(path) is None:
@@ -88,11 +94,7 @@ def _other(job: Job, role: Role, lead: Role, command: Command, draft: Draft) -> 
         if same and _is_read(job, path, key):
             job.maps(path, "program", "as the workers'")
         elif role.target == "ps":
-            why = (
-                "not the workers' command: the ps run TensorFlow's server instead; if that is "
-                "what this did, nothing is missing"
-            )
-            job.to_do(path, why, "program")
+            job.to_do(path, _SERVER, "program")
         else:
             job.to_do(path, "not the workers' command, and all tasks run one", "program")
 
