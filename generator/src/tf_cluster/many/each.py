@@ -6,10 +6,12 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from multiprocessing.connection import Connection, Pipe
-from typing import NoReturn, TypeVar
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from tf_cluster.exits import RefusedError
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
 
 SERIAL = 50
 """Up to so many things a single process is faster."""
@@ -54,7 +56,7 @@ def _cpus() -> int:
 
 
 class _Child:
-    def __init__(self, pid: int, results: Connection) -> None:
+    def __init__(self, pid: int, results: "Connection") -> None:
         self.pid = pid
         self.results = results
 
@@ -71,6 +73,8 @@ def _started(
     work: Callable[[Thing], Result], things: Sequence[Thing], others: Sequence[_Child]
 ) -> _Child:
     """A process that sends the results of these things."""
+    from multiprocessing.connection import Pipe  # not for a few files: it imports sockets
+
     reader, writer = Pipe(duplex=False)
     sys.stdout.flush()
     sys.stderr.flush()
@@ -86,7 +90,7 @@ def _started(
 
 
 def _send_all(
-    work: Callable[[Thing], Result], things: Sequence[Thing], writer: Connection
+    work: Callable[[Thing], Result], things: Sequence[Thing], writer: "Connection"
 ) -> NoReturn:
     """Send each result, or what was raised instead. Nothing of the parent's runs at the end."""
     status = 1
