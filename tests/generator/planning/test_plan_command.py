@@ -116,7 +116,9 @@ def test_a_ps_that_is_too_small_for_the_program_is_told(
 def test_what_is_no_program_json_is_refused_in_one_line(
     tf_cluster: Command, tmp_path: Path
 ) -> None:
-    for text in ("", "[]", "{}", '{"version": 2}', json.dumps({**PROGRAM, "variables": [1]})):
+    of_no_size = json.dumps(PROGRAM).replace("4000000", "Infinity")
+    of_one = json.dumps({**PROGRAM, "variables": [1]})
+    for text in ("", "[]", "{}", '{"version": 2}', of_one, of_no_size):
         (tmp_path / "program.json").write_text(text)
         told = tf_cluster("plan", "-", "--program", "program.json", stdin=DIGITS)
 

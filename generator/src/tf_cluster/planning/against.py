@@ -33,8 +33,9 @@ class Comparison:
     """What an upgrade from one plan to another does.
 
     `restarts` is whether there is a new attempt. `causes` are the changes each of which alone makes
-    one; `others` are those that no training restarts for. `resumes` is empty where the run goes on,
-    and else says why not. `refused` is what Kubernetes does not let change.
+    one; `others` are those that no training restarts for. `fresh` is why the run begins again at
+    step 0; empty where it goes on. `kept` are claims that Helm keeps though they are no longer
+    asked for. `refused` is what Kubernetes does not let change.
     """
 
     restarts: bool

@@ -104,7 +104,14 @@ def read_program(raw: bytes, file: str) -> Program:
             example_bytes=_size(data["exampleBytes"] or 0),
             slots={str(name): len(list(slots)) for name, slots in data["slots"].items()},
         )
-    except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+    except (
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        RecursionError,
+        TypeError,
+        ValueError,
+    ) as error:
         why = printable(f"{type(error).__name__}: {error}"[:200])
         raise RefusedError(f"{file} is no program.json ({why}): {again}") from None
 
