@@ -35,8 +35,8 @@ def found(text: str) -> list[str]:
 
 
 HELM = (
-    "not a params file (helm takes it, as -f FILE; tf-cluster takes the params file that values "
-    "are made of)"
+    "not a params file (helm takes it, as -f FILE, and so does `tf-cluster plan`; other commands "
+    "take the params file that values are made of)"
 )
 
 

@@ -66,7 +66,10 @@ def _kinds(document: Document, text: str) -> Iterator[tuple[Place, str, str]]:
         yield START, "a values file of the chart, not a params file", _HELM
 
 
-_HELM = "helm takes it, as -f FILE; tf-cluster takes the params file that values are made of"
+_HELM = (
+    "helm takes it, as -f FILE, and so does `tf-cluster plan`; other commands take the params file "
+    "that values are made of"
+)
 
 
 def _conflict(text: str) -> int:
