@@ -14,13 +14,15 @@ from tf_cluster.checks.env import (
     RESERVED_VARIABLES,
 )
 from tf_cluster.checks.labels import RESERVED_LABEL_PREFIX, RESERVED_LABELS
+from tf_cluster.checks.nulls import NEEDED
 from tf_cluster.pointer import json_pointer
 
 from tests.chart.helm import CHART, HELMS, LEAST, RefusedError, Rendered, merged, template
-from tests.chart.refusals.cases import CASES, Values
+from tests.chart.refusals.cases import CASES, Values, nested
 from tests.chart.refusals.guard_cases import GUARD_CASES, GUARDS, TAKEN
 from tests.cluster.custom_resources import absent_kinds
 from tests.cluster.kubernetes import Namespace
+from tools.chart.values_docs import read_values
 
 ALL = CASES | GUARD_CASES
 # One of each message and code of the guards' cases: a rendering takes Helm longer than us.
@@ -111,6 +113,24 @@ def test_every_guard_of_the_chart_has_a_case() -> None:
     # They ask the cluster, which the tool can't: tests/chart/page, monitoring and kubernetes.
     guards -= {"routes", "operator", "versions"}
     assert guards == {case.guard for case in ALL.values() if case.guard}
+
+
+def test_what_must_not_be_null_is_the_charts_list() -> None:
+    (listed,) = re.findall(r"range \$path := list\n(.*?) \}\}", GUARDS, re.DOTALL)
+    assert re.findall(r'"([\w.]+)"', listed) == NEEDED
+
+
+def test_other_defaults_can_be_removed_with_null() -> None:
+    """As with null for cleanup.delaySeconds.failure, whose meaning values.yaml tells."""
+    values: Values = {}
+    for value in read_values((CHART / "values.yaml").read_text()):
+        path = ".".join(value.path)
+        of_the_file = path == "fullnameOverride" or path.startswith(("image.", "program."))
+        if not value.is_section and path not in NEEDED and not of_the_file:
+            values = merged(values, nested(path, None))
+            assert findings({"extraValues": nested(path, None)}) == [], path
+    assert findings({"extraValues": values}) == []
+    rendered({"extraValues": values})
 
 
 def test_the_reserved_words_are_the_charts() -> None:
