@@ -25,7 +25,7 @@ def dotted(path: Pointer) -> str:
 def value_at(data: Any, path: Pointer) -> Any:
     """The value at `path` in nested mappings; None if there is none."""
     for part in path:
-        if not isinstance(data, Mapping) or part not in data:
+        if not isinstance(data, (dict, Mapping)) or part not in data:  # a dict is seen at once
             return None
         data = data[part]
     return data
