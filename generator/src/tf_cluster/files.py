@@ -33,6 +33,14 @@ def read_input(name: str, most: int) -> bytes:
         raise RefusedError(f"{shown_name(name)}: can't be read: {error.strerror}") from error
 
 
+def is_folder(name: str) -> bool:
+    """Whether there is a folder of this name; a name that no file can have is none."""
+    try:
+        return Path(name).is_dir()
+    except OSError:
+        return False
+
+
 def read_regular(path: Path, most: int = -1) -> bytes:
     """The first `most` bytes of a regular file, or all of them. Raises OSError for anything else.
 

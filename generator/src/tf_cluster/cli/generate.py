@@ -64,6 +64,7 @@ def generate(
     force: Annotated[bool, typer.Option("--force", help=_FORCE)] = False,
 ) -> None:
     """Write the chart's values that params files ask for."""
+    from tf_cluster.files import is_folder
     from tf_cluster.many.find import find
 
     found = find(files)
@@ -71,7 +72,7 @@ def generate(
     compare = check_only or diff
     if compare and output in (None, "-") and found.files == ("-",):
         raise RefusedError("--check and --diff compare with a file: name it with -o OUT")
-    into_folder = output is not None and output != "-" and Path(output).is_dir()
+    into_folder = output is not None and output != "-" and is_folder(output)
     if not (found.several or pairs or into_folder or (compare and output is None)):
         _generate_one(found.files[0], output or "-", form, compare=compare, diff=diff, force=force)
     if output is not None and not into_folder and (output == "-" or Path(output).suffix):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tf_cluster.files import STDIO, is_inside
+from tf_cluster.files import STDIO, is_folder, is_inside
 from tf_cluster.findings.formats import Unread
 
 SUFFIXES = (".params.yaml", ".params.yml")
@@ -69,7 +69,7 @@ def _stands_for(name: str) -> _Seen | None:
     """What a folder or a pattern has; None for the name of one file."""
     if name == STDIO:
         return None
-    if Path(name).is_dir():
+    if is_folder(name):
         seen = _Seen(name)
         _look(seen, "" if name == "." else name, _is_params)
         nothing = f"{name}: there is no *{SUFFIXES[0]} in it or below it"
@@ -83,7 +83,7 @@ def _stands_for(name: str) -> _Seen | None:
         except re.error as error:
             nothing = f"{name}: no pattern of names: {error}"
         else:
-            if Path(seen.top or ".").is_dir():
+            if is_folder(seen.top or "."):
                 deepest = _DEEPEST if "**" in name else name.count("/") - seen.top.count("/") + 1
                 _look(seen, seen.top, wanted, deepest)
     if not seen.files and not seen.unread:
