@@ -241,3 +241,12 @@ def test_no_template_prints_a_users_name_without_quotes() -> None:
                 assert safe.search(printed), f"{path.name}: {line}"
             for named in re.findall(r'"tf-cluster\.object" \(list "\S+" "\w+" (.*)', line):
                 assert re.search(r"[$.]names?\b|fullname|quote", named), f"{path.name}: {line}"
+
+
+@pytest.mark.parametrize("name", ["on", "y", "null"])
+def test_a_release_may_have_a_name_that_yaml_takes_for_something_else(name: str) -> None:
+    reader = {"networkPolicy": {"statusFrom": [{"podSelector": {}}]}}
+    watched = {"podMonitor": {"enabled": True}, "rules": {"enabled": True}}
+    values = {"security": reader, "monitoring": watched, "serviceAccount": {"create": True}}
+    for obj in render({"fullnameOverride": name, **values}).objects:
+        assert isinstance(obj["metadata"]["name"], str), obj["kind"]
