@@ -85,6 +85,10 @@ def test_an_image_of_a_role_has_the_tag_of_all_where_it_has_none(image: str, tag
             "nodes: {selector: {pool: a}, worker: {selector: {pool: b}, tolerations: [{key: x}]}}",
             {"pod": {"nodeSelector": {"pool": "a"}}, "worker": {"nodeSelector": {"pool": "b"}}},
         ),
+        (
+            "nodes: {selector: {pool: a}, worker: {selector: {}}}",
+            {"pod": {"nodeSelector": {"pool": "a"}}, "worker": {"nodeSelector": {}}},
+        ),
         ("priority: high", {"pod": {"priorityClassName": "high"}}),
         ("serviceAccount: mine", {"serviceAccount": {"name": "mine"}}),
         (

@@ -164,3 +164,21 @@ def test_nothing_of_a_file_is_printed_raw(tf_cluster: Command) -> None:
         told = tf_cluster("plan", "-", "--release", "r", "--format", form, stdin=odd)
 
         assert "\x1b" not in told.stdout + told.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--release", "Foo_"), "the release's name is 'Foo_'"),
+        (("--release", "a" * 54), "at most 53"),
+        (("-n", "a.b"), "the namespace is 'a.b'"),
+        (("--nodes", "3"), "say what each has with --node"),
+    ],
+)
+def test_words_that_helm_refuses_or_nobody_reads_are_refused(
+    tf_cluster: Command, words: tuple[str, ...], told: str
+) -> None:
+    ran = tf_cluster("plan", "-", *words, stdin=DIGITS)
+
+    assert ran.returncode == 2
+    assert told in ran.stderr

@@ -57,8 +57,9 @@ def plan(
         typer.Option(metavar="AMOUNTS", help="What a node has (cpu=…,memory=…): do pods fit?"),
     ] = None,
     nodes: Annotated[
-        int, typer.Option(metavar="NUMBER", min=0, help="How many such nodes there are.")
-    ] = 1,
+        int | None,
+        typer.Option(metavar="NUMBER", min=1, help="How many such nodes there are, else 1."),
+    ] = None,
     program: Annotated[
         str | None,
         typer.Option(metavar="JSON", help="What `tf-trainer inspect` wrote: is memory enough?"),
@@ -85,7 +86,9 @@ def plan(
 
     if [file, against, program].count("-") > 1:
         raise RefusedError("- is standard input, which can be read once: name it once")
-    if nodes > MOST_NODES:
+    if nodes is not None and not node:
+        raise RefusedError("--nodes says how many: say what each has with --node cpu=…,memory=…")
+    if nodes and nodes > MOST_NODES:
         raise RefusedError(f"--nodes is {nodes}: {MOST_NODES} at most")
     amounts = parsed_node(node) if node else None
     made = _plan(file, release, namespace)
@@ -96,7 +99,7 @@ def plan(
     comparison = compared(old, made) if old else None
     fit = None
     if amounts is not None:
-        fit = packed(made.pods, amounts, nodes, colocate=made.release.colocate)
+        fit = packed(made.pods, amounts, nodes or 1, colocate=made.release.colocate)
     needed = needs(made, read_program(read(program), program)) if program else []
     if form is Form.JSON:
         sys.stdout.write(escaped_json(plan_json(made, fit, needed, comparison)))

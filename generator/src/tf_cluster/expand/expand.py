@@ -73,7 +73,9 @@ def expand(params: Mapping[str, Any], flags: Mapping[Flag, Any] = NO_FLAGS) -> V
         origins[path] = PRESET
     for source, target in _RENAMED:
         decided = value_at(params, source)
-        for path, value in leaves({} if decided is None else decided):
+        # A role's selector that is empty stands in the place of that of all.
+        empty = decided is not None and target[-1] == "nodeSelector"
+        for path, value in leaves({} if decided is None else decided, empty=empty):
             _put(data, target + path, _for_kubernetes(target, value))
             origins[target + path] = source + path
     for target, value, source in intents(params):

@@ -155,7 +155,7 @@ SENTENCES: Mapping[str, str] = {
     "nvidia.com/gpu": _GPUS,
     "amd.com/gpu": "gpus says how many, as in gpus: {worker: 1, vendor: amd.com/gpu}",
     "affinity": _AFFINITY,
-    "enabled": "write true or false in place of the mapping, as in tensorboard: true",
+    "enabled": "write true or false in place of the mapping",
     "nodeaffinity": _AFFINITY,
     "interactive": "values-examples/interactive.values.yaml is such a cluster, for helm",
     "namespace": _HELM,

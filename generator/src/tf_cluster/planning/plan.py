@@ -1,6 +1,7 @@
 """A whole plan of values: what there will be, decided without I/O."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,7 +14,11 @@ from tf_cluster.planning.objects import KubernetesObject, objects
 from tf_cluster.planning.pods import Data
 from tf_cluster.planning.release import Release
 from tf_cluster.planning.roles import POD_ROLES
+from tf_cluster.printable import cut
 
+_LABEL = re.compile("[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+_RELEASE = re.compile(rf"{_LABEL.pattern}(\.{_LABEL.pattern})*")
+"""What Helm takes as the name of a release."""
 TASK_TYPES = ("chief", "worker", "ps", "evaluator")
 IN_TF_CONFIG = ("chief", "ps", "worker")
 """In the order of cluster.json."""
@@ -87,6 +92,16 @@ def plan(
             "the values have no fullnameOverride, so every name begins with the release's: "
             "say it with --release NAME"
         )
+    for label, said, most, form in (
+        ("the release's name", name, 53, _RELEASE),
+        ("the namespace", namespace, 63, _LABEL),
+    ):
+        if len(said) > most or not form.fullmatch(said):
+            raise RefusedError(
+                f"{label} is {cut(repr(said))}: lower-case letters, digits and - between them "
+                f"are possible, "
+                f"at most {most}"
+            )
     installed = Release(values, name, namespace)
     try:
         _ = installed.combination
