@@ -40,7 +40,6 @@ _DEFAULTS: dict[str, Any] = {
 
 _PORT = 2222
 _PORT_NAME = "tfjob-port"
-_NEVER = "no key or value sets it"
 _WHY = {
     "hostNetwork": "tasks have addresses of their own, in the cluster's network",
     "livenessProbe": "the chart has probes of its own",
