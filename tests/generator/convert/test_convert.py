@@ -337,6 +337,13 @@ def test_user_0_is_let_in_where_the_manifest_asks_for_it() -> None:
     assert context == {"runAsUser": 0, "runAsNonRoot": False}
 
 
+def test_user_0_of_a_ps_is_let_in_when_its_pod_context_is_everybodys() -> None:
+    text = tfjob({"PS": {"pod": {"securityContext": {"runAsUser": 0}}}, "Worker": {}})
+
+    context = params_of(text)["extraValues"]["security"]["podSecurityContext"]
+    assert context == {"runAsUser": 0, "runAsNonRoot": False}
+
+
 def test_accounts_of_roles_that_differ_are_to_do() -> None:
     text = tfjob(
         {

@@ -175,8 +175,10 @@ def _put_shared(job: Job, plan: Plan, draft: Draft) -> None:
     path = [(*container_of(job, r), "imagePullPolicy") for r in roles]
     _once(job, path, ("extraValues", "image", "pullPolicy"), draft)
     path = [(*r.spec, "securityContext") for r in roles]
-    _once(job, path, ("extraValues", "security", "podSecurityContext"), draft)
-    _let_root(job, path[0], draft, "security", "podSecurityContext")
+    target: Pointer = ("extraValues", "security", "podSecurityContext")
+    _once(job, path, target, draft)
+    if target in draft.origins:
+        _let_root(job, draft.origins[target], draft, "security", "podSecurityContext")
 
 
 def _once(job: Job, paths: Sequence[Pointer], target: Pointer, draft: Draft) -> None:
