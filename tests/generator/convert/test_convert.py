@@ -13,6 +13,7 @@ from tf_cluster.findings.finding import errors
 
 IMAGE = "registry.example.com/team/trainer:1.0"
 COMMAND = {"command": ["python", "/opt/train.py"]}
+PS_POD = ("spec", "tfReplicaSpecs", "PS", "template", "spec")
 
 
 def tfjob(
@@ -248,6 +249,24 @@ def test_other_claims_of_other_roles_at_one_place_are_to_do() -> None:
 
     assert params_of(text)["data"]["claim"] == "a"
     assert "other tasks have the claim a there" in to_dos(text)
+
+
+def test_a_ps_that_serves_needs_no_data_and_its_volume_is_told_so() -> None:
+    ps = {**mounted("/data", claim("sets")), "command": ["python", "/opt/ps.py"]}
+    text = tfjob({"PS": ps, "Worker": mounted("/data", claim("sets"))})
+
+    for field in (("volumes", 0), ("containers", 0, "volumeMounts", 0)):
+        entry = entry_of(text, *PS_POD, *field)
+        assert entry.fate == "left out"
+        assert entry.words == "the ps run TensorFlow's server, which reads no files"
+
+
+def test_a_volume_of_a_ps_that_is_mounted_elsewhere_too_stays() -> None:
+    ps = {**mounted("/data", claim("sets")), "command": ["python", "/opt/ps.py"]}
+    ps["volumeMounts"].append({"name": "v", "mountPath": "/sets"})
+    text = tfjob({"PS": ps, "Worker": {}})
+
+    assert entry_of(text, *PS_POD, "volumes", 0).fate == "maps"
 
 
 @pytest.mark.parametrize("kind", ["hostPath", "configMap", "nfs"])

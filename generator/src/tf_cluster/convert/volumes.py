@@ -18,6 +18,7 @@ from tf_cluster.printable import cut
 _MOUNT_KEYS = ("name", "mountPath", "readOnly", "subPath")
 _PLACES = {"/data": "data", "/log": "log"}
 _LOGS = re.compile(r"log|model|output|checkpoint|ckpt|export|train|summar|result", re.IGNORECASE)
+_UNREAD = "the ps run TensorFlow's server, which reads no files"
 _MODES = {
     "data": ("ReadWriteOnce", "ReadWriteMany", "ReadOnlyMany"),
     "log": ("ReadWriteOnce", "ReadWriteMany"),
@@ -125,6 +126,7 @@ class _Pod:
         }
         self.used: set[str] = set()
         self.settled: set[str] = set()
+        self.unread: set[str] = set()
         self.shared_here: set[str] = set()
         """Volumes that are mounted in another place of the pod, too."""
 
@@ -145,7 +147,8 @@ class _Pod:
             if name in self.used:
                 self._keep(name, path)
             elif name not in self.settled and not self.job.is_told(path):
-                self.job.leave_out(path, "no container mounts it")
+                why = _UNREAD if name in self.unread else "no container mounts it"
+                self.job.leave_out(path, why)
 
     def _mount(self, mount: Pointer) -> None:
         job = self.job
@@ -195,7 +198,8 @@ class _Pod:
         """What is mounted at /data or /log: a claim, or an empty directory."""
         job, where = self.job, (*path, "persistentVolumeClaim")
         if self.role.target == "ps" and self.draft.get(("program", "ps")) != "script":
-            job.leave_out(mount, "the ps run TensorFlow's server, which reads no files")
+            job.leave_out(mount, _UNREAD)
+            self.unread.add(name)
             return
         claim = job.text((*where, "claimName"))
         directory = job.get((*mount, "subPath")) or None
