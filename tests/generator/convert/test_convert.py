@@ -7,7 +7,10 @@ from typing import Any
 import pytest
 import yaml
 from tf_cluster.check import check
+from tf_cluster.convert import settle
 from tf_cluster.convert.convert import Converted, convert
+from tf_cluster.convert.draft import Draft
+from tf_cluster.convert.manifest import choose, read_manifests
 from tf_cluster.convert.report import Entry
 from tf_cluster.findings.finding import errors
 
@@ -515,6 +518,26 @@ def test_what_the_chart_refuses_is_taken_out_and_is_to_do() -> None:
     for field in ("env[0]", "env[2]", "tolerations[0]", "volumes[0]", "volumeMounts[0]"):
         assert f"{field}: left out, since" in to_dos(text)
         assert f"{field} ->" not in "\n".join(entry.told for entry in made_of(text).entries)
+
+
+def test_what_the_last_round_took_out_is_not_told_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settle, "MOST_ROUNDS", 1)
+    text = tfjob({"Worker": {"env": [{"name": "TF_CONFIG", "value": "{}"}]}})
+
+    assert "env[0]: left out, since" in to_dos(text)
+    assert "validate will say" not in to_dos(text)
+
+
+def test_a_name_that_is_refused_leaves_the_script_as_it_is() -> None:
+    job = choose("job.yaml", read_manifests("job.yaml", tfjob().encode()).jobs, None)
+    draft = Draft()
+    draft.put(("name",), "No_Name", ("metadata", "name"))
+    draft.put(("program", "script"), "/opt/train.py", ("spec",))
+
+    settle.settle(job, draft)
+
+    assert draft.params() == {"name": "training", "program": {"script": "/opt/train.py"}}
+    assert [entry.told for entry in job.entries if "name the training" in entry.words]
 
 
 def test_every_to_do_names_the_manifests_line() -> None:

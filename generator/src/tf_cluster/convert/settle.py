@@ -16,7 +16,9 @@ MOST_ROUNDS = 5
 """What is taken out can leave something alone, which goes in the next round."""
 
 _NOWHERE = Path("/nonexistent")
-_NEEDED: tuple[Pointer, ...] = (("name",), ("program",), ("program", "script"))
+_NAME: Pointer = ("name",)
+_NAMELESS = "training"
+_PROGRAM: tuple[Pointer, ...] = (("program",), ("program", "script"))
 _WHOLE = ("affinity", "podSecurityContext")
 _CONTAINERS = ("initContainers", "sidecars")
 
@@ -24,22 +26,34 @@ _CONTAINERS = ("initContainers", "sidecars")
 def settle(job: Job, draft: Draft) -> None:
     """Take out what has errors, until there are none or no more can be taken out."""
     for _ in range(MOST_ROUNDS):
-        text = yaml_text(draft.params())
-        found = errors(check("converted", text.encode(), folder=_NOWHERE).findings)
-        found = [finding for finding in found if finding.code != IMAGE_MISSING]
+        found = _refused(draft)
         if not found:
             return
         # by the places of this round: taking out an item moves those after it
         places = [(finding, draft.in_draft(finding.pointer)) for finding in found]
         for finding, place in places:
             _take_out(job, draft, place, finding)
-    for finding in found:
+    for finding in _refused(draft):
         job.remark((), f"validate will say: {finding.words}", str((*finding.pointer, "")[0]))
+
+
+def _refused(draft: Draft) -> list[Finding]:
+    """The errors of the draft as it is now. That no image is named is told elsewhere."""
+    text = yaml_text(draft.params())
+    found = errors(check("converted", text.encode(), folder=_NOWHERE).findings)
+    return [finding for finding in found if finding.code != IMAGE_MISSING]
 
 
 def _take_out(job: Job, draft: Draft, place: Pointer, finding: Finding) -> None:
     target = _part(place, finding)
-    if target in _NEEDED:
+    if target == _NAME:
+        if draft.get(_NAME) != _NAMELESS:
+            source = draft.origins[_NAME]
+            draft.put(_NAME, _NAMELESS, source)
+            job.withdraw(source)
+            job.remark(source, f"name the training ({finding.words})", "name")
+        return
+    if target in _PROGRAM:
         draft.put(("program", "script"), f"{UNKNOWN}/train.py", draft.origins["program", "script"])
         draft.take_out(("program", "path"))
         why = f"name the script ({finding.words})"
