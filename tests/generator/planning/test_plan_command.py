@@ -15,8 +15,8 @@ from tests.generator.conftest import ROOT, Command
 DIGITS = (ROOT / "values-examples" / "digits.params.yaml").read_text()
 PROGRAM: dict[str, Any] = {
     "version": 1,
-    "program": "a:B",
-    "flags": {},
+    "program": "tf_cluster_trainer.examples.digits:Digits",
+    "flags": {"units": 32},
     "variables": [
         {
             "name": "table",
@@ -115,6 +115,38 @@ def test_a_ps_that_is_too_small_for_the_program_is_told(
     # Adam: 3 × 1,024 MB on two ps, 3.5 of it each; of 4 GiB.
     assert "TOO LITTLE: ps-0…1 needs 5.378Gi of 4Gi" in told.stdout
     assert "TOO LITTLE: chief-0 needs 16.11Gi of 4Gi" in told.stdout
+
+
+def test_batches_of_examples_of_no_known_size_are_told_to_come_on_top(
+    tf_cluster: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "known.json").write_text(json.dumps(PROGRAM))
+    (tmp_path / "not.json").write_text(json.dumps({**PROGRAM, "exampleBytes": None}))
+
+    known = tf_cluster("plan", "-", "--program", "known.json", stdin=DIGITS).stdout
+    not_known = tf_cluster("plan", "-", "--program", "not.json", stdin=DIGITS).stdout
+
+    words = "The size of an example is not known: batches come on top."
+    assert "× batch" in known and words not in known
+    assert "× batch" not in not_known and words in not_known
+
+
+def test_a_program_json_of_another_program_is_refused(tf_cluster: Command, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(json.dumps({**PROGRAM, "program": "a:B"}))
+    (tmp_path / "b.json").write_text(json.dumps(PROGRAM))
+
+    module = tf_cluster("plan", "-", "--program", "a.json", stdin=DIGITS)
+    flags = tf_cluster("plan", "-", "--program", "b.json", stdin=DIGITS + "flags: {units: 64}\n")
+    same = tf_cluster("plan", "-", "--program", "b.json", stdin=DIGITS + "flags: {units: 32.0}\n")
+
+    digits = "tf_cluster_trainer.examples.digits:Digits"
+    assert (module.returncode, flags.returncode) == (2, 2)
+    assert module.stderr == (
+        f"tf-cluster: a.json is of a:B, and the training runs {digits}: "
+        f"write it again: tf-trainer inspect {digits} -o a.json\n"
+    )
+    assert "b.json was made with flags.units 32, and the training has 64: " in flags.stderr
+    assert "MEMORY by the program" in same.stdout
 
 
 def test_what_is_no_program_json_is_refused_in_one_line(

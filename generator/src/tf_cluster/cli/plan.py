@@ -72,7 +72,7 @@ def plan(
     """Say what a cluster will hold, and what an upgrade restarts."""
     from tf_cluster.planning.against import compared
     from tf_cluster.planning.demand import packed
-    from tf_cluster.planning.memory import needs, read_program
+    from tf_cluster.planning.memory import needs, read_program, refuse_another
     from tf_cluster.planning.nodes import MOST_NODES, parsed_node
     from tf_cluster.planning.text import (
         comparison_text,
@@ -100,7 +100,10 @@ def plan(
     fit = None
     if amounts is not None:
         fit = packed(made.pods, amounts, nodes or 1, colocate=made.release.colocate)
-    needed = needs(made, read_program(read(program), program)) if program else []
+    inspected = read_program(read(program), program) if program else None
+    if inspected and program:
+        refuse_another(made, inspected, program)
+    needed = needs(made, inspected) if inspected else []
     if form is Form.JSON:
         sys.stdout.write(escaped_json(plan_json(made, fit, needed, comparison)))
     elif form is Form.MERMAID:
@@ -111,7 +114,8 @@ def plan(
             sys.stdout.write(comparison_text(comparison, old, made))
         if fit and node:
             sys.stdout.write(fit_text(fit, node))
-        sys.stdout.write(memory_text(needed))
+        with_batches = bool(inspected and inspected.example_bytes is not None)
+        sys.stdout.write(memory_text(needed, with_batches=with_batches))
     sys.stdout.flush()
     if (fit and fit.unplaced) or not all(need.fits for need in needed):
         raise typer.Exit(exits.FINDINGS)

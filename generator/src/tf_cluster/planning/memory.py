@@ -14,7 +14,7 @@ from typing import Any
 from tf_cluster.exits import RefusedError
 from tf_cluster.planning.demand import plain
 from tf_cluster.planning.plan import Plan
-from tf_cluster.printable import printable
+from tf_cluster.printable import cut, printable
 
 MEBIBYTE = 1 << 20
 _MOST_SLOTS = 2
@@ -45,11 +45,12 @@ class ProgramVariable:
 
 @dataclass(frozen=True)
 class Program:
-    """program.json as far as memory goes by it."""
+    """program.json as far as memory goes by it. An example of no known size is None."""
 
     module: str
+    flags: Mapping[str, Any]
     variables: tuple[ProgramVariable, ...]
-    example_bytes: int
+    example_bytes: int | None
     slots: Mapping[str, int]
 
 
@@ -89,8 +90,10 @@ def read_program(raw: bytes, file: str) -> Program:
         data = json.loads(raw)
         if data["version"] != 1:
             raise ValueError(f"its version is {data['version']}, not 1")
+        size = data["exampleBytes"]
         return Program(
             module=str(data["program"]),
+            flags=dict(data["flags"]),
             variables=tuple(
                 ProgramVariable(
                     name=str(one["name"]),
@@ -101,7 +104,7 @@ def read_program(raw: bytes, file: str) -> Program:
                 )
                 for one in data["variables"]
             ),
-            example_bytes=_size(data["exampleBytes"] or 0),
+            example_bytes=None if size is None else _size(size),
             slots={str(name): len(list(slots)) for name, slots in data["slots"].items()},
         )
     except (
@@ -116,6 +119,23 @@ def read_program(raw: bytes, file: str) -> Program:
         raise RefusedError(f"{file} is no program.json ({why}): {again}") from None
 
 
+def refuse_another(plan: Plan, program: Program, file: str) -> None:
+    """Raise RefusedError if program.json is of another program, or of other flags."""
+    own = plan.release.section("program")
+    module, script = own.get("module"), own.get("script")
+    runs = str(module or script or program.module)
+    again = f"write it again: tf-trainer inspect {module or 'MODULE:CLASS'}"
+    if runs != program.module:
+        why = f"{file} is of {cut(program.module)}, and the training runs {cut(runs)}"
+        raise RefusedError(f"{why}: {again} -o {file}")
+    for name, value in plan.release.section("flags").items():
+        if name not in program.flags or program.flags[name] != value:
+            found = cut(json.dumps(program.flags.get(name)))
+            asked = cut(json.dumps(value))
+            why = f"{file} was made with flags.{cut(name)} {found}, and the training has {asked}"
+            raise RefusedError(f"{why}: {again} --flags JSON -o {file}")
+
+
 def needs(plan: Plan, program: Program) -> list[Need]:
     """What the tasks of each role need; those of a role that need the same, once."""
     values = plan.release.values
@@ -124,8 +144,9 @@ def needs(plan: Plan, program: Program) -> list[Need]:
     model = sum(one.bytes for one in program.variables)
     state = model + slots * sum(one.bytes for one in program.variables if one.trainable)
     dense = sum(one.bytes for one in program.variables if not one.is_table)
-    batch = program.example_bytes * int(train["batchSize"])
-    of_a_step: list[_Part] = [("dense", 4, dense), ("batch", 4, batch)]
+    of_a_step: list[_Part] = [("dense", 4, dense)]
+    if program.example_bytes is not None:
+        of_a_step.append(("batch", 4, program.example_bytes * int(train["batchSize"])))
     groups = {group.role: group for group in plan.pods}
     found: list[Need] = []
 

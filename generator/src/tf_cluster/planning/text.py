@@ -15,6 +15,7 @@ from tf_cluster.printable import cut, printable
 _MOST_TASKS = 8
 """With more tasks no TF_CONFIG is shown."""
 _MOST_NAMES = 20
+_NO_BATCHES = "  The size of an example is not known: batches come on top."
 _LIVES: Mapping[Life, str] = {
     "attempt": "of this attempt: another attempt takes their place, uninstall removes them",
     "release": "of the release: uninstall removes them",
@@ -50,8 +51,8 @@ def fit_text(fit: Fit, node: str) -> str:
     return _lines([*found, note])
 
 
-def memory_text(needs: Sequence[Need]) -> str:
-    """What each task needs beside what it has."""
+def memory_text(needs: Sequence[Need], *, with_batches: bool = True) -> str:
+    """What each task needs beside what it has. `with_batches`: the needs hold those of a step."""
     if not needs:
         return ""
     rows = [
@@ -72,6 +73,7 @@ def memory_text(needs: Sequence[Need]) -> str:
             "MEMORY by the program's variables, at the peak of start, steps and saves",
             *_table(head, rows),
             *(f"  {formula}" for formula in formulas),
+            *([] if with_batches else [_NO_BATCHES]),
             "  Activations of a large model and the data set's own memory come on top.",
         ]
     )
