@@ -40,7 +40,7 @@ CLUSTER_FOLDERS = ("tests/cluster", "tests/chart", "tests/machine")
 # it printed, before the 90 minutes of CI are over. The cluster's hold its tools and its image, too.
 LIMITS = {
     "lint": 600,
-    "generator": 1800,
+    "generator": 2700,
     "chart": 2400,
     "trainer": 2400,
     "machine": 480,
