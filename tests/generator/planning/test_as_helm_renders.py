@@ -27,7 +27,7 @@ from tests.slices import sliced
 
 RELEASE, NAMESPACE = "digits", "training"
 EXAMPLES = sorted((ROOT / "values-examples").glob("*.values.yaml"))
-PARTS, PAIRS = 60, 6
+PARTS, PAIRS = 120, 3
 _EXPONENT = re.compile(r"[0-9.]+e[+]?[0-9]+")
 
 
