@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -166,6 +167,50 @@ def test_of_any_other_command_a_person_names_the_script(
 
     assert params_of(text)["program"]["script"].endswith(".py")
     assert f"{doubt}" in to_dos(text)
+
+
+def with_words(text: str, *words: str) -> str:
+    """The manifest with these words after each script, as YAML writes them."""
+    line = "- /opt/train.py\n"
+    indent = re.findall(f"( *){line}", text)[0]
+    return text.replace(line, "".join([line, *(f"{indent}- {word}\n" for word in words)]))
+
+
+def test_an_argument_that_is_no_text_is_written_as_the_manifest_writes_it() -> None:
+    text = with_words(tfjob({"PS": {}, "Worker": {}}), *("--steps", "10", "--lr", "0.10", "yes"))
+
+    program = params_of(text)["program"]
+
+    assert program["args"] == ["--steps", "10", "--lr", "0.10", "yes"]
+    assert program["ps"] == "script"
+    place = "Worker.containers[0].command"
+    for index, word, kind in ((3, "10", "number"), (5, "0.10", "number"), (6, "yes", "boolean")):
+        why = f"{word} is a {kind}, which Kubernetes refuses; it is written as '{word}'"
+        assert f"{place}[{index}]: {why}" in to_dos(text)
+    assert "not the workers' command" not in to_dos(text)
+    listed = with_words(
+        tfjob({"Worker": {"command": ["python"], "args": COMMAND["command"][1:]}}), "3"
+    )
+    assert params_of(listed)["program"] == {"script": "/opt/train.py", "args": ["3"]}
+    assert "args[1]: 3 is a number" in to_dos(listed)
+
+
+@pytest.mark.parametrize(
+    ("word", "kind"), [("null", "null"), ("{a: 1}", "a mapping"), ("[1]", "a list")]
+)
+def test_of_a_command_with_a_word_that_can_not_be_one_no_argument_is_written(
+    word: str, kind: str
+) -> None:
+    text = with_words(tfjob({"PS": {}, "Worker": {}}), "--steps", word, "--lr", "3")
+
+    assert params_of(text)["program"] == {"script": "/opt/train.py", "ps": "script"}
+    why = f"command[3] is {kind}, no text, so no argument is written: write them as program.args"
+    assert f"to do: Worker.containers[0].command: {why}" in to_dos(text)
+    assert "not the workers' command" not in to_dos(text)
+    first = with_words(tfjob({"Worker": {"command": None, "args": ["--x", "/opt/train.py"]}}), word)
+    assert "args" not in params_of(first)["program"]
+    why = f"not tell; args[2] is {kind}, no text, so no argument is written: name the script"
+    assert why in to_dos(first)
 
 
 def test_a_variable_that_kubernetes_would_fill_in_is_told() -> None:

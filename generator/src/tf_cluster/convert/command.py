@@ -3,10 +3,11 @@
 import posixpath
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from tf_cluster.convert.job import Job
-from tf_cluster.pointer import Pointer
+from tf_cluster.pointer import Pointer, dotted
 from tf_cluster.printable import cut
 
 UNKNOWN = "/CHANGE-ME"
@@ -29,22 +30,37 @@ class Word:
     """One argument, and the field that it stands in.
 
     `unfilled` are variables in it whose values the manifest does not tell: Kubernetes fills them
-    in. What the container does not define stays as it is there, and here too.
+    in. What the container does not define stays as it is there, and here too. `kind` is what the
+    argument is where it is no text, which Kubernetes refuses.
     """
 
     text: str
     field: Pointer
     unfilled: tuple[str, ...] = ()
+    kind: str = ""
+
+    @property
+    def is_scalar(self) -> bool:
+        """Whether the text says all of it."""
+        return self.kind in ("", *_SCALARS.values())
+
+
+_SCALARS = {bool: "a boolean", int: "a number", float: "a number"}
+_NAME_IT = "name the script, by its path in the image or in program.source"
 
 
 @dataclass(frozen=True)
 class Command:
-    """A script, its arguments and the directory it runs in; `doubt` is what could not be known."""
+    """A script, its arguments and the directory it runs in.
+
+    `doubt` is what could not be known, and `remedy` what a person does about it.
+    """
 
     script: str
     args: tuple[Word, ...]
     folder: str
     doubt: str = ""
+    remedy: str = _NAME_IT
 
     @property
     def path(self) -> str:
@@ -54,18 +70,26 @@ class Command:
 
 def command_of(job: Job, container: Pointer) -> Command:
     """What a container runs."""
-    words = words_of(job, container, "command")
+    words, args = (words_of(job, container, key) for key in ("command", "args"))
     folder = job.text((*container, "workingDir"))
     folder = folder if posixpath.isabs(folder) else ""
-    if not words:
-        args = words_of(job, container, "args")
-        if not args or not _PYTHON.fullmatch(args[0].text):
-            doubt = "the image's own command runs, which the manifest does not tell"
-            return Command(f"{UNKNOWN}/train.py", tuple(args), folder, doubt)
-        words = args  # an image whose entrypoint runs what it is given
+    every = [*words, *args]
+    odd = next((word for word in every if not word.is_scalar), None)
+    known = every[: every.index(odd)] if odd else every
+    if words or (args and _PYTHON.fullmatch(args[0].text)):
+        command = _read(known, folder)  # with args alone: an image that runs what it is given
     else:
-        words += words_of(job, container, "args")
-    return _read(words, folder)
+        doubt = "the image's own command runs, which the manifest does not tell"
+        command = Command(f"{UNKNOWN}/train.py", tuple(known), folder, doubt)
+    return _without_args(command, odd) if odd else command
+
+
+def _without_args(command: Command, odd: Word) -> Command:
+    """No argument is written where one of them can't be: a part of them would train otherwise."""
+    doubt = f"{dotted(odd.field[-2:])} is {odd.kind}, no text, so no argument is written"
+    if command.doubt:
+        return replace(command, args=(), doubt=f"{command.doubt}; {doubt}")
+    return replace(command, args=(), doubt=doubt, remedy="write them as program.args")
 
 
 def _read(words: list[Word], folder: str) -> Command:
@@ -123,7 +147,7 @@ def _of_script(words: list[Word], folder: str, doubt: str = "") -> Command:
 
 
 def words_of(job: Job, container: Pointer, key: str) -> list[Word]:
-    """The texts of `command` or `args`, with the container's variables filled in."""
+    """The words of `command` or `args`, with the container's variables filled in."""
     variables = _variables(job, container)
     given = {job.text((*path, "name")) for path in job.items((*container, "env"))}
     may_have_more = bool(job.items((*container, "envFrom")))
@@ -136,7 +160,17 @@ def words_of(job: Job, container: Pointer, key: str) -> list[Word]:
                 name for name in names if name not in variables and (name in given or may_have_more)
             )
             words.append(Word(_filled(value, variables), path, unfilled))
+        elif type(value) in _SCALARS:
+            words.append(Word(job.written(path), path, kind=_SCALARS[type(value)]))
+        else:
+            words.append(Word(str(value), path, kind=_kind(value)))
     return words
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "null"
+    return "a mapping" if isinstance(value, Mapping) else "a list"
 
 
 def _variables(job: Job, container: Pointer) -> dict[str, str]:

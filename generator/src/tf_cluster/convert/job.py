@@ -42,6 +42,11 @@ class Job:
         value = self.get(path)
         return value if isinstance(value, str) else ""
 
+    def written(self, path: Pointer) -> str:
+        """The scalar at a path as the file writes it: `0.10`, where its value is 0.1."""
+        spot = self.document.spots.get((*self.root, *path))
+        return spot.plain if spot and spot.plain is not None else str(self.get(path))
+
     def keys(self, path: Pointer) -> list[str]:
         """The keys of a mapping that have a value; none where there is no mapping."""
         value = self.get(path)

@@ -42,6 +42,10 @@ def _put_command(job: Job, where: Pointer, command: Command, draft: Draft) -> No
         for name in word.unfilled:
             why = f"$({name}) was filled in by Kubernetes; the script gets the text as it is"
             job.remark(word.field, why, "program")
+        if word.kind:
+            shown = cut(word.text)
+            why = f"{shown} is {word.kind}, which Kubernetes refuses; it is written as '{shown}'"
+            job.remark(word.field, why, "program")
         _may_not_write(job, word, mounts)
     for key in _COMMAND:
         if job.get((*where, key)) is None:
@@ -49,8 +53,7 @@ def _put_command(job: Job, where: Pointer, command: Command, draft: Draft) -> No
         if _is_read(job, (*where, key), key):
             job.maps((*where, key), "program.path" if key == "workingDir" else _KEYS[key])
     if command.doubt:
-        why = f"{command.doubt}: name the script, by its path in the image or in program.source"
-        job.remark(source, why, "program")
+        job.remark(source, f"{command.doubt}: {command.remedy}", "program")
 
 
 _SERVER = (
@@ -64,7 +67,7 @@ def _is_read(job: Job, path: Pointer, key: str) -> bool:
     value = job.get(path)
     if key == "workingDir":
         return isinstance(value, str) and value.startswith("/")
-    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+    return isinstance(value, list)
 
 
 def _may_not_write(job: Job, word: Word, mounts: list[str]) -> None:
@@ -101,11 +104,10 @@ def _other(job: Job, role: Role, lead: Role, command: Command, draft: Draft) -> 
 
 def _essence(job: Job, container: Pointer, command: Command) -> tuple[object, ...]:
     """What containers that run the same have in common; where that is in doubt, each word."""
-    args = tuple(word.text for word in command.args)
     if not command.doubt:
-        return command.script, command.folder, args
+        return command.script, command.folder, tuple(word.text for word in command.args)
     words = (words_of(job, container, key) for key in ("command", "args"))
-    return command.folder, *(tuple(word.text for word in some) for some in words)
+    return command.folder, *(tuple((w.text, w.is_scalar) for w in some) for some in words)
 
 
 def _put_image(job: Job, plan: Plan, draft: Draft, image: str | None) -> None:
