@@ -169,6 +169,33 @@ def test_of_any_other_command_a_person_names_the_script(
     assert f"{doubt}" in to_dos(text)
 
 
+WRITTEN_IN_DOUBT = (
+    ({"command": ["sh", "-c", "pip install x && python /x.py"]}, ()),
+    ({"command": ["python", "-c", "print(1)"]}, ()),
+    ({"command": ["python", "-c", "print(1)", "x"]}, ("command -> program.args",)),
+    ({"command": ["python", "-m", "a.b"], "workingDir": "/w"}, ("command -> program.script",)),
+    (
+        {"command": ["python", "-O", "/x.py"], "args": ["-v"]},
+        ("command -> program.script", "args -> program.args"),
+    ),
+    ({"command": None, "args": ["--steps=3"]}, ("args -> program.args",)),
+)
+
+
+@pytest.mark.parametrize(("container", "mapped"), WRITTEN_IN_DOUBT)
+def test_a_command_in_doubt_maps_to_what_is_written_of_it(
+    container: dict[str, Any], mapped: tuple[str, ...]
+) -> None:
+    text = tfjob({"Worker": container, "PS": container})
+
+    told = [entry.told for entry in made_of(text).entries if entry.fate == "maps"]
+    place = "Worker.containers[0]."
+    found = [line.removeprefix(place) for line in told if line.startswith(place)]
+    assert [line for line in found if not line.startswith("workingDir")] == list(mapped)
+    assert not [line for line in told if line.startswith("PS.containers[0].command")]
+    assert to_dos(text).count("name the script") == 1
+
+
 def with_words(text: str, *words: str) -> str:
     """The manifest with these words after each script, as YAML writes them."""
     line = "- /opt/train.py\n"

@@ -1,6 +1,7 @@
 """The commands of all roles, and the image they ran in, become one program."""
 
 from tf_cluster.convert.command import (
+    UNKNOWN,
     Command,
     Word,
     as_argument,
@@ -47,27 +48,48 @@ def _put_command(job: Job, where: Pointer, command: Command, draft: Draft) -> No
             why = f"{shown} is {word.kind}, which Kubernetes refuses; it is written as '{shown}'"
             job.remark(word.field, why, "program")
         _may_not_write(job, word, mounts)
-    for key in _COMMAND:
-        if job.get((*where, key)) is None:
-            continue
-        if _is_read(job, (*where, key), key):
-            job.maps((*where, key), "program.path" if key == "workingDir" else _KEYS[key])
-    if command.doubt:
-        job.remark(source, f"{command.doubt}: {command.remedy}", "program")
+    _tell_fields(job, where, command, source)
+
+
+def _tell_fields(job: Job, where: Pointer, command: Command, source: Pointer) -> None:
+    """What became of the fields. One of which nothing is written is to do, with the doubt."""
+    if _is_read(job, (*where, "workingDir")):
+        job.maps((*where, "workingDir"), "program.path")
+    doubt = f"{command.doubt}: {command.remedy}" if command.doubt else ""
+    is_told = not doubt
+    paths = [path for path in ((*where, "command"), (*where, "args")) if job.items(path)]
+    for path in paths:
+        written = _written(path, command, is_first=path == paths[0]) if doubt else _KEYS[path[-1]]
+        if written:
+            job.maps(path, ", ".join(written))
+        else:
+            job.to_do(path, doubt, "program")
+            is_told = True
+    if not is_told:
+        job.remark(source, doubt, "program")
+
+
+def _written(path: Pointer, command: Command, *, is_first: bool) -> tuple[str, ...]:
+    """What is written of `command` or `args` where a part of it is in doubt."""
+    has_script = is_first and not command.script.startswith(UNKNOWN)
+    has_args = any(word.field[: len(path)] == path for word in command.args)
+    return ("program.script",) * has_script + ("program.args",) * has_args
 
 
 _SERVER = (
     "not the workers' command: the ps run TensorFlow's server instead; if that is what this did, "
     "nothing is missing"
 )
-_KEYS = {"command": "program.script, program.args", "args": "program.args"}
+_KEYS: dict[str | int, tuple[str, ...]] = {
+    "command": ("program.script", "program.args"),
+    "args": ("program.args",),
+}
 
 
-def _is_read(job: Job, path: Pointer, key: str) -> bool:
-    value = job.get(path)
-    if key == "workingDir":
-        return isinstance(value, str) and value.startswith("/")
-    return isinstance(value, list)
+def _is_read(job: Job, path: Pointer) -> bool:
+    if path[-1] == "workingDir":
+        return job.text(path).startswith("/")
+    return bool(job.items(path))
 
 
 def _may_not_write(job: Job, word: Word, mounts: list[str]) -> None:
@@ -94,8 +116,11 @@ def _other(job: Job, role: Role, lead: Role, command: Command, draft: Draft) -> 
         path = (*where, key)
         if job.get(path) is None:
             continue
-        if same and _is_read(job, path, key):
-            job.maps(path, "program", "as the workers'")
+        if same and _is_read(job, path):
+            if command.doubt and key != "workingDir":
+                job.leave_out(path, "as the workers'")
+            else:
+                job.maps(path, "program", "as the workers'")
         elif role.target == "ps":
             job.to_do(path, _SERVER, "program")
         else:
