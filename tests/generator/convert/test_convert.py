@@ -9,11 +9,13 @@ import pytest
 import yaml
 from tf_cluster.check import check
 from tf_cluster.convert import settle
-from tf_cluster.convert.convert import Converted, convert
+from tf_cluster.convert.convert import Converted, convert, unmap
 from tf_cluster.convert.draft import Draft
+from tf_cluster.convert.job import Job
 from tf_cluster.convert.manifest import choose, read_manifests
 from tf_cluster.convert.report import Entry
 from tf_cluster.findings.finding import errors
+from tf_cluster.yaml.reader import read_document
 
 IMAGE = "registry.example.com/team/trainer:1.0"
 COMMAND = {"command": ["python", "/opt/train.py"]}
@@ -610,6 +612,32 @@ def test_a_name_that_is_refused_leaves_the_script_as_it_is() -> None:
 
     assert draft.params() == {"name": "training", "program": {"script": "/opt/train.py"}}
     assert [entry.told for entry in job.entries if "name the training" in entry.words]
+
+
+def test_what_is_left_out_piece_by_piece_does_not_map() -> None:
+    context = {"privileged": True, "runAsNonRoot": False}
+    whole = tfjob({"Worker": {"securityContext": {"privileged": True}}})
+    part = tfjob({"Worker": {"securityContext": context}})
+
+    for text, kept in ((whole, 0), (part, 1)):
+        assert "securityContext.privileged: left out, since" in to_dos(text)
+        told = "\n".join(entry.told for entry in made_of(text).entries)
+        assert told.count("-> extraValues.worker.containerSecurityContext") == kept
+        assert str(params_of(text)).count("containerSecurityContext") == kept
+
+
+def test_a_directory_that_goes_with_a_refused_script_is_told() -> None:
+    job = Job(read_document("job.yaml", b"workingDir: /w\n"), (), {"workingDir": "/w"})
+    draft = Draft()
+    draft.put(("program", "path"), "/w", ("workingDir",))
+    job.maps(("workingDir",), "program.path")
+
+    unmap(job, draft)
+    assert [entry.fate for entry in job.entries] == ["maps"]
+    draft.take_out(("program", "path"))
+    unmap(job, draft)
+    told = ["to do: workingDir: left out, and program.path with it"]
+    assert [entry.told for entry in job.entries] == told
 
 
 def test_every_to_do_names_the_manifests_line() -> None:

@@ -42,12 +42,23 @@ def convert(file: str, raw: bytes, name: str | None = None, image: str | None = 
     put_policy(job, plan, draft)
     put_pods(job, plan, draft)
     settle(job, draft)
+    unmap(job, draft)
     if draft.is_out(("image",)):
         raise RefusedError(f"--image {image} is no image: write repository[:tag][@sha256:digest]")
     job.tell_the_rest()
     entries = tuple(in_order(job.entries))
     made_of = f"the TFJob {name_of(job)} in {file}"
     return Converted(name_of(job), params_text(draft.params(), entries, made_of), entries)
+
+
+def unmap(job: Job, draft: Draft) -> None:
+    """Of what was taken out piece by piece nothing is written: it does not map to its key."""
+    lost = draft.lost()
+    for entry in [e for e in job.entries if e.fate == "maps" and e.field in lost]:
+        job.withdraw(entry.field)
+        told = {e.field[: len(entry.field)] for e in job.entries}
+        if entry.field not in told:
+            job.remark(entry.field, f"left out, and {entry.key} with it", entry.key.split(".")[0])
 
 
 def _put_way(job: Job, plan: Plan, draft: Draft) -> None:

@@ -53,6 +53,16 @@ class Draft:
         """Whether a value, or one that it stands in, was taken out."""
         return any(target[:end] in self._out for end in range(len(target) + 1))
 
+    def lost(self) -> set[Pointer]:
+        """The fields of which nothing is left in the params file."""
+        kept = {source for target, source in self.origins.items() if self._is_left(target)}
+        return set(self.origins.values()) - kept
+
+    def _is_left(self, target: Pointer) -> bool:
+        value = self._at(target)
+        left = self._left(target, value)
+        return not self.is_out(target) and (left == value or left not in ({}, []))
+
     def params(self) -> dict[str, Any]:
         """The params file: what is left, in the order in which people write it."""
         left = self._left((), self.data)
