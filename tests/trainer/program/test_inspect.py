@@ -11,6 +11,7 @@ from typing import Any
 
 import jsonschema
 from tf_cluster.planning.memory import SHARD_BYTES, placed, read_program
+from tf_cluster_trainer.inspect_program import OPTIMIZERS
 from tf_cluster_trainer.strategies.in_graph import cluster
 
 from tests.ports import free_port
@@ -149,6 +150,26 @@ def test_an_example_is_inspected_by_the_command(tmp_path: Path) -> None:
     }
     assert found["flags"] == {"file": None, "words": 100, "units": 8}
     assert found["exampleBytes"] > 0
+
+
+def test_what_a_program_prints_stands_beside_program_json_and_it_runs_once(tmp_path: Path) -> None:
+    loud = PROGRAM.replace("        return", "        print('one of my hooks')\n        return")
+    loud = loud.replace("        features =", "        print('my data')\n        features =")
+    (tmp_path / "mixed.py").write_text(loud)
+
+    done = trainer("inspect", "mixed:Mixed", "--path", ".", cwd=tmp_path)
+
+    assert done.returncode == 0, done.stderr[-2000:]
+    _is_as_the_schema_says(json.loads(done.stdout))
+    assert done.stderr.count("one of my hooks") == 2
+    assert done.stderr.count("my data") == 1
+
+
+def test_slots_are_told_of_every_optimizer_that_a_training_may_have() -> None:
+    schema = resources.files("tf_cluster_trainer").joinpath("schemas/training.schema.json")
+    train = json.loads(schema.read_text())["properties"]["train"]["properties"]
+
+    assert [*OPTIMIZERS] == train["optimizer"]["properties"]["name"]["enum"]
 
 
 def test_a_wrong_program_is_exit_2_in_words(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ What it writes is program.json (schemas/program.schema.json).
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import logging
 import os
@@ -21,14 +22,16 @@ from tf_cluster_trainer.config import Config, ConfigError, load
 from tf_cluster_trainer.errors import HookError, ProgramError
 
 OPTIMIZERS = ("SGD", "Momentum", "Adam", "Adagrad")
+"""Those of schemas/training.schema.json."""
 
 
 def main(arguments: Sequence[str]) -> int:
     """Inspect the program that the arguments name; return the exit code."""
     given = _arguments(arguments)
     try:
-        text = json.dumps(inspected(_config(given)), indent=2) + "\n"
-        _write(text, given.output)
+        with contextlib.redirect_stdout(sys.stderr):  # stdout may be program.json
+            found = inspected(_config(given))
+        _write(json.dumps(found, indent=2) + "\n", given.output)
     except (ConfigError, ProgramError, OSError) as error:
         print(f"tf-trainer inspect: {error}", file=sys.stderr)
         return exit_codes.CONFIG
@@ -43,7 +46,12 @@ def inspected(config: Config) -> dict[str, Any]:
     from tf_cluster_trainer.program import flags as program_flags
     from tf_cluster_trainer.program import load as user_program
     from tf_cluster_trainer.program.context import Context
-    from tf_cluster_trainer.program.trial import batch_specs, build_model, check_variables
+    from tf_cluster_trainer.program.trial import (
+        build_model,
+        check_variables,
+        make_dataset,
+        specs_of,
+    )
 
     logging.getLogger("tensorflow").setLevel(logging.CRITICAL)
     settings = config.settings
@@ -56,7 +64,8 @@ def inspected(config: Config) -> dict[str, Any]:
         log_dir=settings.log_dir,
         run_dir=settings.run_dir,
     )
-    features, _ = batch_specs(program, ctx)
+    dataset = make_dataset(program, ctx)
+    features, _ = specs_of(dataset)
     made: list[Any] = []
 
     def record(create: Any, **given: Any) -> Any:
@@ -68,7 +77,7 @@ def inspected(config: Config) -> dict[str, Any]:
     check_variables(model)
     places = {id(variable): place for place, variable in enumerate(made)}
     specs = checkpoint_variables.specs(model)
-    example_bytes, examples = _of_the_data(program, ctx)
+    example_bytes, examples = _of_the_data(dataset)
     return {
         "version": 1,
         "program": settings.module,
@@ -102,12 +111,11 @@ def _slots(name: str) -> list[str]:
     return [str(slot) for slot in optimizer.get_slot_names()]
 
 
-def _of_the_data(program: Any, ctx: Any) -> tuple[int | None, int | None]:
+def _of_the_data(dataset: Any) -> tuple[int | None, int | None]:
     """Bytes of one example, and how many there are; None for what is not known."""
     import tensorflow as tf
 
     try:
-        dataset = program.dataset(ctx, tf.distribute.InputContext())
         count = int(dataset.cardinality().numpy())
         parts = tf.nest.flatten(dataset.element_spec)
         if all(one.shape.is_fully_defined() and one.dtype.size for one in parts):

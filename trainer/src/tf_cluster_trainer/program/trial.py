@@ -86,6 +86,11 @@ def batched(spec: tf.TensorSpec) -> tf.TensorSpec:
 
 def batch_specs(program: Program, ctx: Context) -> tuple[Any, Any]:
     """The specs of a batch of the program's features and labels. Raises ProgramError."""
+    return specs_of(make_dataset(program, ctx))
+
+
+def make_dataset(program: Program, ctx: Context) -> tf.data.Dataset:
+    """The program's dataset, whole, of which batches can be made. Raises ProgramError."""
     try:
         dataset = program.dataset(ctx, tf.distribute.InputContext())
     except Exception as error:
@@ -99,7 +104,12 @@ def batch_specs(program: Program, ctx: Context) -> tuple[Any, Any]:
         raise ProgramError(f"dataset must give dense tensors; it gives {spec}")
     if any(part.shape.rank is None for part in tf.nest.flatten(spec)):
         raise ProgramError(f"dataset must give tensors of known rank; it gives {spec}")
-    features, labels = (tf.nest.map_structure(batched, part) for part in spec)
+    return dataset
+
+
+def specs_of(dataset: tf.data.Dataset) -> tuple[Any, Any]:
+    """The specs of a batch of a dataset's features and labels."""
+    features, labels = (tf.nest.map_structure(batched, part) for part in dataset.element_spec)
     return features, labels
 
 
