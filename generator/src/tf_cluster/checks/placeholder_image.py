@@ -19,11 +19,14 @@ PLACEHOLDER = Code(
     right="image: localhost/tf-cluster-trainer:0.1.0",
 )
 
-_NOBODYS = re.compile(
-    r"(^|\.)(example(\.(com|net|org))?|invalid|test)$"  # by RFC 2606 and 6761
-    r"|^your([-_.]|(registry|name|org|team|company|user)\b)|^(changeme|placeholder|todo)$",
+_NOBODYS = re.compile(  # by RFC 2606 and 6761
+    r"(^|\.)(example(\.(com|net|org))?|invalid|test)$", re.IGNORECASE
+)
+_FILL_IN_FIRST = re.compile(
+    r"your([-_.]|(registry|name|org|team|company|user)\b)|(changeme|placeholder|todo)$",
     re.IGNORECASE,
 )
+_FILL_IN = re.compile(r"your[-_]|changeme$", re.IGNORECASE)
 
 
 def check(params: Params) -> Iterator[Finding]:
@@ -33,11 +36,7 @@ def check(params: Params) -> Iterator[Finding]:
         path: Pointer = (section, "image") if section else ("image",)
         own = params.value_at(path) or {}
         name = "/".join(filter(None, (own.get("registry"), own.get("repository"))))
-        host, _, rest = name.partition("/")
-        host = host.partition(":")[0]
-        if not _NOBODYS.search(host) and not any(
-            re.match("your[-_]", part, re.IGNORECASE) for part in rest.split("/")
-        ):
+        if not _stands_for_one(name, is_host=bool(own.get("registry"))):
             continue
         where = params.origin_of((*path, "repository"), (*path, "registry"))
         if where in told:  # gpus.image is that of several roles
@@ -46,3 +45,16 @@ def check(params: Params) -> Iterator[Finding]:
         message = f"{dotted(where)} is {name}: a placeholder, which no cluster can pull"
         fix = "name your own; docs/images.md says how one is built"
         yield params.finding(where, PLACEHOLDER, message, name, fix, "advice")
+
+
+def _stands_for_one(name: str, *, is_host: bool) -> bool:
+    """Whether nobody can have this. `is_host`: its first part was said to be a registry."""
+    first, slash, rest = name.partition("/")
+    host, port, _ = first.partition(":")
+    # without a dot or a port it is a user of Docker Hub
+    is_host = is_host or bool(slash and (port or "." in host))
+    return bool(
+        (is_host and _NOBODYS.search(host))
+        or _FILL_IN_FIRST.match(host)
+        or any(map(_FILL_IN.match, rest.split("/")))
+    )
