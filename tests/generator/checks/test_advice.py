@@ -24,6 +24,20 @@ URL = (
 ALL_REDUCE = f"{GOOD}strategy: all-reduce\n"
 
 
+APART = (
+    "/extraValues/worker/affinity/podAntiAffinity/requiredDuringSchedulingIgnoredDuringExecution"
+)
+
+
+def apart(selector: str, more: str = "") -> str:
+    """A file whose workers keep from the nodes of the pods that the selector chooses."""
+    return (
+        f"{GOOD}extraValues: {{worker: {{{more}affinity: {{podAntiAffinity: "
+        "{requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: kubernetes.io/hostname, "
+        f"labelSelector: {selector}}}]}}}}}}}}"
+    )
+
+
 def told(text: str) -> list[str]:
     """`CODE pointer` of each finding, and its severity where it is no advice."""
     return [
@@ -54,6 +68,18 @@ def told(text: str) -> list[str]:
             "topologyKey: "
             "kubernetes.io/hostname, whenUnsatisfiable: DoNotSchedule}]}}",
             "TFC403 /extraValues/worker/topologySpreadConstraints/0",
+        ),
+        (
+            apart("{matchLabels: {app.kubernetes.io/component: worker}}"),
+            f"TFC403 {APART}/0",
+        ),
+        (
+            apart("{matchExpressions: [{key: app, operator: NotIn, values: [redis]}]}"),
+            f"TFC403 {APART}/0",
+        ),
+        (
+            apart("{matchLabels: {app: mine}}", "podLabels: {app: mine}, "),
+            f"TFC403 {APART}/0",
         ),
         (GOOD.replace("r/i", "registry.example.com/i"), "TFC404 /image"),
         (GOOD.replace("r/i", "example.org:5000/i"), "TFC404 /image"),
@@ -113,6 +139,12 @@ def test_advice_is_given_at_its_place_and_is_no_error(text: str, advice: str) ->
         f"{GOOD}nodes: {{worker: {{selector: {{a: b}}}}, chief: {{selector: {{c: d}}}}}}",
         f"{ALL_REDUCE}preset: medium\nworkers: 8\ngpus: 4",
         f"{ALL_REDUCE}workers: 4\ngpus: 4",
+        apart("{matchLabels: {app: redis}}"),
+        apart("{matchLabels: {app.kubernetes.io/name: redis}}"),
+        apart("{matchExpressions: [{key: app, operator: In, values: [redis]}]}"),
+        apart("{matchLabels: {app: redis}}", "podLabels: {app: mine}, "),
+        f"{GOOD}extraValues: {{worker: {{topologySpreadConstraints: [{{maxSkew: 2, topologyKey: "
+        "kubernetes.io/hostname, whenUnsatisfiable: DoNotSchedule}]}}",
         GOOD.replace("r/i", "registry.example-team.com/i"),
         GOOD.replace("r/i", "yourkit/i"),
         GOOD.replace("r/i", "test/trainer"),

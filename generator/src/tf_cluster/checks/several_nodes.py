@@ -1,6 +1,6 @@
 """Claims that keep all pods on one node, and settings that want them on several."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tf_cluster.expand.expand import preset_name
@@ -61,13 +61,15 @@ def _selectors(params: Params, roles: list[str]) -> Iterator[Finding]:
 def _spread(params: Params, roles: list[str]) -> Iterator[Finding]:
     """Rules that keep pods of a role from each other's node."""
     told: set[Pointer] = set()
+    labels = _labels(params, roles)
     for role in roles:
         section = pod_section(params.effective, role, "topologySpreadConstraints")
         path: Pointer = (section, "topologySpreadConstraints")
         for index, rule in enumerate(params.value_at(path) or []):
-            strict = rule.get("whenUnsatisfiable") == "DoNotSchedule"
+            strict = rule.get("whenUnsatisfiable") == "DoNotSchedule" and rule.get("maxSkew") == 1
+            others = "labelSelector" in rule and not _selects(labels, rule["labelSelector"])
             where = (*params.values.origin_around(path), index)
-            if strict and rule.get("topologyKey") == _HOST and where not in told:
+            if strict and not others and rule.get("topologyKey") == _HOST and where not in told:
                 told.add(where)
                 message = f"{dotted(where)} spreads pods over nodes, {_WHY}"
                 yield _finding(params, where, message)
@@ -76,10 +78,44 @@ def _spread(params: Params, roles: list[str]) -> Iterator[Finding]:
         path = (section, "affinity", "podAntiAffinity", rule_of)
         for index, term in enumerate(params.value_at(path) or []):
             where = (*params.values.origin_around(path), index)
-            if term.get("topologyKey") == _HOST and where not in told:
+            ours = _selects(labels, term.get("labelSelector"))
+            if ours and term.get("topologyKey") == _HOST and where not in told:
                 told.add(where)
                 message = f"{dotted(where)} keeps pods from one node, {_WHY}"
                 yield _finding(params, where, message)
+
+
+_Labels = Mapping[str, set[str]]
+
+
+def _labels(params: Params, roles: list[str]) -> _Labels:
+    """The labels of pods that mount claims, with their values; none where any may be."""
+    found: dict[str, set[str]] = {
+        "app.kubernetes.io/name": {str(params.value_at(("nameOverride",)) or "tf-cluster")},
+        "app.kubernetes.io/instance": set(),
+        "app.kubernetes.io/component": set(roles),
+        "tf-cluster.io/attempt": set(),
+        "tf-cluster.io/index": set(),
+        "tf-cluster.io/run": set(),
+    }
+    for section in ("pod", *roles):
+        for key, value in (params.value_at((section, "podLabels")) or {}).items():
+            found.setdefault(key, set()).add(str(value))
+    return found
+
+
+def _selects(labels: _Labels, selector: Any) -> bool:
+    """Whether a selector may choose pods with such labels. One that is null chooses none."""
+    if not isinstance(selector, Mapping):
+        return False
+    wanted = [(key, [value]) for key, value in (selector.get("matchLabels") or {}).items()]
+    for rule in selector.get("matchExpressions") or []:
+        if rule.get("operator") in ("In", "Exists"):
+            wanted.append((rule.get("key"), rule.get("values") or []))
+    return all(
+        key in labels and not (labels[key] and values and labels[key].isdisjoint(values))
+        for key, values in wanted
+    )
 
 
 def _gpus(params: Params, roles: list[str]) -> Iterator[Finding]:
