@@ -164,6 +164,14 @@ def test_what_is_meant_gets_no_advice(text: str) -> None:
     assert told(text) == []
 
 
+@pytest.mark.parametrize("amount", ["1k", "1000", "1e3", "1000000m"])
+def test_the_fix_of_many_cpus_is_a_quantity(amount: str) -> None:
+    text = f"{GOOD}resources: {{ps: {{requests: {{cpu: {amount}}}}}}}"
+    (finding,) = check("p.yaml", text.encode()).findings
+
+    assert finding.fix == "write 1000m for thousandths of a CPU"
+
+
 def test_an_address_is_not_repeated() -> None:
     (finding,) = check("p.yaml", (URL % "https://e.com/c?token=abc123").encode()).findings
 

@@ -1,6 +1,7 @@
 """Amounts that are likely meant in another unit."""
 
 from collections.abc import Iterator
+from math import ceil
 
 from tf_cluster.expand.quantity import MEGABYTE, is_quantity, quantity
 from tf_cluster.expand.roles import PODS
@@ -35,7 +36,7 @@ def check(params: Params) -> Iterator[Finding]:
                     continue
                 if name == "cpu" and quantity(amount) >= _MOST_CPUS:
                     message = f"{dotted(where)} is {cut(amount)}: so many whole CPUs for one task"
-                    fix = f"write {cut(amount)}m for thousandths of a CPU"
+                    fix = f"write {cut(str(ceil(quantity(amount))))}m for thousandths of a CPU"
                 elif name != "cpu" and amount.endswith("m") and quantity(amount) >= MEGABYTE:
                     message = f"{dotted(where)} is {cut(amount)}, which are thousandths of a byte"
                     fix = "write the unit that is meant, as in 4Gi"
