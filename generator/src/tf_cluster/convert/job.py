@@ -85,8 +85,7 @@ class Job:
         """What nobody dealt with is to do: by its largest part of which nothing is told."""
         around = {told[:end] for told in self._told for end in range(len(told))}
         for part in list(self._untold(path, around)):
-            shown = cut(_shown(self.get(part)), 80)
-            self.to_do(part, f"{shown}: {why}", key)
+            self.to_do(part, f"{cut(shown(self.get(part)), 80)}: {why}", key)
 
     def _untold(self, path: Pointer, around: set[Pointer]) -> Iterator[Pointer]:
         value = self.get(path)
@@ -130,9 +129,12 @@ def is_empty(value: Any) -> bool:
     return value is None or value == []
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
+    """A value in a few words, as YAML writes it; of a list, how many items it has."""
     if isinstance(value, Mapping):
         return ", ".join(map(str, value))
     if isinstance(value, list):
-        return f"{len(value)} items"
+        return f"{len(value)} item" + "s" * (len(value) != 1)
+    if isinstance(value, bool):
+        return str(value).lower()
     return str(value)

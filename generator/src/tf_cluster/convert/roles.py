@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tf_cluster.convert.job import Job
+from tf_cluster.convert.job import Job, shown
 from tf_cluster.exits import RefusedError
 from tf_cluster.pointer import Pointer, dotted
 from tf_cluster.printable import cut
@@ -132,7 +132,7 @@ def _count(job: Job, path: Pointer) -> int:
         return 1
     if isinstance(count, bool) or not isinstance(count, int) or count < 0:
         raise RefusedError(
-            f"{job.document.file}:{job.line(where)}: {dotted(where)} is {cut(str(count))}, not a "
+            f"{job.document.file}:{job.line(where)}: {dotted(where)} is {cut(shown(count))}, not a "
             "number of pods"
         )
     return count

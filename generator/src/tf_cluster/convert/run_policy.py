@@ -1,7 +1,7 @@
 """The TFJob itself: its name, its labels, and how its run is ended and cleaned up."""
 
 from tf_cluster.convert.draft import Draft
-from tf_cluster.convert.job import Job
+from tf_cluster.convert.job import Job, shown
 from tf_cluster.convert.manifest import name_of
 from tf_cluster.convert.roles import Plan
 from tf_cluster.params.names import NAME_LIMIT
@@ -47,7 +47,7 @@ def put_name(job: Job, draft: Draft) -> None:
                 job.leave_out(path, "kubectl's own")
             elif one.startswith("kueue.x-k8s.io/"):
                 why = "Kueue takes each Job by itself: objectLabels of the roles (docs/values.md)"
-                job.to_do(path, f"{cut(str(job.get(path)))}: {why}", "extraValues")
+                job.to_do(path, f"{cut(shown(job.get(path)))}: {why}", "extraValues")
             elif isinstance(job.get(path), str):
                 draft.put(("extraValues", value, one), job.get(path), path)
                 job.maps(path, f"extraValues.{value}")
@@ -106,7 +106,9 @@ def _put_policy(job: Job, around: Pointer, plan: Plan, draft: Draft) -> None:
         job.maps(path, "extraValues.worker.backoffLimit")
     path = (*around, "ttlSecondsAfterFinished")
     if job.get(path) is not None:
-        job.to_do(path, f"{job.get(path)}: a release stays until helm uninstall", "name")
+        job.to_do(
+            path, f"{cut(shown(job.get(path)))}: a release stays until helm uninstall", "name"
+        )
     path = (*around, "suspend")
     if job.get(path) is False:
         job.leave_out(path, "the default")
@@ -116,13 +118,13 @@ def _put_policy(job: Job, around: Pointer, plan: Plan, draft: Draft) -> None:
     if job.keys(path):
         why = "pods are scheduled one by one, and the chief waits until all are there"
         for one in job.keys(path):
-            job.to_do((*path, one), f"{cut(str(job.get((*path, one))))}: {why}", "extraValues")
+            job.to_do((*path, one), f"{cut(shown(job.get((*path, one))))}: {why}", "extraValues")
     path = (*around, "successPolicy")
     if job.get(path) == "":
         job.leave_out(path, "the default")
     elif job.get(path) is not None:
         why = "a script's training is done when its chief, or worker 0, has ended"
-        job.to_do(path, f"{cut(str(job.get(path)))}: {why}", "program")
+        job.to_do(path, f"{cut(shown(job.get(path)))}: {why}", "program")
     path = (*around, "enableDynamicWorker")
     if job.get(path) is False:
         job.leave_out(path, "the default")
