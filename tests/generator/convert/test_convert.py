@@ -448,8 +448,28 @@ def test_accounts_of_roles_that_differ_are_to_do() -> None:
         }
     )
 
-    assert params_of(text)["extraValues"]["serviceAccount"] == {"name": "a"}
-    assert "PS.serviceAccountName: extraValues.serviceAccount.name is the same" in to_dos(text)
+    assert params_of(text)["serviceAccount"] == "a"
+    assert "PS.serviceAccountName: serviceAccount is the same for all roles" in to_dos(text)
+
+
+def test_an_account_that_is_refused_maps_for_no_role() -> None:
+    pod = {"pod": {"serviceAccountName": "No_Name"}}
+    text = tfjob({"PS": pod, "Worker": pod})
+
+    assert "serviceAccount" not in params_of(text)
+    assert "Worker.serviceAccountName: left out, since" in to_dos(text)
+    assert "PS.serviceAccountName: left out, and serviceAccount with it" in to_dos(text)
+    assert "-> serviceAccount" not in "\n".join(one.told for one in made_of(text).entries)
+
+
+def test_secrets_with_the_registrys_login_are_names() -> None:
+    secrets = [{"name": "a"}, {"name": "No_Name"}, {"name": "b"}, {"name": "a"}]
+    text = tfjob({"Worker": {"pod": {"imagePullSecrets": secrets}}})
+
+    assert params_of(text)["imagePullSecrets"] == ["a", "b"]
+    assert "imagePullSecrets[1]: left out, since" in to_dos(text)
+    odd = tfjob({"Worker": {"pod": {"imagePullSecrets": [{"name": "a", "other": 1}, 5]}}})
+    assert params_of(odd)["imagePullSecrets"] == []
 
 
 POD_TO_DO: tuple[tuple[dict[str, Any], str], ...] = (
@@ -511,9 +531,9 @@ def test_the_run_policy_has_values_or_is_to_do() -> None:
     more = {"successPolicy": "AllWorkers", "enableDynamicWorker": True}
     text = tfjob(spec={"runPolicy": policy, **more})
 
-    values = params_of(text)["extraValues"]
-    assert values["run"] == {"deadlineSeconds": 7200}
-    assert values["worker"]["backoffLimit"] == 3
+    params = params_of(text)
+    assert params["run"] == {"deadlineSeconds": 7200}
+    assert params["extraValues"]["worker"]["backoffLimit"] == 3
     for field in (
         *("ttlSecondsAfterFinished", "suspend", "schedulingPolicy.queue"),
         *("schedulingPolicy.minAvailable", "successPolicy", "enableDynamicWorker"),
@@ -534,9 +554,7 @@ spec:
     - {{replicas: 1, tfReplicaType: PS, {pod}}}
 """
 
-    assert params_of(old.replace("org/v1", "org/v1beta2"))["extraValues"]["run"] == {
-        "deadlineSeconds": 60
-    }
+    assert params_of(old.replace("org/v1", "org/v1beta2"))["run"] == {"deadlineSeconds": 60}
     params = params_of(list_of_replicas)
     assert (params["workers"], params["ps"]) == (2, 1)
     assert params["program"] == {"script": "/x.py", "ps": "script"}
@@ -590,6 +608,7 @@ def test_what_the_chart_refuses_is_taken_out_and_is_to_do() -> None:
     assert worker["extraEnv"] == [{"name": "GOOD", "value": "x"}]
     assert worker["tolerations"] == [{"key": "b", "operator": "Exists"}]
     assert worker["extraVolumes"] == worker["extraVolumeMounts"] == []
+    assert "mountPath" not in "\n".join(entry.told for entry in made_of(text).entries)
     for field in ("env[0]", "env[2]", "tolerations[0]", "volumes[0]", "volumeMounts[0]"):
         assert f"{field}: left out, since" in to_dos(text)
         assert f"{field} ->" not in "\n".join(entry.told for entry in made_of(text).entries)

@@ -15,6 +15,7 @@ from tf_cluster.convert.text import params_text
 from tf_cluster.convert.volumes import put_volumes
 from tf_cluster.exits import RefusedError
 from tf_cluster.expand.roles import only_choice
+from tf_cluster.pointer import dotted
 
 
 @dataclass(frozen=True)
@@ -53,11 +54,12 @@ def convert(file: str, raw: bytes, name: str | None = None, image: str | None = 
 
 def unmap(job: Job, draft: Draft) -> None:
     """Of what was taken out piece by piece nothing is written: it does not map to its key."""
-    lost = draft.lost()
-    for entry in [e for e in job.entries if e.fate == "maps" and e.field in lost]:
+    lost, gone = draft.lost(), {dotted(target) for target in draft.gone()}
+    mapped = [entry for entry in job.entries if entry.fate == "maps"]
+    for entry in [one for one in mapped if one.field in lost or one.key in gone]:
         job.withdraw(entry.field)
         told = {e.field[: len(entry.field)] for e in job.entries}
-        if entry.field not in told:
+        if not {entry.field, entry.field[:-1]} & told:
             job.remark(entry.field, f"left out, and {entry.key} with it", entry.key.split(".")[0])
 
 

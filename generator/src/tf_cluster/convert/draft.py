@@ -7,8 +7,18 @@ from typing import Any
 from tf_cluster.pointer import Pointer
 
 _ORDER = (
-    *("name", "image", "program", "strategy", "replication", "update", "workers", "ps"),
-    *("gpus", "resources", "data", "log", "run", "extraValues"),
+    *(
+        "name",
+        "image",
+        "imagePullSecrets",
+        "program",
+        "strategy",
+        "replication",
+        "update",
+        "workers",
+        "ps",
+    ),
+    *("gpus", "resources", "data", "log", "serviceAccount", "run", "extraValues"),
 )
 
 
@@ -52,6 +62,10 @@ class Draft:
     def is_out(self, target: Pointer) -> bool:
         """Whether a value, or one that it stands in, was taken out."""
         return any(target[:end] in self._out for end in range(len(target) + 1))
+
+    def gone(self) -> set[Pointer]:
+        """The places that were written to, and of which nothing is left."""
+        return {target for target in self.origins if not self._is_left(target)}
 
     def lost(self) -> set[Pointer]:
         """The fields of which nothing is left in the params file."""

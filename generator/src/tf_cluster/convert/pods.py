@@ -167,11 +167,10 @@ def _put_shared(job: Job, plan: Plan, draft: Draft) -> None:
     """What the chart has once for all roles."""
     roles = [role for role in (plan.lead, *plan.roles, plan.joined) if role]
     for key in ("serviceAccountName", "serviceAccount"):
-        _once(
-            job, [(*r.spec, key) for r in roles], ("extraValues", "serviceAccount", "name"), draft
-        )
+        paths = [(*r.spec, key) for r in roles if job.text((*r.spec, key))]
+        _once(job, paths, ("serviceAccount",), draft)
     path = [(*r.spec, "imagePullSecrets") for r in roles]
-    _once(job, path, ("extraValues", "image", "pullSecrets"), draft)
+    _once(job, path, ("imagePullSecrets",), draft)
     path = [(*container_of(job, r), "imagePullPolicy") for r in roles]
     _once(job, path, ("extraValues", "image", "pullPolicy"), draft)
     path = [(*r.spec, "securityContext") for r in roles]
@@ -187,6 +186,8 @@ def _once(job: Job, paths: Sequence[Pointer], target: Pointer, draft: Draft) -> 
         value = job.get(path)
         if value == "" or is_empty(value) or job.is_told(path):
             continue
+        if target == ("imagePullSecrets",):
+            value = _names(value)
         known = draft.get(target)
         if known is None:
             draft.put(target, value, path)
@@ -194,7 +195,18 @@ def _once(job: Job, paths: Sequence[Pointer], target: Pointer, draft: Draft) -> 
         elif known == value:
             job.maps(path, dotted(target))
         else:
-            job.to_do(path, f"{dotted(target)} is the same for all roles", "extraValues")
+            job.to_do(path, f"{dotted(target)} is the same for all roles", str(target[0]))
+
+
+def _names(items: Any) -> Any:
+    """The names in a list of `{name: …}`, each once. What has no name stays, to be refused."""
+    if not isinstance(items, list):
+        return items
+    names: list[Any] = []
+    for item in items:
+        name = item["name"] if isinstance(item, dict) and set(item) == {"name"} else item
+        names += [name] if name not in names else []
+    return names
 
 
 def _pass_on(job: Job, path: Pointer, target: Pointer, draft: Draft) -> None:

@@ -95,8 +95,8 @@ def _put_policy(job: Job, around: Pointer, plan: Plan, draft: Draft) -> None:
         job.leave_out(path, why)
     path = (*around, "activeDeadlineSeconds")
     if isinstance(job.get(path), int):
-        draft.put(("extraValues", "run", "deadlineSeconds"), job.get(path), path)
-        job.maps(path, "extraValues.run.deadlineSeconds")
+        draft.put(("run", "deadlineSeconds"), job.get(path), path)
+        job.maps(path, "run.deadlineSeconds")
     path = (*around, "backoffLimit")
     if isinstance(job.get(path), int):
         for target in ("chief", "worker"):
