@@ -122,7 +122,8 @@ def _look(seen: _Seen, folder: str, wanted: _Wanted, deepest: int = _DEEPEST) ->
 def _is_nobodys(entry: "os.DirEntry[str]") -> bool:
     if entry.name.startswith(".") or entry.name in _NOBODYS:
         return True
-    return (Path(entry.path) / "pyvenv.cfg").exists()
+    environment = os.path.join(entry.path, "pyvenv.cfg")  # noqa: PTH118
+    return os.path.exists(environment)  # noqa: PTH110 (a Path raises where it may not look)
 
 
 def _fixed_part(pattern: str) -> str:
