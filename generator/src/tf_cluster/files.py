@@ -20,6 +20,7 @@ def read_input(name: str, most: int) -> bytes:
 
     Raises RefusedError for what can't be read, including pipes and devices, which may never end.
     """
+    refuse_no_name(name)
     try:
         if name == STDIO:
             return sys.stdin.buffer.read(most)
@@ -36,9 +37,15 @@ def read_input(name: str, most: int) -> bytes:
 def is_folder(name: str) -> bool:
     """Whether there is a folder of this name; a name that no file can have is none."""
     try:
-        return Path(name).is_dir()
+        return bool(name) and Path(name).is_dir()
     except OSError:
         return False
+
+
+def refuse_no_name(name: str) -> None:
+    """Raise RefusedError for an empty name, which a Path would take for the folder we are in."""
+    if not name:
+        raise RefusedError("an empty name: is a variable of the shell not set?")
 
 
 def read_regular(path: Path, most: int = -1) -> bytes:

@@ -164,6 +164,30 @@ def test_a_values_file_that_is_a_link_out_is_not_followed(
     assert (tmp_path / "in/b.values.yaml").exists()
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("validate", ""),
+        ("validate", "--fix", "", "a.params.yaml"),
+        ("generate", ""),
+        ("generate", "a.params.yaml", "-o", ""),
+        ("plan", ""),
+        ("convert", "a.params.yaml", "-o", ""),
+    ],
+)
+def test_an_empty_name_stands_for_nothing(
+    tf_cluster: Command, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    _write(tmp_path, "a.params.yaml", more="run: {id: 1.10}\n")
+
+    ran = tf_cluster(*command)
+
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr == "tf-cluster: an empty name: is a variable of the shell not set?\n"
+    assert [one.name for one in tmp_path.iterdir()] == ["a.params.yaml"]
+    assert "id: 1.10}" in (tmp_path / "a.params.yaml").read_text()
+
+
 def test_a_folder_without_params_files_is_exit_2_with_words(
     tf_cluster: Command, tmp_path: Path
 ) -> None:

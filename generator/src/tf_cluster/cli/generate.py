@@ -64,9 +64,11 @@ def generate(
     force: Annotated[bool, typer.Option("--force", help=_FORCE)] = False,
 ) -> None:
     """Write the chart's values that params files ask for."""
-    from tf_cluster.files import is_folder
+    from tf_cluster.files import is_folder, refuse_no_name
     from tf_cluster.many.find import find
 
+    if output is not None:
+        refuse_no_name(output)
     found = find(files)
     tell_left_out(found.left_out)
     compare = check_only or diff

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tf_cluster.files import STDIO, is_folder, is_inside
+from tf_cluster.files import STDIO, is_folder, is_inside, refuse_no_name
 from tf_cluster.findings.formats import Unread
 
 SUFFIXES = (".params.yaml", ".params.yml")
@@ -47,13 +47,15 @@ class _Seen:
 def find(names: Sequence[str]) -> Found:
     """The params files that names of files, folders and patterns stand for, in their order.
 
-    Those of a folder are sorted. A file that is not there is kept: reading it tells why.
+    Those of a folder are sorted. A file that is not there is kept: reading it tells why. Raises
+    RefusedError for an empty name.
     """
     files: dict[str, str] = {}
     unread: list[Unread] = []
     left_out: list[str] = []
     several = len(names) > 1
     for name in names:
+        refuse_no_name(name)
         seen = _stands_for(name)
         several = several or seen is not None
         here = [name] if seen is None else sorted(seen.files, key=lambda file: file.split("/"))
