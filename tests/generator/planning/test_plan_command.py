@@ -61,6 +61,20 @@ def test_what_restarts_is_told_with_its_cause(tf_cluster: Command, tmp_path: Pat
     assert "Created:\n  Deployment digits-tensorboard\n" in kept
 
 
+def test_of_more_changes_than_are_tried_each_is_a_cause(
+    tf_cluster: Command, tmp_path: Path
+) -> None:
+    for name in ("old", "new"):
+        notes = "".join(f"{name}-{number}: {name}, " for number in range(101))
+        more = f"extraValues: {{worker: {{podAnnotations: {{{notes}}}}}}}\n"
+        (tmp_path / f"{name}.yaml").write_text(DIGITS + more)
+
+    told = tf_cluster("plan", "new.yaml", "--against", "old.yaml", "--format", "json")
+
+    against = json.loads(told.stdout)["against"]
+    assert against["restarts"] and len(against["causes"]) == 202 and not against["others"]
+
+
 def test_a_new_run_starts_afresh(tf_cluster: Command, tmp_path: Path) -> None:
     (tmp_path / "old.yaml").write_text(DIGITS)
     (tmp_path / "new.yaml").write_text(DIGITS + 'run: {id: "2"}\n')

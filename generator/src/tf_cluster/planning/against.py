@@ -33,7 +33,8 @@ class Comparison:
     """What an upgrade from one plan to another does.
 
     `restarts` is whether there is a new attempt. `causes` are the changes each of which alone makes
-    one; `others` are those that no training restarts for. `fresh` is why the run begins again at
+    one, or all, where they are too many to try each; `others` are those that no training restarts
+    for. `fresh` is why the run begins again at
     step 0; empty where it goes on. `kept` are claims that Helm keeps though they are no longer
     asked for. `refused` is what Kubernetes does not let change.
     """
@@ -55,13 +56,14 @@ def compared(old: Plan, new: Plan) -> Comparison:
     restarts = old.names.attempt != new.names.attempt
     changes = _changes(old.release.values, new.release.values)
     causes = _causes(old, new, changes) if restarts else []
+    at = {change.path for change in causes}
     olds, news = (_named(one) for one in (old, new))
     lasting = {name for one in old.objects if one.life == "kept" for name in one.names}
     gone = [one for one in olds if one not in news]
     return Comparison(
         restarts=restarts,
         causes=tuple(causes),
-        others=tuple(change for change in changes if change not in causes),
+        others=tuple(change for change in changes if change.path not in at),
         fresh=_fresh(old, new),
         created=tuple(one for one in news if one not in olds),
         removed=tuple(one for one in gone if one[1] not in lasting),
@@ -106,9 +108,12 @@ def _is_nothing(value: Any) -> bool:
 
 
 def _causes(old: Plan, new: Plan, changes: list[Change]) -> list[Change]:
-    """The changes that make a new attempt: alone from the old values, or back from the new ones."""
+    """The changes that make a new attempt: alone from the old values, or back from the new ones.
+
+    All of them, where there are too many to try each.
+    """
     if len(changes) > _MOST_CAUSES:
-        return []
+        return changes
     found = []
     for change in changes:
         alone = _with(old.release.values, change.path, change.new)
