@@ -106,6 +106,16 @@ def test_nodes_that_are_too_few_are_exit_1(tf_cluster: Command) -> None:
     assert "FITS on 1 node of cpu=4,memory=8Gi: 1 used." in enough.stdout
 
 
+def test_seconds_are_printed_whole(tf_cluster: Command) -> None:
+    deadline = "run: {deadlineSeconds: 1209600}\n"
+    delay = "extraValues: {cleanup: {delaySeconds: {success: 2592000}}}\n"
+
+    told = tf_cluster("plan", "-", stdin=DIGITS + deadline + delay).stdout
+
+    assert "after 1209600 s at the latest" in told
+    assert "cleanup scales it to 0: 2592000 s after a success" in told
+
+
 def test_ten_thousand_workers_are_a_short_plan(tf_cluster: Command) -> None:
     told = tf_cluster("plan", "-", stdin=DIGITS + "workers: 10000\nps: 500\n")
     config = tf_cluster(

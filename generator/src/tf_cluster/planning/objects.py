@@ -46,7 +46,7 @@ def objects(attempt: Attempt) -> list[KubernetesObject]:
 def _tasks(attempt: Attempt, names: Names) -> Iterator[KubernetesObject]:
     release = attempt.release
     deadline = release.section("run").get("deadlineSeconds")
-    limit = f", after {deadline:g} s at the latest" if deadline else ""
+    limit = f", after {_seconds(deadline)} at the latest" if deadline else ""
     if names.chief:
         note = f"completes when the training is done{limit}"
         yield KubernetesObject("Job", names.chief, "chief", "attempt", note)
@@ -56,8 +56,8 @@ def _tasks(attempt: Attempt, names: Names) -> Iterator[KubernetesObject]:
     if release.values["worker"].get("successPolicy") == "first":
         note = f"completes when worker 0 is done{limit}"
     if release.has_cleanup and names.client != names.worker:
-        seconds = release.values["cleanup"].get("workersTimeoutSeconds")
-        note += f", or cleanup ends it {seconds:g} s after the chief's Job"
+        timeout = _seconds(release.values["cleanup"]["workersTimeoutSeconds"])
+        note += f", or cleanup ends it {timeout} after the chief's Job"
     yield KubernetesObject("Job", names.worker, "worker", "attempt", note)
     if names.ps_count:
         name, note = names.any_ps, _end_of_ps(attempt)
@@ -76,8 +76,13 @@ def _end_of_ps(attempt: Attempt) -> str:
         return "serves on after the end, until you scale it to 0: cleanup is off"
     delays = release.values["cleanup"]["delaySeconds"]
     failure = delays.get("failure")
-    after = "never after a failure" if failure is None else f"{failure:g} s after a failure"
-    return f"cleanup scales it to 0: {delays['success']:g} s after a success, {after}"
+    after = "never after a failure" if failure is None else f"{_seconds(failure)} after a failure"
+    return f"cleanup scales it to 0: {_seconds(delays['success'])} after a success, {after}"
+
+
+def _seconds(number: float) -> str:
+    """`1209600 s`: a whole number is printed whole."""
+    return f"{int(number) if number == int(number) else number} s"
 
 
 def _of_the_attempt(attempt: Attempt, names: Names) -> Iterator[KubernetesObject]:
