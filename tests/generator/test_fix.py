@@ -187,6 +187,7 @@ def test_a_good_file_is_not_touched(tf_cluster: Command, tmp_path: Path) -> None
         (("--fix", "-"), "--fix writes into the file: name one (--diff takes standard input)"),
         (("--unsafe-fixes", "p.yaml"), "--unsafe-fixes goes with --fix or --diff"),
         (("--fix", "out.yaml"), "out.yaml is a link out of its folder: name the file that it"),
+        (("--diff", "out.yaml"), "out.yaml is a link out of its folder: name the file that it"),
         (("--fix", "pipe"), "pipe: can't be read: a pipe, not a regular file"),
     ],
 )
@@ -221,6 +222,7 @@ def test_one_file_that_can_not_be_read_stops_no_other(tf_cluster: Command, bad: 
         ("--diff - <&-", 2, "<stdin>: can't be read: Bad file descriptor"),
         ("--diff /dev/zero", 2, "/dev/zero: can't be read: a device, not a regular file"),
         ("--fix /dev/stdin <p.yaml", 2, "/dev/stdin is a link out of its folder"),
+        ("--diff /dev/stdin <p.yaml", 1, "/dev/stdin: 2 findings can be fixed"),
         ("--fix <(cat p.yaml)", 2, "can't be written"),
         ("--fix loop", 2, "loop: can't be read: Too many levels of symbolic links"),
         ("- - <p.yaml", 2, "- is standard input, which can be read once: name it once"),

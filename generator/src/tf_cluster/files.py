@@ -24,7 +24,7 @@ def read_input(name: str, most: int) -> bytes:
     try:
         if name == STDIO:
             return sys.stdin.buffer.read(most)
-        if _is_open_here(name):
+        if is_open_here(name):
             with Path(name).open("rb") as file:
                 return file.read(most)
         return read_regular(Path(name), most)
@@ -76,7 +76,7 @@ def _refuse_irregular(mode: int) -> None:
             raise OSError(errno.EINVAL, words)
 
 
-def _is_open_here(name: str) -> bool:
+def is_open_here(name: str) -> bool:
     """`/dev/stdin`, and `/dev/fd/63` of a shell's `<(…)`: open already, so reading ends."""
     return name == "/dev/stdin" or re.fullmatch(r"/dev/fd/[0-9]+", name, re.ASCII) is not None
 
@@ -103,7 +103,7 @@ def beside(name: str, output: str) -> str:
     """
     if output == STDIO:
         return ""
-    if name == STDIO or _is_open_here(name):
+    if name == STDIO or is_open_here(name):
         return Path(output).name
     return os.path.relpath(output, Path(name).parent)
 
@@ -114,12 +114,13 @@ def refuse_link_out(path: Path) -> None:
     A pull request may contain one: its target would be printed, copied or replaced.
     """
     try:
-        is_special = path.exists() and not path.is_file()  # refused when it is used
+        is_special = path.exists() and not (path.is_file() or path.is_dir())  # refused in use
         leads_out = path.is_symlink() and not is_inside(path, path.parent)
     except OSError as error:  # a name too long for a file, before Python 3.14
         raise RefusedError(f"{path}: can't be used: {error.strerror}") from error
     if leads_out and not is_special:
-        raise RefusedError(f"{path} is a link out of its folder: name the file that it leads to")
+        kind = "folder" if path.is_dir() else "file"
+        raise RefusedError(f"{path} is a link out of its folder: name the {kind} that it leads to")
 
 
 def is_inside(path: Path, folder: Path) -> bool:

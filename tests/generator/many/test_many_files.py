@@ -188,6 +188,20 @@ def test_an_empty_name_stands_for_nothing(
     assert "id: 1.10}" in (tmp_path / "a.params.yaml").read_text()
 
 
+@pytest.mark.parametrize("how", ["--pairs", "--diff"])
+def test_a_folder_that_is_a_link_out_is_not_written_into(
+    tf_cluster: Command, tmp_path: Path, how: str
+) -> None:
+    _write(tmp_path, "in/a.params.yaml", "out/x.yaml")
+    (tmp_path / "in/out").symlink_to(tmp_path / "out")
+
+    ran = tf_cluster("generate", "in/a.params.yaml", how, "-o", "in/out/")
+
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "in/out is a link out of its folder: name the folder that it leads to" in ran.stderr
+    assert [one.name for one in (tmp_path / "out").iterdir()] == ["x.yaml"]
+
+
 def test_a_folder_without_params_files_is_exit_2_with_words(
     tf_cluster: Command, tmp_path: Path
 ) -> None:

@@ -132,11 +132,14 @@ def _generate_pairs(
 ) -> NoReturn:
     """Write or compare the values file of each params file; none keeps the others from it."""
     from tf_cluster.checks import CODES
+    from tf_cluster.files import refuse_link_out
     from tf_cluster.findings.finding import Finding, errors
     from tf_cluster.findings.formats import Unread, report
     from tf_cluster.many.check_files import check_files
     from tf_cluster.many.values_files import drift, values_names, write_values
 
+    if folder:
+        refuse_link_out(Path(folder))
     names, nameless = values_names(found.files, folder)
     refused: list[Unread] = [*found.unread, *nameless]
     where = sys.stderr if diff else sys.stdout

@@ -96,7 +96,7 @@ def _fix(
     """Repair files in place, or print how they would change, and tell what is left."""
     from tf_cluster.checks import CODES
     from tf_cluster.diff import unified
-    from tf_cluster.files import STDIO, refuse_link_out, shown_name, write_whole
+    from tf_cluster.files import STDIO, is_open_here, refuse_link_out, shown_name, write_whole
     from tf_cluster.findings.finding import Finding
     from tf_cluster.findings.formats import Unread, report
     from tf_cluster.fixes import fixed
@@ -111,7 +111,7 @@ def _fix(
     for file in files:
         try:
             raw = read(file)
-            if not diff:
+            if not (diff and (file == STDIO or is_open_here(file))):
                 refuse_link_out(Path(file))
             done = fixed(shown_name(file), raw, unsafe=unsafe)
             if where.isatty():
