@@ -237,6 +237,27 @@ def test_check_exits_1_writes_nothing_and_names_the_command_that_helps(
     assert (tmp_path / "values.yaml").read_text() == "worker: {replicas: 9}\n"
 
 
+def test_check_calls_standard_input_by_its_name(tf_cluster: Command) -> None:
+    command = ("generate", "--check", "-", "-o", "values.yaml")
+
+    text = tf_cluster(*command, stdin=GOOD).stderr
+    github = tf_cluster(*command, "--format", "github", stdin=GOOD).stdout
+
+    assert "values.yaml is not what <stdin> asks for. To write it:\n" in text
+    assert "the values that <stdin> asks for are not there" in github
+
+
+def test_check_tells_the_findings_of_a_file_that_has_no_values(
+    tf_cluster: Command, tmp_path: Path
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+
+    ran = tf_cluster("generate", "--check", "-", "-o", "pipe", stdin=GOOD + "workers: 0\n")
+
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert "TFC205" in ran.stderr
+
+
 def test_diff_shows_what_would_change_on_stdout(
     tf_cluster: Command, good: str, tmp_path: Path
 ) -> None:

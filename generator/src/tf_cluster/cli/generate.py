@@ -100,9 +100,11 @@ def _generate_one(
     if one.unread:
         raise RefusedError(one.unread.why)
     findings = list(one.findings)
-    differs = drift(file, output, one.values, _command(file, output)) if compare else None
+    differs = None
+    if compare and one.values:
+        differs = drift(file, output, one.values, _command(file, output))
     if form is not Format.TEXT:
-        differing = [differs.finding] if differs and one.values else []
+        differing = [differs.finding] if differs else []
         where = sys.stderr if diff or not compare else sys.stdout
         where.write(report([*findings, *differing], form, (), CODES))
     else:
@@ -114,7 +116,7 @@ def _generate_one(
         if diff:
             sys.stdout.write(printable_lines(differs.diff))
         if form is Format.TEXT:
-            tell(printable(f"{output} is not what {file} asks for. To write it:"))
+            tell(printable(f"{output} is not what {one.name} asks for. To write it:"))
             tell("  " + printable(_command(file, output)))
         raise typer.Exit(exits.FINDINGS)
     if not compare and output == "-":

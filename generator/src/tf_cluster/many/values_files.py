@@ -10,7 +10,7 @@ from pathlib import Path
 from tf_cluster.diff import present, unified
 from tf_cluster.exits import RefusedError
 from tf_cluster.expand.values_file import is_foreign
-from tf_cluster.files import STDIO, keep_copy, refuse_link_out, write_whole
+from tf_cluster.files import STDIO, keep_copy, refuse_link_out, shown_name, write_whole
 from tf_cluster.findings.file_codes import DRIFT
 from tf_cluster.findings.finding import Finding, Place
 from tf_cluster.findings.formats import Unread
@@ -67,12 +67,13 @@ def drift(file: str, values: str, text: str, command: str) -> Drift | None:
     old = present(path)
     if old == text.encode():
         return None
+    name = shown_name(file)
     there = os.path.lexists(path)
     found = Finding(
         values,
         Place(_first_other_line(old, text.encode()), 1),
         DRIFT,
-        f"not what {file} asks for" if there else f"the values that {file} asks for are not there",
+        f"not what {name} asks for" if there else f"the values that {name} asks for are not there",
         fix=f"write it: {command}",
     )
     return Drift(found, unified(values, old, text, "generated"))
