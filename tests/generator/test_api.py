@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import io
+import pickle
 import subprocess
 import sys
 from dataclasses import FrozenInstanceError
@@ -119,6 +120,15 @@ def test_results_are_frozen_and_no_one_elses(tmp_path: Path) -> None:
     dict(loaded.values)["storage"]["data"]["accessModes"].append("mine")
     assert generate(params) == before
     assert load(loaded) is loaded
+
+
+def test_an_error_goes_from_one_process_to_another() -> None:
+    with pytest.raises(FindingsError) as refused:
+        generate("name: 3\n")
+
+    sent = pickle.loads(pickle.dumps(refused.value))
+
+    assert (str(sent), sent.findings) == (str(refused.value), refused.value.findings)
 
 
 def test_any_bytes_are_findings_and_never_a_traceback() -> None:

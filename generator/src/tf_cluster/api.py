@@ -46,6 +46,10 @@ class FindingsError(ValueError):
         more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
         super().__init__(f"{place}: {first.code}: {first.words}{more}")
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Made of its findings again, as in another process; an exception is of its words."""
+        return type(self), (self.findings,)
+
 
 def load(
     params: Text | Loaded,
