@@ -104,20 +104,31 @@ def test_the_workflow_is_to_be_called_and_asks_for_no_rights() -> None:
     assert set(WORKFLOW[True]) == {"workflow_call"}
     assert all(one["type"] == "string" for one in INPUTS.values())
     assert WORKFLOW["permissions"] == {"contents": "read"}
-    assert [*STEPS] == ["Install", "Params files", "Values files"]
+    assert [*STEPS] == ["Install", "Params and values files"]
 
 
-def test_the_workflows_steps_annotate_the_files_of_the_clone(repository: Path) -> None:
+def test_the_workflow_annotates_each_finding_in_the_files_of_the_clone_once(
+    repository: Path,
+) -> None:
+    def annotated(**inputs: Any) -> tuple[int, list[str]]:
+        steps = [_step(name, repository, **inputs) for name in STEPS if name != "Install"]
+        lines = [line for step in steps for line in step.stdout.splitlines()]
+        return max(step.returncode for step in steps), lines
+
     _run(["tf-cluster", "generate", "."], repository)
-    for name in ("Params files", "Values files"):
-        assert (_step(name, repository).returncode, _step(name, repository).stdout) == (0, "")
+    assert annotated() == (0, [])
 
     (repository / "t" / "b.params.yaml").write_text(GOOD.format("b") + "workers: 0\n")
-    found = _step("Params files", repository, folder="t")
-    assert found.returncode == 1
-    assert found.stdout.startswith("::error file=t/b.params.yaml,line=4,col=10,title=TFC205::")
+    code, (line,) = annotated(folder="t")
+    assert code == 1
+    assert line.startswith("::error file=t/b.params.yaml,line=4,col=10,title=TFC205::")
     (repository / "a.values.yaml").write_text("")
-    assert "file=a.values.yaml,line=1," in _step("Values files", repository).stdout
+    code, lines = annotated()
+    assert code == 1
+    assert sorted(one.partition(",")[0] for one in lines) == [
+        "::error file=a.values.yaml",
+        "::error file=t/b.params.yaml",
+    ]
 
 
 def test_a_job_in_a_folder_of_the_clone_names_files_as_the_repository_does(
