@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from tf_cluster.expand.placement import is_of_one_node
 from tf_cluster.findings.finding import Code, Finding
 from tf_cluster.params.params import Params
 from tf_cluster.params.wording import excerpt
@@ -88,13 +89,11 @@ def _of_one_node(params: Params) -> Iterator[Finding]:
         return
     for volume in ("data", "log"):
         claim = params.value_at(("storage", volume)) or {}
-        modes = claim.get("accessModes") or []
-        if claim.get("enabled") is False or "ReadWriteOnce" not in modes:
-            continue
-        if "ReadWriteMany" not in modes:
+        if is_of_one_node(claim):
+            modes = ", ".join(claim["accessModes"])
             where = params.values.origin_around(path)
             message = (
-                f"{dotted(where)} is false, but the claim at /{volume} is [{', '.join(modes)}], "
+                f"{dotted(where)} is false, but the claim at /{volume} is [{modes}], "
                 "which one node can mount"
             )
             fix = f"add {volume}.accessModes: [ReadWriteMany], or leave colocate out"

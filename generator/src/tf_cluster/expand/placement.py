@@ -10,10 +10,11 @@ def on_one_node(values: Mapping[str, Any]) -> bool:
     said = storage.get("colocate")
     if isinstance(said, bool):
         return said
-    return any(_is_of_one_node(storage.get(volume) or {}) for volume in ("data", "log"))
+    return any(is_of_one_node(storage.get(volume) or {}) for volume in ("data", "log"))
 
 
-def _is_of_one_node(claim: Mapping[str, Any]) -> bool:
+def is_of_one_node(claim: Mapping[str, Any]) -> bool:
+    """Whether one node at a time mounts a claim, which is there."""
     modes = claim.get("accessModes") or []
     there = claim.get("enabled") is not False
     return there and "ReadWriteOnce" in modes and "ReadWriteMany" not in modes

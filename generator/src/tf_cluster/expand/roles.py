@@ -37,10 +37,13 @@ def pod_section(values: Mapping[str, Any], role: str, key: str) -> str:
 
 def mounts_claims(values: Mapping[str, Any], role: str) -> bool:
     """Whether the pods of a role mount /data and /log."""
+    return ps_run_script(values) if role == "ps" else role in TASKS
+
+
+def ps_run_script(values: Mapping[str, Any]) -> bool:
+    """Whether the parameter servers run the user's script."""
     program = values.get("program") or {}
-    if role == "ps":
-        return bool(program.get("script")) and program.get("ps") == "script"
-    return role in TASKS
+    return bool(program.get("script")) and program.get("ps") == "script"
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from tf_cluster.expand.roles import Combination, combination
+from tf_cluster.expand.placement import on_one_node
+from tf_cluster.expand.roles import Combination, combination, ps_run_script
 from tf_cluster.planning.roles import POD_ROLES, PodRole
 
 
@@ -66,8 +67,7 @@ class Release:
     @property
     def ps_run_script(self) -> bool:
         """Whether the parameter servers run the user's script."""
-        program = self.section("program")
-        return bool(program.get("script")) and program.get("ps") == "script"
+        return ps_run_script(self.values)
 
     @property
     def has_evaluator(self) -> bool:
@@ -97,14 +97,7 @@ class Release:
     @property
     def colocate(self) -> bool:
         """Whether the pods that mount a claim have to share a node."""
-        told = self.values["storage"].get("colocate")
-        if isinstance(told, bool):
-            return told
-        return any(
-            "ReadWriteOnce" in modes and "ReadWriteMany" not in modes
-            for volume in self.claims
-            for modes in [self.values["storage"][volume].get("accessModes") or []]
-        )
+        return on_one_node(self.values)
 
     def claim(self, volume: str) -> str:
         """The name of the claim at /data or /log."""

@@ -10,6 +10,7 @@ from tf_cluster.planning.demand import Fit, PodGroup, plain, total
 from tf_cluster.planning.memory import Need
 from tf_cluster.planning.objects import Life
 from tf_cluster.planning.plan import Plan
+from tf_cluster.planning.roles import PORTS
 from tf_cluster.printable import cut, printable
 
 _MOST_TASKS = 8
@@ -261,7 +262,7 @@ def _pods(plan: Plan) -> list[str]:
 
 
 def _cluster(plan: Plan) -> list[str]:
-    lines = ["", "CLUSTER: TensorFlow's servers; the status port of each is 8080"]
+    lines = ["", f"CLUSTER: TensorFlow's servers; the status port of each is {PORTS['status']}"]
     for kind in plan.cluster:
         count = plan.counts[kind]
         last = f" … {plan.address(kind, count - 1)}" if count > 1 else ""
