@@ -120,7 +120,9 @@ def _next(child: _Child) -> Result:  # type: ignore[type-var]
     try:
         result, error = child.results.recv()
     except EOFError:
-        why = "one of the processes that checked the files was ended: try again, or with less files"
+        why = (
+            "one of the processes that checked the files was ended: try again, or with fewer files"
+        )
         raise RefusedError(why) from None
     if error is not None:
         raise error

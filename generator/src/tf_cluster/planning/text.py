@@ -257,7 +257,7 @@ def _pods(plan: Plan) -> list[str]:
     found = ["", "PODS: each asks for … to at most …", *_table(head, rows)]
     if plan.release.colocate and any(group.mounts_claims for group in plan.pods):
         together = [group.title for group in plan.pods if group.mounts_claims]
-        found.append(f"  On one node, for a claim is ReadWriteOnce: {', '.join(together)}")
+        found.append(f"  On one node, because a claim is ReadWriteOnce: {', '.join(together)}")
     return found
 
 
