@@ -24,7 +24,8 @@ each role as its pods get them. What stands in `pod` is told once, of the first 
 {{- $role := .role.name -}}
 {{- $own := get .root.Values $role | default dict -}}
 {{- $at := dict -}}
-{{- range $key := list "extraVolumes" "extraVolumeMounts" "sidecars" "initContainers" "resourceClaims" "topologySpreadConstraints" "affinity" -}}
+{{- $keys := list "extraVolumes" "extraVolumeMounts" "sidecars" "initContainers" "resourceClaims" -}}
+{{- range $key := concat $keys (list "topologySpreadConstraints" "affinity") -}}
 {{- $_ := set $at $key (printf "%s.%s" (ternary "pod" $role (kindIs "invalid" (index $own $key))) $key) -}}
 {{- end -}}
 {{- $ours := list "tmp" "shm" "config" "login" "data" "log" -}}
