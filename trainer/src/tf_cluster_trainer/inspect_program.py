@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
-import logging
 import os
 import sys
 import tempfile
@@ -44,8 +43,7 @@ def inspected(config: Config) -> dict[str, Any]:
 
     from tf_cluster_trainer.checkpoint import variables as checkpoint_variables
     from tf_cluster_trainer.program import flags as program_flags
-    from tf_cluster_trainer.program import load as user_program
-    from tf_cluster_trainer.program.context import Context
+    from tf_cluster_trainer.program.prepare import loaded
     from tf_cluster_trainer.program.trial import (
         build_model,
         check_variables,
@@ -53,17 +51,7 @@ def inspected(config: Config) -> dict[str, Any]:
         specs_of,
     )
 
-    logging.getLogger("tensorflow").setLevel(logging.CRITICAL)
-    settings = config.settings
-    program = user_program.load(settings)
-    ctx = Context(
-        task=config.task,
-        settings=settings,
-        flags=program_flags.of_run(program, config.flags),
-        data_dir=settings.data_dir,
-        log_dir=settings.log_dir,
-        run_dir=settings.run_dir,
-    )
+    program, ctx = loaded(config)
     dataset = make_dataset(program, ctx)
     features, _ = specs_of(dataset)
     made: list[Any] = []
@@ -80,7 +68,7 @@ def inspected(config: Config) -> dict[str, Any]:
     example_bytes, examples = _of_the_data(dataset)
     return {
         "version": 1,
-        "program": settings.module,
+        "program": config.settings.module,
         "flags": program_flags.as_json(ctx.flags),
         "variables": [
             {

@@ -24,6 +24,12 @@ class Prepared:
 
 def prepare(config: Config) -> Prepared:
     """Import the program and try it on this machine. Raises ProgramError."""
+    program, ctx = loaded(config)
+    return Prepared(program, ctx, run_trial(program, ctx))
+
+
+def loaded(config: Config) -> tuple[Program, Context]:
+    """Import the program and make its context. Raises ProgramError."""
     # TensorFlow's Python log repeats, over many lines, what we log in one.
     logging.getLogger("tensorflow").setLevel(logging.CRITICAL)
     program = user_program.load(config.settings)
@@ -36,4 +42,4 @@ def prepare(config: Config) -> Prepared:
         log_dir=settings.log_dir,
         run_dir=settings.run_dir,
     )
-    return Prepared(program, ctx, run_trial(program, ctx))
+    return program, ctx
