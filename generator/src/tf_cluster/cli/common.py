@@ -11,12 +11,22 @@ import typer
 
 from tf_cluster.exits import RefusedError
 from tf_cluster.files import shown_name
+from tf_cluster.findings.formats import Format
+from tf_cluster.params.wording import either
 from tf_cluster.printable import printable, printable_lines
 
 if TYPE_CHECKING:
     from tf_cluster.findings.source_line import Screen
 
 ParamsFile = Annotated[str, typer.Argument(metavar="FILE", help="Params file; - is stdin.")]
+ParamsFiles = Annotated[
+    list[str],
+    typer.Argument(metavar="FILE...", help="Params files, folders, quoted patterns; - is stdin."),
+]
+_FORMATS = either(form.value for form in Format)
+FindingsFormat = Annotated[
+    Format, typer.Option("--format", metavar="FORMAT", help=f"Print findings as {_FORMATS}.")
+]
 
 
 def tell(words: str) -> None:

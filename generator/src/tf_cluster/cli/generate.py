@@ -8,18 +8,24 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from tf_cluster import exits
-from tf_cluster.cli.common import count, next_step, screen, tell, tell_left_out
+from tf_cluster.cli.common import (
+    FindingsFormat,
+    ParamsFiles,
+    count,
+    next_step,
+    screen,
+    tell,
+    tell_left_out,
+)
 from tf_cluster.cli.help import ends_with
 from tf_cluster.exits import RefusedError
 from tf_cluster.findings.formats import Format
-from tf_cluster.params.wording import either
 from tf_cluster.printable import printable, printable_lines
 
 if TYPE_CHECKING:
     from tf_cluster.many.find import Found
 
 
-_FORMATS = either(form.value for form in Format)
 _FORCE = "Overwrite OUT even if tf-cluster did not write it (else it is kept as OUT.orig)."
 
 
@@ -36,12 +42,7 @@ Exit codes: 0 good; 1 errors in FILE, or --check or --diff saw a difference; 2 w
 a file that can't be read or written.
 """)
 def generate(
-    files: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="FILE...", help="Params files, folders, quoted patterns; - is stdin."
-        ),
-    ],
+    files: ParamsFiles,
     output: Annotated[
         str | None,
         typer.Option(
@@ -58,9 +59,7 @@ def generate(
     diff: Annotated[
         bool, typer.Option("--diff", help="Write nothing; print how values would change.")
     ] = False,
-    form: Annotated[
-        Format, typer.Option("--format", metavar="FORMAT", help=f"Print findings as {_FORMATS}.")
-    ] = Format.TEXT,
+    form: FindingsFormat = Format.TEXT,
     force: Annotated[bool, typer.Option("--force", help=_FORCE)] = False,
 ) -> None:
     """Write the chart's values that params files ask for."""

@@ -9,18 +9,23 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from tf_cluster import exits
-from tf_cluster.cli.common import count, read, screen, tell, tell_left_out
+from tf_cluster.cli.common import (
+    FindingsFormat,
+    ParamsFiles,
+    count,
+    read,
+    screen,
+    tell,
+    tell_left_out,
+)
 from tf_cluster.cli.help import ends_with
 from tf_cluster.exits import RefusedError
 from tf_cluster.findings.formats import Format
-from tf_cluster.params.wording import either
 from tf_cluster.printable import printable, printable_lines
 
 if TYPE_CHECKING:
     from tf_cluster.findings.finding import Finding
     from tf_cluster.findings.formats import Unread
-
-_FORMATS = either(form.value for form in Format)
 
 
 @ends_with("""\
@@ -35,15 +40,8 @@ file that can't be read or written.
 tf-cluster explain CODE says what a finding means.
 """)
 def validate(
-    files: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="FILE...", help="Params files, folders, quoted patterns; - is stdin."
-        ),
-    ],
-    form: Annotated[
-        Format, typer.Option("--format", metavar="FORMAT", help=f"Print findings as {_FORMATS}.")
-    ] = Format.TEXT,
+    files: ParamsFiles,
+    form: FindingsFormat = Format.TEXT,
     explain: Annotated[
         bool, typer.Option("--explain", help="Say what of the program was read, and what not.")
     ] = False,
