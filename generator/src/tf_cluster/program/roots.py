@@ -6,7 +6,7 @@ params file lies below its folder, links followed.
 
 import os
 import posixpath
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,8 +21,34 @@ class UnreadableError(Exception):
     """There is a file, but it can't be looked at; the text says why."""
 
 
+class _ByName:
+    """What the roots have in common that are files by name; `folder` is the directory in them."""
+
+    folder: str
+
+    def names(self) -> Iterable[str]:
+        """The names of all files that are known."""
+        raise NotImplementedError
+
+    def has_compiled(self, path: str) -> bool:
+        """Whether there is a module of this name that is no .py: never."""
+        return False
+
+    def modules(self, path: str = ".") -> list[str]:
+        """The names of the modules in a directory, and of those below it as paths."""
+        return [name.removesuffix(".py") for name in self._below(path) if name.endswith(".py")]
+
+    def shown(self, path: str) -> str:
+        """A file's name in messages, which is its name among the files."""
+        return posixpath.normpath(posixpath.join(self.folder, path))
+
+    def _below(self, path: str) -> list[str]:
+        start = f"{self.shown(path)}/".removeprefix("./")
+        return [name.removeprefix(start) for name in self.names() if name.startswith(start)]
+
+
 @dataclass(frozen=True)
-class Texts:
+class Texts(_ByName):
     """The files of program.source.files, by name. `folder`: the directory in them, `.` for all.
 
     `base` is where the files lie. `certain`: tasks run exactly this code. Paths are relative, with
@@ -48,25 +74,13 @@ class Texts:
         """Whether there are files in a directory of this name."""
         return bool(self._below(path))
 
-    def has_compiled(self, path: str) -> bool:
-        """Whether there is a module of this name that is no .py: never."""
-        return False
-
-    def modules(self, path: str = ".") -> list[str]:
-        """The names of the modules in a directory, and of those below it as paths."""
-        return [name.removesuffix(".py") for name in self._below(path) if name.endswith(".py")]
-
-    def shown(self, path: str) -> str:
-        """A file's name in messages, which is its name in the params file."""
-        return posixpath.normpath(posixpath.join(self.folder, path))
-
     def located(self, path: str) -> str:
         """Where a file is."""
         return str(self.base / self.shown(path))
 
-    def _below(self, path: str) -> list[str]:
-        start = f"{self.shown(path)}/".removeprefix("./")
-        return [name.removeprefix(start) for name in self.texts if name.startswith(start)]
+    def names(self) -> Iterable[str]:
+        """The names of all files, as the params file has them."""
+        return self.texts
 
 
 @dataclass(frozen=True)
@@ -126,7 +140,7 @@ class Directory:
 
 
 @dataclass(frozen=True)
-class GivenFiles:
+class GivenFiles(_ByName):
     """Files that a program gives. `folder`: the directory in them, `.` for all."""
 
     given: Given
@@ -145,26 +159,13 @@ class GivenFiles:
         """Whether there are files in a directory of this name, as far as that is known."""
         return bool(self._below(path)) or self.read(posixpath.join(path, "__init__.py")) is not None
 
-    def has_compiled(self, path: str) -> bool:
-        """Whether there is a module of this name that is no .py: never."""
-        return False
-
-    def modules(self, path: str = ".") -> list[str]:
-        """The names of the modules in a directory, as far as they are known."""
-        return [name.removesuffix(".py") for name in self._below(path) if name.endswith(".py")]
-
-    def shown(self, path: str) -> str:
-        """A file's name in messages."""
-        return posixpath.normpath(posixpath.join(self.folder, path))
-
     def located(self, path: str) -> str:
         """Where a file is: its name again."""
         return self.shown(path)
 
-    def _below(self, path: str) -> list[str]:
-        start = f"{self.shown(path)}/".removeprefix("./")
-        names = self.given.names()
-        return sorted(name.removeprefix(start) for name in names if name.startswith(start))
+    def names(self) -> Iterable[str]:
+        """The names that the program gave, in order."""
+        return sorted(self.given.names())
 
 
 Root = Texts | Directory | GivenFiles
