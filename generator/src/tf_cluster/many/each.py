@@ -1,5 +1,6 @@
 """One piece of work for each of many things: in processes when they are enough, always in order."""
 
+import gc
 import os
 import signal
 import sys
@@ -30,6 +31,9 @@ def each(
     What `work` raises is raised here, at its turn. No process outlives this.
     """
     number = _fitting(len(things)) if processes is None else processes
+    if len(things) > 1:
+        # What is there now stays: the collector leaves it out, and processes go on sharing it.
+        gc.freeze()
     if number < 2:
         yield from map(work, things)
         return
