@@ -55,18 +55,18 @@ def meant(word: str, words: Iterable[str]) -> str:
     """
     if len(word) > _LONGEST:
         return ""
-    limit = len(word) // 3
+    least = len(word) // 3
     letters = set(word.lower())
-    near: dict[int, list[str]] = {}
-    for other in words:
-        others = set(other.lower())
-        # Each letter that only one of them has is an error, which is seen at once.
-        if max(len(letters - others), len(others - letters)) > limit:
-            continue
-        if abs(len(other) - len(word)) <= limit:
-            near.setdefault(_errors(word.lower(), other.lower()), []).append(other)
-    least = min(near, default=limit + 1)
-    return near[least][0] if least <= limit and len(near[least]) == 1 else ""
+    near: list[str] = []
+    for fewest, other in sorted((_fewest(word, letters, other), other) for other in words):
+        if fewest > least:
+            break
+        errors = _errors(word.lower(), other.lower(), least)
+        if errors < least:
+            near, least = [], errors
+        if errors == least:
+            near.append(other)
+    return near[0] if len(near) == 1 else ""
 
 
 def most_alike(word: str, words: Iterable[str]) -> str:
@@ -76,8 +76,19 @@ def most_alike(word: str, words: Iterable[str]) -> str:
     return next(iter(get_close_matches(word[:_LONGEST], list(words), n=1, cutoff=0.6)), "")
 
 
-def _errors(one: str, other: str) -> int:
-    """The optimal string alignment distance of two words."""
+def _fewest(word: str, letters: set[str], other: str) -> int:
+    """So many errors at least: each letter that only one of them has is one, seen at once."""
+    others = set(other.lower())
+    return max(len(letters - others), len(others - letters), abs(len(other) - len(word)))
+
+
+def _errors(one: str, other: str, most: int) -> int:
+    """The optimal string alignment distance of two words; more than `most` for a larger one."""
+    # What both begin with, and what both end with, is right.
+    same = _same(one, other)
+    one, other = one[same:], other[same:]
+    same = _same(one[::-1], other[::-1])
+    one, other = one[: len(one) - same], other[: len(other) - same]
     before: list[int] = []
     last = list(range(len(other) + 1))
     for i, letter in enumerate(one, 1):
@@ -87,5 +98,13 @@ def _errors(one: str, other: str) -> int:
             if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == another:
                 least = min(least, before[j - 2] + 1)
             row.append(least)
+        if min(row) > most:
+            return most + 1
         before, last = last, row
     return last[-1]
+
+
+def _same(one: str, other: str) -> int:
+    """How many letters two words begin with in common."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
