@@ -28,7 +28,7 @@ KNOWN = CHOOSING | {
     *("properties", "required", "additionalProperties", "propertyNames"),
     *("minProperties", "maxProperties", "dependencies"),
 }
-FOR_PEOPLE = {"description", "x-form", "title", "$schema", "definitions"}
+FOR_PEOPLE = {"description", "x-form", "x-why", "title", "$schema", "definitions"}
 MOST = 3  # entries of a list or a mapping
 TRIES = 8  # for what has to go together
 

@@ -163,6 +163,7 @@ def _of_error(error: ValidationError, schema: dict[str, Any], named: Named) -> I
         for key in wanted:
             if key not in value:
                 message = f"'{key}' is missing" + (f" in {name}" if named(path) else "")
+                message += _why(rules)
                 yield Violation(MISSING_KEY, (*path, key), message, _example(rules, key))
     elif keyword == "type":
         is_what = "empty" if value is None else f"{excerpt(value)}, {kind_of(value)}"
@@ -170,7 +171,7 @@ def _of_error(error: ValidationError, schema: dict[str, Any], named: Named) -> I
         yield Violation(WRONG_TYPE, path, message, type_fix(value, wanted), value)
     elif keyword == "enum":
         words = [str(word) for word in wanted]
-        message = f"{name} is {excerpt(value)}, not {either(words)}"
+        message = f"{name} is {excerpt(value)}, not {either(words)}{_why(rules)}"
         yield Violation(NOT_A_CHOICE, path, message, value=value)
     elif keyword == "pattern":
         form = rules.get("x-form", _ANY_FORM)
@@ -189,7 +190,12 @@ def _of_error(error: ValidationError, schema: dict[str, Any], named: Named) -> I
                 fix = "keep one of them"
                 yield Violation(TWO_FORMS, (*path, key), message, fix, value[key], at_key=True)
     else:
-        yield _out_of_range(str(keyword), wanted, path, name, value, error)
+        yield _out_of_range(path, name, error, rules)
+
+
+def _why(rules: Mapping[str, Any]) -> str:
+    """Why the schema asks for this; empty where that is plain."""
+    return f": {rules['x-why']}" if "x-why" in rules else ""
 
 
 def _forms(
@@ -240,9 +246,14 @@ _LENGTHS = {
 
 
 def _out_of_range(
-    keyword: str, wanted: Any, path: Pointer, name: str, value: Any, error: ValidationError
+    path: Pointer, name: str, error: ValidationError, rules: Mapping[str, Any]
 ) -> Violation:
-    if keyword in _BOUNDS:
+    keyword = str(error.validator)
+    wanted: Any = error.validator_value
+    value: Any = error.instance
+    if _why(rules):
+        message = f"{name} is {excerpt(value)}{_why(rules)}"
+    elif keyword in _BOUNDS:
         message = f"{name} is {excerpt(value)}; {_BOUNDS[keyword].format(wanted)} is needed"
     elif keyword in _LENGTHS:
         bound = _LENGTHS[keyword].format(wanted)
@@ -332,5 +343,7 @@ def _example(rules: dict[str, Any], key: str) -> str:
     form = rules.get("properties", {}).get(key, {}).get("x-form", "")
     if " as in " in form:
         return f"add {key}: {form.rpartition(' as in ')[2]}"
+    if words := rules.get("properties", {}).get(key, {}).get("enum"):
+        return f"add {key}: {either(map(str, words))}"
     inner = rules.get("properties", {}).get(key, {}).get("required")
     return f"add {key}: with {', '.join(inner)}" if inner else f"add {key}: …"
