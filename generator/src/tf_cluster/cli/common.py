@@ -4,6 +4,7 @@ import os
 import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO
 
@@ -27,6 +28,13 @@ _FORMATS = either(form.value for form in Format)
 FindingsFormat = Annotated[
     Format, typer.Option("--format", metavar="FORMAT", help=f"Print findings as {_FORMATS}.")
 ]
+
+
+class TextOrJson(str, Enum):
+    """What `--format` takes where there are no findings."""
+
+    TEXT = "text"
+    JSON = "json"
 
 
 def tell(words: str) -> None:

@@ -1,21 +1,13 @@
 """The command `convert`."""
 
 import sys
-from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from tf_cluster.cli.common import read, write
+from tf_cluster.cli.common import TextOrJson, read, write
 from tf_cluster.cli.help import ends_with
-
-
-class ReportFormat(str, Enum):
-    """What `--format` takes."""
-
-    TEXT = "text"
-    JSON = "json"
 
 
 @ends_with("""\
@@ -42,9 +34,9 @@ def convert(
         typer.Option(metavar="IMAGE", help="The trainer image to write in place of the TFJob's."),
     ] = None,
     form: Annotated[
-        ReportFormat,
+        TextOrJson,
         typer.Option("--format", metavar="FORMAT", help="Print the report as text or json."),
-    ] = ReportFormat.TEXT,
+    ] = TextOrJson.TEXT,
     force: Annotated[bool, typer.Option("--force", help="Overwrite OUT.")] = False,
 ) -> None:
     """Make a params file of a TFJob, and tell what is lost."""
@@ -59,7 +51,7 @@ def convert(
     refuse_link_out(Path(output))
     made = converted(shown_name(file), read(file), name, image)
     write(made.text, output, force=force)
-    if form is ReportFormat.JSON:
+    if form is TextOrJson.JSON:
         sys.stderr.write(json_report(shown_name(file), made.name, made.entries))
     else:
         sys.stderr.write(text_report(shown_name(file), made.entries))

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from enum import Enum
 from typing import Any, TypeVar
 
+from typer import BadParameter
 from typer.core import TyperCommand, TyperGroup
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -33,6 +34,14 @@ def epilog_of(function: Callable[..., Any]) -> str:
 
 class HelpfulCommand(TyperCommand):
     """A command with such help."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments. Raises BadParameter in plain words: Typer's begin with its class."""
+        try:
+            return super().parse_args(ctx, args)
+        except BadParameter as bad:
+            bad.message = bad.message.removeprefix("Value error, ")
+            raise
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """`[OPTIONS] FILE...`: the name of an argument says itself whether it is needed."""

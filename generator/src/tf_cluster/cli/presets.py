@@ -1,19 +1,12 @@
 """The command `presets`."""
 
 import sys
-from enum import Enum
 from typing import Annotated
 
 import typer
 
+from tf_cluster.cli.common import TextOrJson
 from tf_cluster.cli.help import ends_with
-
-
-class Form(str, Enum):
-    """What `--format` takes here."""
-
-    TEXT = "text"
-    JSON = "json"
 
 
 @ends_with("""\
@@ -25,10 +18,10 @@ Exit codes: 0 printed; 2 wrong usage.
 """)
 def presets(
     form: Annotated[
-        Form, typer.Option("--format", metavar="FORMAT", help="Print as text or json.")
-    ] = Form.TEXT,
+        TextOrJson, typer.Option("--format", metavar="FORMAT", help="Print as text or json.")
+    ] = TextOrJson.TEXT,
 ) -> None:
     """Print what the presets small, medium and large decide."""
     from tf_cluster.expand.preset_table import preset_json, preset_text
 
-    sys.stdout.write(preset_json() if form is Form.JSON else preset_text())
+    sys.stdout.write(preset_json() if form is TextOrJson.JSON else preset_text())
