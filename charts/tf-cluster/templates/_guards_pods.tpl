@@ -238,4 +238,8 @@ object when others are made already. tests/chart/kubernetes holds the list to bo
 serviceAccount.annotations are for an account that the chart makes: set serviceAccount.create to true, or annotate
 {{ $account.name | default "the namespace's default account" }} yourself.
 {{- end }}
+{{- if and $account.create (eq ($account.name | default "") "default") }}
+serviceAccount.name is default, the account that every namespace has. Take another name, or leave serviceAccount.create
+out.
+{{- end }}
 {{- end -}}

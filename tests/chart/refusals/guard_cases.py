@@ -722,6 +722,17 @@ def _parts_of_pods() -> Named:
             "account",
         ),
     )
+    made = {"create": True, "name": "trainer"}
+    yield (
+        "an account that is there already",
+        Case(
+            extra({"serviceAccount": made | {"name": "default"}}),
+            "serviceAccount.name is default, the account that every namespace has",
+            "TFC346 /extraValues/serviceAccount/name",
+            extra({"serviceAccount": made}),
+            "account",
+        ),
+    )
 
 
 def _containers_resources() -> Named:

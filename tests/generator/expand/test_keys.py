@@ -47,7 +47,7 @@ def test_gpus_are_a_limit_of_the_workers(said: str, limits: dict[str, int]) -> N
     assert worker == {"replicas": 2, "resources": {"limits": limits}}
 
 
-@pytest.mark.parametrize("said", ["0", "{worker: 0}", "{worker: 0, image: r/gpu:1}"])
+@pytest.mark.parametrize("said", ["0", "{worker: 0}"])
 def test_no_gpus_are_nothing(said: str) -> None:
     assert values_of(f"{GOOD}gpus: {said}\n") == values_of(GOOD)
 
@@ -124,6 +124,8 @@ def test_a_key_becomes_what_the_chart_calls_it(said: str, values: dict[str, Any]
         (f"{GOOD}gpus: {{worker: 1, evaluator: 1}}\n", ["TFC318 /gpus/evaluator"]),
         (f"{GOOD}gpus: {{vendor: amd.com/gpu}}\n", ["TFC202 /gpus/worker"]),
         (f"{GOOD}gpus: {{worker: 1, vendor: nvidia}}\n", ["TFC206 /gpus/vendor"]),
+        (f"{GOOD}gpus: {{worker: 0, image: r/gpu:1}}\n", ["TFC347 /gpus/image"]),
+        (f"{GOOD}gpus: {{worker: 0, vendor: amd.com/gpu}}\n", ["TFC347 /gpus/vendor"]),
         (f"{GOOD}gpus: 0.5\n", ["TFC203 /gpus"]),
         (f"{GOOD}gpus: -1\n", ["TFC205 /gpus"]),
         (
@@ -146,6 +148,10 @@ def test_a_key_becomes_what_the_chart_calls_it(said: str, values: dict[str, Any]
         (
             f"{GOOD}serviceAccount: {{annotations: {{a: b}}}}\n",
             ["TFC345 /serviceAccount/annotations"],
+        ),
+        (
+            f"{GOOD}serviceAccount: {{create: true, name: default}}\n",
+            ["TFC346 /serviceAccount/name"],
         ),
         (f"{GOOD}priority: A\n", ["TFC206 /priority"]),
         (f"{GOOD}tensorboard: {{logdir: /log/../data}}\n", ["TFC206 /tensorboard/logdir"]),

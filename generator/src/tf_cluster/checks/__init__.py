@@ -11,6 +11,7 @@ from typing import Protocol
 from tf_cluster.checks import (
     absent_roles,
     absolute_paths,
+    account,
     address_ranges,
     annotations,
     byte_units,
@@ -104,6 +105,7 @@ CLUSTER_CHECKS: tuple[Check, ...] = (
     byte_units,
     container_resources,
     pods,
+    account,
     claims,
     success_policy,
     labels,

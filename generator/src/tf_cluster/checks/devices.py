@@ -16,6 +16,13 @@ IDLE_GPUS = Code(
     wrong="extraValues: {chief: {resources: {limits: {nvidia.com/gpu: 1}}}}",
     right="extraValues: {worker: {resources: {limits: {nvidia.com/gpu: 1}}}}",
 )
+UNUSED_GPU_SETTING = Code(
+    "TFC347",
+    "a setting of GPUs that no task asks for",
+    why="They are those of the tasks that ask for GPUs, so nothing would use them.",
+    wrong="gpus: {worker: 0, image: 'localhost/tf-cluster-trainer:gpu'}",
+    right="gpus: {worker: 1, image: 'localhost/tf-cluster-trainer:gpu'}",
+)
 COUNTED_RESOURCE = Code(
     "TFC340",
     "devices or huge pages that Kubernetes can't give so",
@@ -51,6 +58,7 @@ def check(params: Params) -> Iterator[Finding]:
     yield from idle
     reported = {finding.pointer for finding in idle}
     yield from (finding for finding in _counted(params) if finding.pointer not in reported)
+    yield from _unused(params)
 
 
 def _idle(params: Params) -> Iterator[Finding]:
@@ -70,6 +78,18 @@ def _idle(params: Params) -> Iterator[Finding]:
             message = f"{role} asks for {amount} {name}, but {why}"
             where = params.origin_of(path)
             yield params.finding(where, IDLE_GPUS, message, amount, fix)
+
+
+def _unused(params: Params) -> Iterator[Finding]:
+    """Settings of `gpus` that stand beside no GPU."""
+    gpus = params.written_at(("gpus",))
+    if not isinstance(gpus, dict) or gpus.get("worker") != 0 or gpus.get("evaluator"):
+        return
+    for key in ("image", "vendor"):
+        if key in gpus:
+            message = f"gpus.{key} is set, but no task asks for GPUs"
+            fix = f"ask for some, or leave out gpus.{key}"
+            yield params.finding(("gpus", key), UNUSED_GPU_SETTING, message, gpus[key], fix)
 
 
 def _counted(params: Params) -> Iterator[Finding]:

@@ -21,15 +21,6 @@ POD_PARTS = Code(
         "    extraVolumeMounts: [{name: cache, mountPath: /cache}]"
     ),
 )
-IDLE_ANNOTATIONS = Code(
-    "TFC345",
-    "annotations of an account that the chart does not make",
-    why=(
-        "The chart makes no account unless it is told to, so nothing would carry the annotations."
-    ),
-    wrong="extraValues: {serviceAccount: {annotations: {team: vision}}}",
-    right="extraValues: {serviceAccount: {create: true, annotations: {team: vision}}}",
-)
 
 OWN_VOLUMES = ("tmp", "shm", "config", "login", "data", "log")
 OWN_PLACES = ("/", "/tmp", "/data", "/log", "/dev/shm", "/etc")
@@ -48,14 +39,6 @@ def check(params: Params) -> Iterator[Finding]:
     for path, (what, fix) in faults.items():
         where: Pointer = ("extraValues", *path)
         yield params.finding(where, POD_PARTS, f"{dotted(path)} {what}", fix=fix)
-    account = params.effective.get("serviceAccount") or {}
-    if account.get("annotations") and not account.get("create"):
-        path = ("serviceAccount", "annotations")
-        message = f"{dotted(path)} are for an account that the chart makes"
-        fix = "set serviceAccount.create to true, or annotate the account yourself"
-        said = params.values.origin_around(path)
-        where = ("extraValues", *path) if said[:1] == ("extraValues",) else path
-        yield params.finding(where, IDLE_ANNOTATIONS, message, fix=fix)
 
 
 class _Pod:
