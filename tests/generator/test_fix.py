@@ -56,6 +56,7 @@ SAFE: Changes = [
 ]
 GUESSES: Changes = [
     (f"{GOOD}wrokers: 3  # many", f"{GOOD}workers: 3  # many"),
+    (f"{GOOD}ps: &n 3\nwrokers: *n", f"{GOOD}ps: &n 3\nworkers: *n"),
     (f"{GOOD}train: {{stpes: 017}}", f"{GOOD}train: {{steps: 15}}"),
     (f'{GOOD}strategy: "all-reduc"', f'{GOOD}strategy: "all-reduce"'),
     (f"{GOOD}strategy: mirrored", f"{GOOD}strategy: all-reduce"),
@@ -97,7 +98,10 @@ def test_a_guess_is_made_only_when_it_is_asked_for(text: str, right: str) -> Non
 
 @pytest.mark.parametrize("text", KEPT)
 def test_what_has_no_one_fix_stays(text: str) -> None:
-    assert fixed("p.yaml", text.encode(), unsafe=True).raw.decode() == text
+    done = fixed("p.yaml", text.encode(), unsafe=True)
+
+    assert done.raw.decode() == text
+    assert repairable(done.left.findings, unsafe=True) == []  # none is promised
 
 
 @pytest.mark.parametrize(("text", "right"), [*SAFE, *GUESSES])

@@ -83,6 +83,7 @@ def check(
         return Checked(document, (other,), expand({}))
     if not document.readable:
         return Checked(document, document.findings, expand({}))
+    written = document
     meant = mended(document)
     document = meant.document
     folder = folder or Path(file).parent
@@ -112,7 +113,8 @@ def check(
         if one.pointer not in said and not _is_around(one.pointer, wrong)
     )
     found += [*wrong_flags, *told, *held]
-    findings = by_place(_at(one, meant.as_written(one.pointer)) for one in found)
+    placed = (_at(one, meant.as_written(one.pointer)) for one in found)
+    findings = by_place(_repaired_alone(one, written) for one in placed)
     of_file = tuple(finding for finding in findings if not _is_on_a_flag(finding))
     of_flags = tuple(finding for finding in findings if _is_on_a_flag(finding))
     return Checked(document, of_file, params.values, of_flags, tuple(program.notes))
@@ -125,6 +127,14 @@ def _is_around(path: Pointer, wrong: Iterable[Pointer]) -> bool:
 
 def _at(finding: Finding, path: Pointer) -> Finding:
     return finding if path == finding.pointer else replace(finding, pointer=path)
+
+
+def _repaired_alone(finding: Finding, document: Document) -> Finding:
+    """The finding, without a repair that would change another place, too: what an alias repeats."""
+    if not finding.repair:
+        return finding
+    path = finding.pointer[:-1] if finding.repair.at_key else finding.pointer
+    return replace(finding, repair=None) if document.is_repeated(path) else finding
 
 
 def _sound_part(

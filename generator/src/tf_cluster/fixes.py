@@ -106,10 +106,8 @@ class _Nodes:
             self._lines.append(self._lines[-1] + len(line) + 1)
         self._keys: dict[Pointer, yaml.Node | None] = {}
         self._values: dict[Pointer, yaml.Node] = {}
-        self._uses: Counter[int] = Counter()
         root = yaml.compose(text, Loader=NodeLoader)
         for path, key, value in _walk((), root) if root else ():
-            self._uses[id(value)] += 1
             if path not in self._values:  # of a key that stands twice, the first is read
                 self._values[path] = value
                 self._keys[path] = key
@@ -118,7 +116,7 @@ class _Nodes:
         """The replacement that a finding's repair is; None where its text is not in one line."""
         repair = finding.repair
         node = (self._keys if repair and repair.at_key else self._values).get(finding.pointer)
-        if repair is None or not isinstance(node, yaml.ScalarNode) or self._is_shared(finding):
+        if repair is None or not isinstance(node, yaml.ScalarNode):
             return None
         start, end = (
             self._lines[mark.line] + mark.column for mark in (node.start_mark, node.end_mark)
@@ -135,12 +133,6 @@ class _Nodes:
         if quote and unquoted(text) == text:
             text = f"{quote}{text}{quote}"
         return _Edit(start, start + len(source), text, finding)
-
-    def _is_shared(self, finding: Finding) -> bool:
-        """Whether a change here would also be one elsewhere: in what an alias repeats."""
-        path = finding.pointer
-        around = (self._values.get(path[:end]) for end in range(len(path) + 1))
-        return any(self._uses[id(node)] > 1 for node in around if node is not None)
 
 
 def _walk(

@@ -1,6 +1,8 @@
 """A file as read: its values, and where each of them stands."""
 
+from collections import Counter
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from tf_cluster.findings.finding import Finding, Place
@@ -39,3 +41,12 @@ class Document:
         while path not in self.spots and path:
             path = path[:-1]
         return self.spots.get(path, Spot(START, START))
+
+    def is_repeated(self, path: Pointer) -> bool:
+        """Whether an alias stands for the value at `path`, or for what is around it."""
+        around = (self.spots.get(path[:end]) for end in range(1, len(path) + 1))
+        return any(self._uses[spot.value] > 1 for spot in around if spot)
+
+    @cached_property
+    def _uses(self) -> Counter[Place]:
+        return Counter(spot.value for spot in self.spots.values())
