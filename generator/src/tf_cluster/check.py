@@ -102,14 +102,16 @@ def check(
         )
     whole = for_cluster and not flags and not wrong
     text = raw.decode("utf-8-sig")
-    told = relaxed(document, text, told, ADVICE_CODES, whole=whole)
     # The code is read once: for what `independent` does it would be read for each other value.
     program = read_program(params, folder)
+    told += [one for one in program.findings if one.severity == "advice"]
+    told = relaxed(document, text, told, ADVICE_CODES, whole=whole)
     # A key's own mistake says nothing of its value.
     said = {one.pointer for one in found if not (one.repair and one.repair.at_key)}
     held = (
         one
         for one in program.findings
+        if one.severity != "advice"
         if one.pointer not in said and not _is_around(one.pointer, wrong)
     )
     found += [*wrong_flags, *told, *held]

@@ -61,6 +61,7 @@ from tf_cluster.findings.finding import MOST_FINDINGS, Code, Finding
 from tf_cluster.params import ignores, kinds, schema_violations, source_files
 from tf_cluster.params.params import Params
 from tf_cluster.program import codes as program_codes
+from tf_cluster.program import data_size
 from tf_cluster.yaml import helm_scalars, reader, syntax_errors
 
 
@@ -141,7 +142,7 @@ def run_checks(params: Params) -> Iterator[Finding]:
 
 _FINDERS: tuple[object, ...] = (
     *(reader, syntax_errors, helm_scalars, kinds, schema_violations, source_files, program_codes),
-    file_codes,
+    *(file_codes, data_size),
     *(ignores, *CHECKS, *CLUSTER_CHECKS, *ADVICE, *CLUSTER_ADVICE),
 )
 
@@ -153,5 +154,5 @@ def _codes(finders: Iterable[object]) -> tuple[Code, ...]:
 
 CODES = _codes(_FINDERS)
 """Every code that a finding can have."""
-ADVICE_CODES = _codes((*ADVICE, *CLUSTER_ADVICE))
+ADVICE_CODES = _codes((*ADVICE, *CLUSTER_ADVICE, data_size))
 """Those that a file may ignore."""

@@ -5,6 +5,7 @@ from pathlib import Path
 from tf_cluster.params.beside import Given
 from tf_cluster.params.params import Params
 from tf_cluster.pointer import Pointer
+from tf_cluster.program.data_size import find_few_examples
 from tf_cluster.program.reading import Reading
 
 _MODULE: Pointer = ("program", "module")
@@ -21,6 +22,8 @@ def read_program(params: Params, folder: Path | Given) -> Reading:
     reading = Reading(params)
     if bool(module) == bool(script):
         return reading
+    if module:
+        find_few_examples(reading, folder, module)
     # Only now: a file whose program is elsewhere needs none of it.
     from tf_cluster.program.locate import NotHere, code_of
 

@@ -41,6 +41,10 @@ class Reading:
         related = (at.related,) if isinstance(at, CodePlace) else ()
         self.findings.append(replace(one, related=related))
 
+    def advise(self, where: Pointer, code: Code, message: str, value: Any, fix: str) -> None:
+        """Note advice on the value at `where`: a finding that the file may ignore."""
+        self.findings.append(self.params.finding(where, code, message, value, fix, "advice"))
+
     def unknown(self, what: str, why: str) -> None:
         """Note what can't be known."""
         self._note(f"not checked: {what} ({why})")
