@@ -47,6 +47,11 @@ def started_at(pid: int) -> float:
     return time.time() - up + int(_stat(pid)[19]) / _TICKS
 
 
+def cpu_ticks(pid: int) -> int:
+    """What it has used of the CPU so far, in hundredths of a second."""
+    return sum(map(int, _stat(pid)[11:13]))
+
+
 def resident(pid: int, field: str = "VmRSS") -> int:
     """Bytes it has in memory, shared pages too; `VmHWM`: the most it ever had."""
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
