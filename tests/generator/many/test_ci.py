@@ -1,17 +1,13 @@
-"""What other repositories use: the hooks and the workflow, run on a repository as they would be.
-
-pre-commit itself is not among the test tools. The hooks are run as it runs those of `system`: the
-entry, split as a shell would, then the arguments, then the files whose names match.
-"""
+"""What other repositories use: the hooks, by pre-commit itself, and the steps of the workflow."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +17,7 @@ import yaml
 from tests.generator.conftest import ROOT
 
 GOOD = "name: {}\nimage: r/i:1\nprogram: {{module: 'p.m:C'}}\n"
-HOOKS = {one["id"]: one for one in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())}
+HOOKS = ROOT / ".pre-commit-hooks.yaml"
 WORKFLOW = yaml.safe_load((ROOT / ".github" / "workflows" / "params.yaml").read_text())
 INPUTS = WORKFLOW[True]["workflow_call"]["inputs"]  # YAML 1.1 reads `on` so
 STEPS = {one["name"]: one for one in WORKFLOW["jobs"]["params"]["steps"] if "run" in one}
@@ -50,40 +46,71 @@ def _run(command: list[str], folder: Path, **environment: str) -> subprocess.Com
     )
 
 
-def _hook(name: str, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    hook = HOOKS[name]
-    assert hook["language"] == "system"
-    files = [str(one.relative_to(folder)) for one in sorted(folder.rglob("*.yaml"))]
-    matching = [one for one in files if re.search(hook["files"], one)]
-    assert matching
-    passed = matching if hook.get("pass_filenames", True) else []
-    return _run([*shlex.split(hook["entry"]), *arguments, *passed], folder)
+@pytest.fixture
+def hooks(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """A repository with our hooks, and its commit: what else is in ours, they do not need."""
+    folder = tmp_path_factory.mktemp("hooks")
+    (folder / HOOKS.name).write_text(HOOKS.read_text())
+    return str(folder), _committed(folder)
 
 
-def test_the_hooks_check_write_and_compare(repository: Path) -> None:
-    assert _hook("tf-cluster-validate", repository).returncode == 0
-    assert _hook("tf-cluster-generate-check", repository).returncode == 1
-    assert _hook("tf-cluster-generate", repository).returncode == 0
+def _committed(folder: Path) -> str:
+    """Commit all that is in a folder; returns the commit."""
+    who = ("-c", "user.name=someone", "-c", "user.email=someone@example.com")
+    for command in (["init", "--quiet"], ["add", "-A"], [*who, "commit", "--quiet", "-m", "all"]):
+        _run(["git", *command], folder).check_returncode()
+    return _run(["git", "rev-parse", "HEAD"], folder).stdout.strip()
+
+
+Hook = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def hook(
+    repository: Path, hooks: tuple[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> Hook:
+    """Runs one of our hooks on the repository, as `git commit` would."""
+    home = tmp_path_factory.mktemp("pre-commit")
+    url, commit = hooks
+
+    def run(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        one = {"id": name, **({"args": [*arguments]} if arguments else {})}
+        config = {"repos": [{"repo": url, "rev": commit, "hooks": [one]}]}
+        (repository / ".pre-commit-config.yaml").write_text(yaml.safe_dump(config))
+        for words in (["init", "--quiet"], ["add", "-A"]):
+            _run(["git", *words], repository).check_returncode()
+        return _run(["pre-commit", "run", "--all-files"], repository, PRE_COMMIT_HOME=str(home))
+
+    return run
+
+
+def test_the_hooks_check_write_and_compare(repository: Path, hook: Hook) -> None:
+    assert hook("tf-cluster-validate").returncode == 0
+    assert hook("tf-cluster-generate-check").returncode == 1
+    assert hook("tf-cluster-generate").returncode == 0
     assert (repository / "t" / "b.values.yaml").exists()
-    assert _hook("tf-cluster-generate-check", repository).returncode == 0
+    assert hook("tf-cluster-generate-check").returncode == 0
 
     (repository / "a.values.yaml").write_text("worker: {replicas: 9}\n")
-    drifted = _hook("tf-cluster-generate-check", repository)
+    drifted = hook("tf-cluster-generate-check")
     assert drifted.returncode == 1
-    assert drifted.stdout.startswith("a.values.yaml:1:1: TFC601")
+    assert "\na.values.yaml:1:1: TFC601" in drifted.stdout
     (repository / "a.params.yaml").write_text(GOOD.format("a") + "run: {id: 1.10}\n")
-    assert _hook("tf-cluster-validate", repository).returncode == 1
-    _hook("tf-cluster-validate", repository, "--fix")
+    assert hook("tf-cluster-validate").returncode == 1
+    hook("tf-cluster-validate", "--fix")
     assert "run: {id: '1.10'}" in (repository / "a.params.yaml").read_text()
 
 
-def test_one_changed_file_is_written_as_a_pair(repository: Path) -> None:
+def test_a_commit_stops_when_its_values_were_written_anew(repository: Path, hook: Hook) -> None:
     (repository / "t" / "b.params.yaml").unlink()
+    assert hook("tf-cluster-generate").returncode == 0
+    (repository / "a.params.yaml").write_text(GOOD.format("a") + "workers: 7\n")
 
-    ran = _hook("tf-cluster-generate", repository)
+    ran = hook("tf-cluster-generate")
 
-    assert (ran.returncode, ran.stdout) == (0, "")
-    assert (repository / "a.values.yaml").exists()
+    assert (ran.returncode, "files were modified by this hook" in ran.stdout) == (1, True)
+    assert "replicas: 7" in (repository / "a.values.yaml").read_text()
+    assert hook("tf-cluster-generate").returncode == 0
 
 
 def _step(name: str, repository: Path, **inputs: Any) -> subprocess.CompletedProcess[str]:
