@@ -61,6 +61,18 @@ def test_what_restarts_is_told_with_its_cause(tf_cluster: Command, tmp_path: Pat
     assert "Created:\n  Deployment digits-tensorboard\n" in kept
 
 
+def test_an_empty_rule_that_makes_an_attempt_is_its_cause(
+    tf_cluster: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "old.yaml").write_text(DIGITS)
+    rule = "extraValues: {pod: {affinity: {podAntiAffinity: {}}}}\n"
+    (tmp_path / "new.yaml").write_text(DIGITS + rule)
+
+    told = tf_cluster("plan", "new.yaml", "--against", "old.yaml").stdout
+
+    assert "because of\n  pod.affinity.podAntiAffinity: not there → {}\n" in told
+
+
 def test_of_more_changes_than_are_tried_each_is_a_cause(
     tf_cluster: Command, tmp_path: Path
 ) -> None:

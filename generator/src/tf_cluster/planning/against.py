@@ -63,7 +63,7 @@ def compared(old: Plan, new: Plan) -> Comparison:
     return Comparison(
         restarts=restarts,
         causes=tuple(causes),
-        others=tuple(change for change in changes if change.path not in at),
+        others=tuple(change for change in _telling(changes) if change.path not in at),
         fresh=_fresh(old, new),
         created=tuple(one for one in news if one not in olds),
         removed=tuple(one for one in gone if one[1] not in lasting),
@@ -92,6 +92,11 @@ def _changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Change]:
         if any(isinstance(one, Mapping) and one for one in (was, now)):
             continue  # its leaves tell
         changes.append(Change(path, was, now))
+    return changes
+
+
+def _telling(changes: list[Change]) -> list[Change]:
+    """Those that are more than one word for nothing in place of another."""
     return [one for one in changes if not (_is_nothing(one.old) and _is_nothing(one.new))]
 
 
@@ -112,15 +117,16 @@ def _causes(old: Plan, new: Plan, changes: list[Change]) -> list[Change]:
 
     All of them, where there are too many to try each.
     """
+    telling = _telling(changes) or changes
     if len(changes) > _MOST_CAUSES:
-        return changes
+        return telling
     found = []
     for change in changes:
         alone = _with(old.release.values, change.path, change.new)
         back = _with(new.release.values, change.path, change.old)
         if _differs(old, alone) or _differs(new, back):
             found.append(change)
-    return found or changes
+    return found or telling
 
 
 def _differs(plan: Plan, values: Mapping[str, Any]) -> bool:
