@@ -20,7 +20,9 @@ ROOT = Path(__file__).resolve().parents[2]
 CHART = ROOT / "charts" / "tf-cluster"
 
 # libyaml's where it is there: ten times faster.
-LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+LOADER: Any = type("Loader", (getattr(yaml, "CSafeLoader", yaml.SafeLoader),), {})
+# A plain `=`: a text for everybody but YAML 1.1's drafts and PyYAML.
+LOADER.add_constructor("tag:yaml.org,2002:value", yaml.SafeLoader.construct_yaml_str)
 
 # What the chart is promised for: README.
 HELMS = ("helm", "helm3")

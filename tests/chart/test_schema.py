@@ -13,6 +13,8 @@ from tests.chart.helm import CHART, LEAST, merged, refusal, render
 
 VALIDATOR = jsonschema.Draft7Validator(json.loads((CHART / "values.schema.json").read_text()))
 
+OF_NOTHING = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "0.0Gi"}}}
+
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "an unknown key at the root": ({"wrokers": 2}, "'wrokers' not allowed"),
     "an unknown key below": ({"worker": {"replica": 2}}, "'replica' not allowed"),
@@ -81,6 +83,16 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "a number for a label": (
         {"commonLabels": {"cost": 42}},
         "at '/commonLabels/cost': got number, want string",
+    ),
+    "a claim of a pod's own of nothing": (
+        {
+            "pod": {
+                "extraVolumes": [
+                    {"name": "own", "ephemeral": {"volumeClaimTemplate": {"spec": OF_NOTHING}}}
+                ]
+            }
+        },
+        "/resources/requests/storage': '0.0Gi' does not match",
     ),
     "a toleration that is none": (
         {"ps": {"tolerations": [{"keys": "a"}]}},

@@ -298,7 +298,19 @@ storage.{{ $volume }}.accessModes to [ReadWriteMany] if its volume can be mounte
 {{- define "tf-cluster.guards.routes" -}}
 {{- $api := "gateway.networking.k8s.io/v1/HTTPRoute" }}
 {{- range $role := include "tf-cluster.pages" . | fromJsonArray }}
-{{- if and ((get $.Values $role.name).httpRoute | default dict).enabled (not ($.Capabilities.APIVersions.Has $api)) }}
+{{- $route := (get $.Values $role.name).httpRoute | default dict }}
+{{- $parents := dict }}
+{{- range ternary ($route.parentRefs | default list) list ($route.enabled | default false) }}
+{{- $group := ternary .group "gateway.networking.k8s.io" (hasKey . "group") }}
+{{- $parent := list $group (.kind | default "Gateway") .name (.namespace | default "") | toJson }}
+{{- $_ := set $parents $parent (append (get $parents $parent | default list) (.sectionName | default "")) }}
+{{- end }}
+{{- range $sections := values $parents }}
+{{- if and (gt (len $sections) 1) (or (has "" $sections) (ne (len $sections) (len (uniq $sections)))) }}
+{{ $role.name }}.httpRoute.parentRefs names one parent again: give each a sectionName of its own, or leave it out.
+{{- end }}
+{{- end }}
+{{- if and $route.enabled (not ($.Capabilities.APIVersions.Has $api)) }}
 {{ $role.name }}.httpRoute.enabled is true, but this cluster has no {{ $api }}: install the Gateway API,
 or use {{ $role.name }}.ingress. (helm template asks no cluster: give it --api-versions {{ $api }}.)
 {{- end }}

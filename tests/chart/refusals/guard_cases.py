@@ -183,6 +183,36 @@ def _node_ports() -> Named:
     tool = "TFC367 /extraValues/notebook/service/nodePort"
     wrong, right = pages(30606, 30606), pages(30606, 30607)
     yield "a page's port", in_extra_values(wrong, chart, tool, right, "nodePorts")
+    section = {"name": "public", "sectionName": "https"}
+    for why, wrong_refs, right_refs in (
+        ("a Gateway twice", [{"name": "public"}] * 2, [{"name": "public"}, {"name": "other"}]),
+        (
+            "a Gateway's section twice",
+            [section, section | {"kind": "Gateway"}],
+            [section, section | {"sectionName": "http"}],
+        ),
+        (
+            "a Gateway whole and by a section",
+            [section, {"name": "public", "group": "gateway.networking.k8s.io"}],
+            [section, {"name": "public", "group": ""}],
+        ),
+    ):
+
+        def route(refs: list[Values]) -> Values:
+            return {
+                "tensorboard": {"enabled": True, "httpRoute": {"enabled": True, "parentRefs": refs}}
+            }
+
+        yield (
+            why,
+            in_extra_values(
+                route(wrong_refs),
+                "tensorboard.httpRoute.parentRefs names one parent again",
+                "TFC348 /extraValues/tensorboard/httpRoute/parentRefs/1",
+                route(right_refs),
+                "routes",
+            ),
+        )
 
 
 def _source() -> Named:

@@ -43,6 +43,7 @@ from tf_cluster.checks import (
     rare_checkpoints,
     record_size,
     resources,
+    routes,
     run_id,
     schedule,
     script,
@@ -113,6 +114,7 @@ CLUSTER_CHECKS: tuple[Check, ...] = (
     annotations,
     address_ranges,
     node_ports,
+    routes,
     flag_numbers,
 )
 """Checks for a cluster only; `tf-cluster run` skips them."""
