@@ -124,6 +124,15 @@ def test_the_tool_knows_where_the_trainer_puts_each_variable(tmp_path: Path) -> 
     _is_as_the_schema_says(json.loads((tmp_path / "program.json").read_text()))
 
 
+def test_without_a_task_the_command_says_what_it_is_for(tmp_path: Path) -> None:
+    told = trainer("--help", cwd=tmp_path)
+    refused = trainer("bash", cwd=tmp_path)
+
+    assert (told.returncode, told.stdout[:17]) == (0, "usage: tf-trainer")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr.startswith("tf-trainer: there is no command 'bash'\nusage: ")
+
+
 def test_an_example_is_inspected_by_the_command(tmp_path: Path) -> None:
     example = "tf_cluster_trainer.examples.text:Text"
     flags = '{"words": 100, "units": 8}'

@@ -32,12 +32,27 @@ REAL_TIMING = Timing()
 DIE_WITH_PARENT = "TF_CLUSTER_DIE_WITH_PARENT"
 
 
+USAGE = """\
+usage: tf-trainer
+       tf-trainer inspect MODULE:CLASS [-o program.json]
+
+Without arguments it runs one task, as the files and variables say that the chart or
+`tf-cluster run` makes (docs/formats.md). `tf-trainer inspect --help` tells of the other.
+"""
+
+
 def main() -> None:
     """Supervise this environment's task with the real child, and exit with its code.
 
     With the argument `inspect`: look at a program instead (inspect_program.py).
     """
-    if sys.argv[1:2] == ["inspect"]:
+    if sys.argv[1:2] in (["--help"], ["-h"]):
+        print(USAGE, end="")
+        sys.exit(0)
+    if sys.argv[1:] and sys.argv[1] != "inspect":
+        print(f"tf-trainer: there is no command {sys.argv[1]!r}\n{USAGE}", end="", file=sys.stderr)
+        sys.exit(exit_codes.CONFIG)
+    if sys.argv[1:]:
         from tf_cluster_trainer import inspect_program  # a person's command: no task needs it
 
         sys.exit(inspect_program.main(sys.argv[2:]))
