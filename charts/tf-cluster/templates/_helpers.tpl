@@ -83,6 +83,13 @@ metadata:
   {{- include "tf-cluster.metadata" (last .) | nindent 2 }}
 {{- end -}}
 
+{{- /* The annotation with an option for Argo CD, beside those that all objects have. Takes root and option. */ -}}
+{{- define "tf-cluster.syncOptions" -}}
+{{- $name := "argocd.argoproj.io/sync-options" -}}
+{{- $common := get (.root.Values.commonAnnotations | default dict) $name -}}
+{{- dict $name (append (compact (list $common)) .option | join ",") | toJson -}}
+{{- end -}}
+
 {{- /*
 Labels and annotations of an object's own metadata. Takes the context and, where they apply, component
 (of an object that no role has), labels and annotations. Labels that move with the chart's version stand here

@@ -13,6 +13,12 @@ RWX = {"accessModes": ["ReadWriteMany"]}
 RWO = {"accessModes": ["ReadWriteOnce"]}
 
 
+LEFT_BY_ARGO_CD = {
+    "argocd.argoproj.io/sync-options": "Prune=false",
+    "argocd.argoproj.io/compare-options": "IgnoreExtraneous",
+}
+
+
 def colocation(rendered: Rendered, role: str) -> list[Object]:
     pod = rendered.one("Job", role)["spec"]["template"]["spec"]
     affinity = pod.get("affinity", {}).get("podAffinity", {})
@@ -34,7 +40,20 @@ def test_uninstalling_keeps_the_claims() -> None:
 
 def test_nobody_can_take_the_keeping_away_by_accident() -> None:
     obj = claim({"annotations": {"helm.sh/resource-policy": "delete", "note": "x"}})
-    assert obj["metadata"]["annotations"] == {"helm.sh/resource-policy": "keep", "note": "x"}
+    annotations = {"helm.sh/resource-policy": "keep", "note": "x"}
+    assert obj["metadata"]["annotations"] == annotations | LEFT_BY_ARGO_CD
+
+
+def test_argo_cd_neither_prunes_a_claim_nor_counts_it_unless_told() -> None:
+    options = {"argocd.argoproj.io/sync-options": "Prune=true"}
+    told = claim({"annotations": options})["metadata"]["annotations"]
+    common = render({"commonAnnotations": {"argocd.argoproj.io/sync-options": "Validate=false"}})
+
+    assert claim({})["metadata"]["annotations"].items() >= LEFT_BY_ARGO_CD.items()
+    assert told.items() >= options.items()
+    for obj in common.all("PersistentVolumeClaim"):
+        kept = obj["metadata"]["annotations"]["argocd.argoproj.io/sync-options"]
+        assert kept == "Validate=false,Prune=false"
 
 
 def test_a_claim_asks_for_the_default_class_unless_told() -> None:
