@@ -19,6 +19,7 @@ from .failure import MachineError
 MODULES = Path(__file__).parent / "go"
 KUBERNETES_VERSION = "1.36.3"
 HELM_3_VERSION = "3.18.5"
+ARGO_CD_VERSION = "3.1.16"
 
 
 @dataclass(frozen=True)
@@ -103,6 +104,13 @@ TOOLS: tuple[Tool, ...] = (
     ),
     # An Ingress controller and a Gateway, with the logins that docs/tensorboard.md gives.
     Tool("traefik", ("github.com/traefik/traefik/v3/cmd/traefik",)),
+    # Its roles are one program, which runs as ARGOCD_BINARY_NAME says.
+    Tool(
+        "argo-cd",
+        ("github.com/argoproj/argo-cd/v3/cmd",),
+        ldflags=f"-s -w -X github.com/argoproj/argo-cd/v3/common.version={ARGO_CD_VERSION}",
+        called="argocd",
+    ),
     # The operator of TFJob, with whose start a benchmark compares ours.
     Tool(
         "training-operator",
