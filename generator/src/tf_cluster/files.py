@@ -48,12 +48,12 @@ def refuse_no_name(name: str) -> None:
         raise RefusedError("an empty name: is a variable of the shell not set?")
 
 
-def read_regular(path: Path, most: int = -1) -> bytes:
+def read_regular(path: Path | str, most: int = -1) -> bytes:
     """The first `most` bytes of a regular file, or all of them. Raises OSError for anything else.
 
     Never waits: a pipe that nobody writes to, or a device, is not even opened.
     """
-    _refuse_irregular(path.stat().st_mode)
+    _refuse_irregular(os.stat(path).st_mode)  # noqa: PTH116 (it may be a text)
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
     with os.fdopen(os.open(path, flags), "rb") as file:
         _refuse_irregular(os.fstat(file.fileno()).st_mode)

@@ -86,7 +86,7 @@ def _installed(module: str) -> list[Root]:
         Directory(Path(entry), ".", certain=top == TRAINER, inside=False)
         for entry in sys.path
         if entry.startswith("/") and entry != here
-        if (Path(entry) / top).is_dir() or (Path(entry) / f"{top}.py").is_file()
+        if os.path.isdir(f"{entry}/{top}") or os.path.isfile(f"{entry}/{top}.py")  # noqa: PTH112, PTH113
     ]
 
 
