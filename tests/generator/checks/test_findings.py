@@ -124,7 +124,7 @@ def test_a_five_line_file_is_enough() -> None:
         ),
         (
             "evaluator: {exportBest: {metric: accuracy}}",
-            "4:13: TFC202: 'mode' is missing in evaluator.exportBest (add mode: …) "
+            "4:13: TFC202: 'mode' is missing in evaluator.exportBest (add mode: max or min) "
             "[/evaluator/exportBest/mode]",
         ),
         (
