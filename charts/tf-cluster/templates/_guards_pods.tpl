@@ -238,8 +238,8 @@ object when others are made already. tests/chart/kubernetes holds the list to bo
 serviceAccount.annotations are for an account that the chart makes: set serviceAccount.create to true, or annotate
 {{ $account.name | default "the namespace's default account" }} yourself.
 {{- end }}
-{{- if and $account.create (eq ($account.name | default "") "default") }}
-serviceAccount.name is default, the account that every namespace has. Take another name, or leave serviceAccount.create
-out.
+{{- if and $account.create (eq (include "tf-cluster.serviceAccount" .) "default") }}
+The account to make would be called default, as the one that every namespace has. Set serviceAccount.name to another
+name, or leave serviceAccount.create out.
 {{- end }}
 {{- end -}}

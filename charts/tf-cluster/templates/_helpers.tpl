@@ -83,11 +83,16 @@ metadata:
   {{- include "tf-cluster.metadata" (last .) | nindent 2 }}
 {{- end -}}
 
-{{- /* The annotation with an option for Argo CD, beside those that all objects have. Takes root and option. */ -}}
-{{- define "tf-cluster.syncOptions" -}}
-{{- $name := "argocd.argoproj.io/sync-options" -}}
-{{- $common := get (.root.Values.commonAnnotations | default dict) $name -}}
-{{- dict $name (append (compact (list $common)) .option | join ",") | toJson -}}
+{{- /*
+An annotation with an option for Argo CD, added to those that the object's own annotations say, or else those of all
+objects. One of the same name there stays. Takes root, name (sync-options or compare-options), option and own.
+*/ -}}
+{{- define "tf-cluster.argoOption" -}}
+{{- $name := printf "argocd.argoproj.io/%s" .name -}}
+{{- $said := get (.own | default dict) $name | default (get (.root.Values.commonAnnotations | default dict) $name) | nospace -}}
+{{- $key := printf ",%s=" (splitList "=" .option | first) -}}
+{{- $is := or (has .option (splitList "," $said)) (contains $key (printf ",%s" $said)) -}}
+{{- dict $name (ternary $said (append (compact (list $said)) .option | join ",") $is) | toJson -}}
 {{- end -}}
 
 {{- /*

@@ -757,7 +757,7 @@ def _parts_of_pods() -> Named:
         "an account that is there already",
         Case(
             extra({"serviceAccount": made | {"name": "default"}}),
-            "serviceAccount.name is default, the account that every namespace has",
+            "The account to make would be called default, as the one that every namespace has",
             "TFC346 /extraValues/serviceAccount/name",
             extra({"serviceAccount": made}),
             "account",

@@ -47,13 +47,27 @@ def test_nobody_can_take_the_keeping_away_by_accident() -> None:
 def test_argo_cd_neither_prunes_a_claim_nor_counts_it_unless_told() -> None:
     options = {"argocd.argoproj.io/sync-options": "Prune=true"}
     told = claim({"annotations": options})["metadata"]["annotations"]
-    common = render({"commonAnnotations": {"argocd.argoproj.io/sync-options": "Validate=false"}})
+    own = claim(
+        {"annotations": {"argocd.argoproj.io/sync-options": "Delete=false, PruneLast=true"}}
+    )
+    common = render(
+        {
+            "commonAnnotations": {
+                "argocd.argoproj.io/sync-options": "Validate=false",
+                "argocd.argoproj.io/compare-options": "ServerSideDiff=true",
+            }
+        }
+    )
 
     assert claim({})["metadata"]["annotations"].items() >= LEFT_BY_ARGO_CD.items()
     assert told.items() >= options.items()
+    kept = own["metadata"]["annotations"]["argocd.argoproj.io/sync-options"]
+    assert kept == "Delete=false,PruneLast=true,Prune=false"
     for obj in common.all("PersistentVolumeClaim"):
-        kept = obj["metadata"]["annotations"]["argocd.argoproj.io/sync-options"]
-        assert kept == "Validate=false,Prune=false"
+        said = obj["metadata"]["annotations"]
+        assert said["argocd.argoproj.io/sync-options"] == "Validate=false,Prune=false"
+        compared = said["argocd.argoproj.io/compare-options"]
+        assert compared == "ServerSideDiff=true,IgnoreExtraneous"
 
 
 def test_a_claim_asks_for_the_default_class_unless_told() -> None:

@@ -153,6 +153,10 @@ def test_a_key_becomes_what_the_chart_calls_it(said: str, values: dict[str, Any]
             f"{GOOD}serviceAccount: {{create: true, name: default}}\n",
             ["TFC346 /serviceAccount/name"],
         ),
+        (
+            f"{GOOD.replace('name: a', 'name: default')}serviceAccount: {{create: true}}\n",
+            ["TFC346 /name"],
+        ),
         (f"{GOOD}priority: A\n", ["TFC206 /priority"]),
         (f"{GOOD}tensorboard: {{logdir: /log/../data}}\n", ["TFC206 /tensorboard/logdir"]),
         (

@@ -58,6 +58,24 @@ def test_nothing_is_advised_where_they_are_enough_or_it_is_ignored(
     assert _checked(tmp_path, text).findings == ()
 
 
+@pytest.mark.parametrize(
+    ("params", "fix"),
+    [("", "set train.batchSize to 50 or less"), ("workers: 200\n", "take fewer workers")],
+)
+def test_the_fix_says_how_many_would_do(params: str, fix: str, tmp_path: Path) -> None:
+    text = f"{GOOD}{params}update: sync\ntrain: {{batchSize: 101}}\n"
+    (found,) = [one for one in _checked(tmp_path, text).findings if one.code == "TFC407"]
+
+    assert found.fix == fix
+
+
+def test_nothing_is_advised_on_a_value_that_the_file_does_not_have(tmp_path: Path) -> None:
+    few = TOLD | {"examples": 3}
+    text = f"{GOOD}train: {{batchSize: abc}}\n"
+
+    assert [one.code for one in _checked(tmp_path, text, few).findings] == ["TFC203"]
+
+
 LARGE = f"{GOOD}train: {{batchSize: 1000}}\nflags: {{units: 64}}\n"
 
 

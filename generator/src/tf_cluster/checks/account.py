@@ -23,6 +23,8 @@ DEFAULT_ACCOUNT = Code(
     right="serviceAccount: {create: true, name: trainer}",
 )
 
+_RELEASE: Pointer = ("fullnameOverride",)
+
 
 def check(params: Params) -> Iterator[Finding]:
     """What the chart's guard on accounts refuses."""
@@ -32,11 +34,13 @@ def check(params: Params) -> Iterator[Finding]:
         message = f"{dotted(path)} are for an account that the chart makes"
         fix = "set serviceAccount.create to true, or annotate the account yourself"
         yield params.finding(_said(params, path), IDLE_ANNOTATIONS, message, fix=fix)
-    if account.get("create") and account.get("name") == "default":
+    name = account.get("name") or params.effective.get("fullnameOverride")
+    if account.get("create") and name == "default":
         path = ("serviceAccount", "name")
-        message = f"{dotted(path)} is default, the account that every namespace has"
-        fix = "take another name, or leave serviceAccount.create out"
-        yield params.finding(_said(params, path), DEFAULT_ACCOUNT, message, "default", fix)
+        where = _said(params, path) if account.get("name") else params.origin_of(_RELEASE)
+        message = "the account to make would be called default, as the one that every namespace has"
+        fix = f"set {dotted(path)} to another name, or leave serviceAccount.create out"
+        yield params.finding(where, DEFAULT_ACCOUNT, message, "default", fix)
 
 
 def _said(params: Params, path: Pointer) -> Pointer:

@@ -87,8 +87,8 @@ def _unused(params: Params) -> Iterator[Finding]:
         return
     for key in ("image", "vendor"):
         if key in gpus:
-            message = f"gpus.{key} is set, but no task asks for GPUs"
-            fix = f"ask for some, or leave out gpus.{key}"
+            message = f"gpus.{key} is set, but gpus counts none"
+            fix = f"say the number in gpus.worker, or leave out gpus.{key}"
             yield params.finding(("gpus", key), UNUSED_GPU_SETTING, message, gpus[key], fix)
 
 

@@ -10,7 +10,10 @@ from tf_cluster.pointer import Pointer, dotted
 PARENT_TWICE = Code(
     "TFC348",
     "one Gateway named twice by a route",
-    why="The Gateway API tells two references to one Gateway apart by their sections alone.",
+    why=(
+        "In its standard channel the Gateway API tells two references to one Gateway apart by "
+        "their sections alone, not by ports."
+    ),
     wrong=(
         "extraValues:\n"
         "  tensorboard:\n"

@@ -1,6 +1,7 @@
 """Whether a step takes more examples than the data has, where a program.json beside the file tells.
 
-`tf-trainer inspect` writes program.json; that of another program, or of other flags, tells nothing.
+`tf-trainer inspect` writes program.json. It tells nothing if it is of another program, or of other
+values of the flags that the params file names.
 """
 
 import json
@@ -64,7 +65,8 @@ def find_few_examples(reading: Reading, folder: Path | Given, module: str) -> No
     product = "".join(f"{one} × " for one in factors)
     words = f"{product}{batch} = {taken}" if factors else str(batch)
     message = f"a step takes {words} examples, and {FILE} counts {examples}"
-    fix = f"make {dotted(params.origin_of(_BATCH)) or dotted(_BATCH)} smaller"
+    most = examples // prod(factors)
+    fix = f"set {dotted(_BATCH)} to {most} or less" if most else "take fewer workers"
     reading.advise(params.origin_of(_BATCH), FEW_EXAMPLES, message, batch, fix)
 
 
