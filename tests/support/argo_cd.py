@@ -20,6 +20,7 @@ import yaml
 from tests.cluster.kubernetes import CommandError, Namespace
 from tests.cluster.machine_tools import tool_path
 from tests.ports import free_port
+from tests.support.waiting import eventually
 from tests.tied import tied_to_us
 from tools.machine import tools
 
@@ -130,7 +131,16 @@ def _install(namespace: Namespace) -> None:
     manifests = tools.source("argo-cd", "github.com/argoproj/argo-cd/v3") / "manifests"
     definitions = [f"--filename={file}" for file in sorted(manifests.glob("crds/*-crd.yaml"))]
     namespace.kubectl("apply", "--server-side", "--force-conflicts", *definitions)
-    namespace.kubectl("wait", "--for=condition=Established", "--timeout=60s", *definitions)
+    # Not `kubectl wait`: it fails on a definition that has no conditions yet.
+    each = "{.items[*].status.conditions[?(@.type=='Established')].status}"
+    established = ["True"] * len(definitions)
+    eventually(
+        "Argo CD's definitions",
+        lambda: (
+            namespace.kubectl("get", *definitions, f"--output=jsonpath={each}").split()
+            == established
+        ),
+    )
     for file in sorted(manifests.glob("base/config/argocd-*.yaml")):
         namespace.apply(yaml.safe_load(file.read_text()))
     secret = {"stringData": {"server.secretkey": "of no use without a web server"}}
