@@ -15,7 +15,7 @@ import yaml
 
 from tests.cluster.conftest import CHART, ROOT, MakeValues
 from tests.cluster.kubernetes import Namespace, Release
-from tests.cluster.test_life_cycle import RESUMED
+from tests.cluster.test_life_cycle import await_steps, resumed_at
 from tests.support.argo_cd import REDIS, ArgoCD, Repository, lacking, running_argo_cd
 from tests.support.waiting import eventually
 from tests.tied import tied_to_us
@@ -107,19 +107,7 @@ class Application:
         return {one["metadata"]["name"]: one["metadata"]["uid"] for one in found}
 
     def trains_beyond(self, step: int) -> int:
-        def steps() -> int:
-            found = int(self.release.progress()["step"] or 0)
-            return found if found > step else 0
-
-        return eventually(f"steps beyond {step}", steps, 120)
-
-    def resumed_at(self) -> int:
-        """The step that the running chief went on from. LookupError while it has not."""
-        chief = self.release.client()["metadata"]["name"]
-        said = re.search(RESUMED, self.argo_cd.namespace.kubectl("logs", chief))
-        if not said:
-            raise LookupError("it does not train yet")
-        return int(said[1])
+        return await_steps(self.release, step)
 
 
 @pytest.fixture(scope="module")
@@ -219,31 +207,29 @@ def test_more_workers_are_a_new_attempt_that_goes_on(application: Application) -
     def resumed() -> int:
         jobs = {one["metadata"]["name"] for one in application.release.objects("job")}
         assert not jobs & old  # pruned
-        return application.resumed_at()
+        return resumed_at(application.release)
 
     assert eventually("the new attempt to train", resumed, 120) >= step // 2
     assert len(application.release.running("worker")) == 3
     assert application.claims() == claims
 
 
+def _drop(values: Object) -> None:
+    values.setdefault("storage", {})["data"] = {"enabled": False}
+
+
 def test_a_claim_that_a_commit_drops_stays_and_is_no_difference(application: Application) -> None:
     claims = application.claims()
 
-    def drop(values: Object) -> None:
-        values.setdefault("storage", {})["data"] = {"enabled": False}
-
-    application.synced_to(application.commit("No data", drop, workers=3))
+    application.synced_to(application.commit("No data", _drop, workers=3))
     assert application.claims() == claims
     application.trains_beyond(0)
 
 
 def test_a_good_end_is_synced_and_healthy_with_the_servers_at_0(application: Application) -> None:
-    def drop(values: Object) -> None:
-        values.setdefault("storage", {})["data"] = {"enabled": False}
-
     step = application.trains_beyond(0)
     ends = {**TRAIN, "steps": step + 400}
-    application.synced_to(application.commit("An end", drop, workers=3, train=ends))
+    application.synced_to(application.commit("An end", _drop, workers=3, train=ends))
     begun = len(application.story())
     eventually("the training to be Healthy", application.healthy, 240)
 
@@ -255,7 +241,7 @@ def test_a_good_end_is_synced_and_healthy_with_the_servers_at_0(application: App
     generations = _generations(application)
 
     def note(values: Object) -> None:
-        drop(values)
+        _drop(values)
         values["worker"]["objectAnnotations"] = {"note": "a good one"}
 
     application.synced_to(application.commit("A note", note, workers=3, train=ends))

@@ -50,11 +50,11 @@ def release(make_release: Callable[[str], Release], values: Path, address: str) 
     release = make_release(NAME)
     old = replace(release.namespace, helm_path=tool_path("helm3"))
     old.helm("install", NAME, address, "--plain-http", f"--values={values}")
-    _await_steps(release)
+    await_steps(release)
     return release
 
 
-def _await_steps(release: Release, beyond: int = 0) -> int:
+def await_steps(release: Release, beyond: int = 0) -> int:
     def steps() -> int:
         found = int(release.progress()["step"] or 0)
         return found if found > beyond else 0
@@ -82,7 +82,7 @@ def _chief(release: Release) -> Object:
     return release.one("job", "chief")
 
 
-def _resumed_at(release: Release) -> int:
+def resumed_at(release: Release) -> int:
     """The step that the running chief went on from. LookupError while it has not."""
     log = release.namespace.kubectl("logs", release.client()["metadata"]["name"])
     said = re.search(RESUMED, log)
@@ -98,12 +98,12 @@ def _helm_test(release: Release) -> str:
 def test_an_upgrade_from_the_released_package_with_a_pinned_image_restarts_nothing(
     release: Release, values: Path
 ) -> None:
-    pods, specs, step = _pods(release), _specs(release), _await_steps(release)
+    pods, specs, step = _pods(release), _specs(release), await_steps(release)
     label = _chief(release)["metadata"]["labels"]["helm.sh/chart"]
     release.upgrade(values)
     assert _chief(release)["metadata"]["labels"]["helm.sh/chart"] != label
     assert _specs(release) == specs
-    _await_steps(release, step)
+    await_steps(release, step)
     assert _pods(release) == pods
 
 
@@ -155,34 +155,34 @@ def test_a_deadline_comes_and_goes_in_place(release: Release, values: Path) -> N
 def test_a_rollback_after_a_good_upgrade_resumes(release: Release, values: Path) -> None:
     first = _chief(release)["metadata"]
     release.upgrade(values, "train.seed=2")
-    eventually("the new attempt's start", lambda: _resumed_at(release), 120)
-    step = _await_steps(release)
+    eventually("the new attempt's start", lambda: resumed_at(release), 120)
+    step = await_steps(release)
     release.namespace.helm("rollback", NAME)
     again = eventually("the first attempt's Job alone", lambda: _chief(release), 60)["metadata"]
     assert again["name"] == first["name"]
     assert again["uid"] != first["uid"]
-    assert eventually("its start", lambda: _resumed_at(release), 120) >= step
-    _await_steps(release, step)
+    assert eventually("its start", lambda: resumed_at(release), 120) >= step
+    await_steps(release, step)
 
 
 @in_turn(1, 2)
 def test_there_and_back_within_a_minute_loses_nothing(release: Release, values: Path) -> None:
     # Two pods have one host name while the first attempt's end.
-    step, first = _await_steps(release), _chief(release)["metadata"]
+    step, first = await_steps(release), _chief(release)["metadata"]
     release.upgrade(values, "train.seed=3")
     release.upgrade(values)
     again = eventually("the first attempt's Job alone", lambda: _chief(release), 60)["metadata"]
     assert again["name"] == first["name"]
     assert again["uid"] != first["uid"]
-    assert eventually("its start", lambda: _resumed_at(release), 120) >= step
-    _await_steps(release, step)
+    assert eventually("its start", lambda: resumed_at(release), 120) >= step
+    await_steps(release, step)
     assert not condition(_chief(release), "Failed"), release.story()
 
 
 def test_at_the_deadline_it_is_saved_and_everything_ends(
     release: Release, values: Path, read_log_volume: Callable[[str, str], str]
 ) -> None:
-    step = _await_steps(release)
+    step = await_steps(release)
     release.upgrade(
         values,
         "run.deadlineSeconds=1",

@@ -53,8 +53,9 @@ def type_fix(value: Any, types: str | list[str]) -> str:
     names = {types} if isinstance(types, str) else set(types)
     if isinstance(value, str) and "array" in names:
         return f"write it as a list: [{cut(value)}]"
-    if isinstance(value, dict) and [*value] == ["name"] and isinstance(value["name"], str):
-        return f"write the name alone: {cut(value['name'])}" if "string" in names else ""
+    name = value["name"] if isinstance(value, dict) and [*value] == ["name"] else None
+    if isinstance(name, str) and "string" in names:
+        return f"write the name alone: {cut(name)}"
     return ""
 
 

@@ -82,6 +82,7 @@ def _installed(module: str) -> list[Root]:
         here = os.getcwd()  # noqa: PTH109 (a text, as sys.path has it)
     except OSError:  # it is gone
         here = ""
+    # Texts, not Paths: these take several times as long, and each file looks everywhere.
     return [
         Directory(Path(entry), ".", certain=top == TRAINER, inside=False)
         for entry in sys.path

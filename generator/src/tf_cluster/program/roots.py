@@ -7,6 +7,7 @@ params file lies below its folder, links followed.
 import os
 import posixpath
 import stat
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,14 +24,14 @@ class UnreadableError(Exception):
     """There is a file, but it can't be looked at; the text says why."""
 
 
-class _ByName:
+class _ByName(ABC):
     """What the roots have in common that are files by name; `folder` is the directory in them."""
 
     folder: str
 
+    @abstractmethod
     def names(self) -> Iterable[str]:
         """The names of all files that are known."""
-        raise NotImplementedError
 
     def has_compiled(self, path: str) -> bool:
         """Whether there is a module of this name that is no .py: never."""
