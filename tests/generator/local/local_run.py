@@ -76,7 +76,13 @@ class LocalRunInTest:
         try:
             return self.process.wait(timeout)
         except subprocess.TimeoutExpired:
-            raise AssertionError(f"still running after {timeout:g} s\n{self.stderr}") from None
+            raise AssertionError(f"still running after {timeout:g} s\n{self.seen()}") from None
+
+    def seen(self) -> str:
+        """What tells why a run does not end: its words, its processes, the end of each log."""
+        logs = sorted(self.folder.glob("runs/*/logs/*.log"))
+        ends = [f"{log.name}:\n" + "\n".join(log.read_text().splitlines()[-20:]) for log in logs]
+        return "\n\n".join([self.stderr, "\n".join(self.processes()), *ends])
 
     def end(self) -> None:
         """Kill the command if it still runs: its tasks die with it."""
