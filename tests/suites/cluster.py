@@ -114,6 +114,14 @@ def browser() -> None:
     subprocess.run((*MACHINE, "browser"), cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
 
 
+def argo_cd() -> None:
+    """Build Argo CD, where that is not done yet. Raises CalledProcessError.
+
+    A case that has to build it might come to its limit.
+    """
+    subprocess.run((*MACHINE, "tools", "argocd"), cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+
+
 def down() -> None:
     """End our own Kubernetes. Raises CalledProcessError."""
     subprocess.run((*MACHINE, "down"), cwd=ROOT, check=True)

@@ -1,4 +1,4 @@
-"""Argo CD as processes of this machine: redis, the server of repositories and the controller.
+"""Argo CD as processes of this machine: redis, the server of repositories and the controllers.
 
 Its own installation runs them as pods; here they reach the cluster by its kubeconfig. There is no
 web server and no command-line tool: what users see, an Application's status, the controller writes.
@@ -18,7 +18,7 @@ from typing import Any
 import yaml
 
 from tests.cluster.kubernetes import CommandError, Namespace
-from tests.cluster.machine_tools import tool_path
+from tests.cluster.machine_tools import ROOT, tool_path
 from tests.ports import free_port
 from tests.support.waiting import eventually
 from tests.tied import tied_to_us
@@ -27,6 +27,7 @@ from tools.machine import tools
 Object = dict[str, Any]
 
 REDIS = "redis-server"
+REPO_SERVER = "argocd-repo-server"
 PROJECT: Object = {
     "apiVersion": "argoproj.io/v1alpha1",
     "kind": "AppProject",
@@ -38,6 +39,10 @@ PROJECT: Object = {
     },
 }
 """As Argo CD's own server makes it."""
+UMBRELLA = (
+    *("Chart.yaml", "Chart.lock", "values.yaml", "values.schema.json", ".helmignore"),
+    *("templates", "charts"),
+)
 
 
 def lacking() -> str:
@@ -48,10 +53,14 @@ def lacking() -> str:
 class ArgoCD:
     """One that is running, and its namespace, which holds the Applications, too."""
 
-    def __init__(self, namespace: Namespace, folder: Path, server: str) -> None:
+    def __init__(
+        self, namespace: Namespace, folder: Path, server: str, environment: Mapping[str, str]
+    ) -> None:
         self.namespace = namespace
         self.server = server
+        self.repositories = f"127.0.0.1:{free_port()}"
         self._folder = folder
+        self._environment = environment
 
     def status(self, name: str) -> Object:
         """The status of an Application. LookupError while it has none."""
@@ -63,6 +72,42 @@ class ArgoCD:
         how = "argocd.argoproj.io/refresh=normal"
         self.namespace.kubectl("annotate", "--overwrite", "applications.argoproj.io", name, how)
 
+    @contextmanager
+    def application_sets(self) -> Iterator[None]:
+        """Its controller of ApplicationSets, too."""
+        with self.runs(
+            "argocd-applicationset-controller",
+            *(tool_path("argocd"), "--metrics-addr=0", "--probe-addr=0"),
+            f"--webhook-addr=127.0.0.1:{free_port()}",
+            *(f"--argocd-repo-server={self.repositories}", "--repo-server-plaintext"),
+            *self.where,
+        ):
+            yield
+
+    @property
+    def where(self) -> tuple[str, str]:
+        return f"--kubeconfig={self.namespace.kubeconfig}", f"--namespace={self.namespace.name}"
+
+    @contextmanager
+    def runs(self, name: str, *command: str) -> Iterator[None]:
+        """One of its processes, in the role that the name says."""
+        with self._log(name).open("w") as log:
+            process = subprocess.Popen(
+                tied_to_us(*command),
+                env={**self._environment, "ARGOCD_BINARY_NAME": name},
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+        try:
+            yield
+        finally:
+            _end(process)
+
+    def said(self, name: str) -> list[Object]:
+        """The log of one of its processes, by line; what is no JSON is left out."""
+        lines = self._log(name).read_text(errors="replace").splitlines()
+        return [json.loads(line) for line in lines if line.startswith("{")]
+
     def logs(self) -> str:
         """The end of what its processes said."""
         parts = (
@@ -71,19 +116,49 @@ class ArgoCD:
         )
         return "\n".join(parts)
 
+    def _log(self, name: str) -> Path:
+        return self._folder / f"{name}.log"
+
 
 @contextmanager
 def running_argo_cd(namespace: Namespace, folder: Path) -> Iterator[ArgoCD]:
     """An Argo CD whose Applications are those of one namespace."""
     _install(namespace)
     server = _add_cluster(namespace)
-    redis, repositories = free_port(), free_port()
-    program = tool_path("argocd")
-    programs = folder / "bin"
-    programs.mkdir()
+    argo_cd = ArgoCD(namespace, folder, server, _environment(namespace, folder))
+    program, redis = tool_path("argocd"), free_port()
+    commands: Mapping[str, tuple[str, ...]] = {
+        REDIS: (
+            *(REDIS, "--port", str(redis), "--bind", "127.0.0.1", "--dir", str(folder)),
+            *("--save", "", "--appendonly", "no"),
+        ),
+        REPO_SERVER: (
+            *(program, "--address=127.0.0.1", f"--port={argo_cd.repositories.split(':')[1]}"),
+            *("--disable-tls", "--metrics-address=127.0.0.1", f"--metrics-port={free_port()}"),
+            f"--redis=127.0.0.1:{redis}",
+        ),
+        "argocd-application-controller": (
+            *(program, f"--repo-server={argo_cd.repositories}", "--repo-server-plaintext"),
+            *(f"--metrics-port={free_port()}", f"--redis=127.0.0.1:{redis}", *argo_cd.where),
+            # So that an Application's status holds what its page shows of each object.
+            "--persist-resource-health",
+        ),
+    }
+    with ExitStack() as stack:
+        for name, command in commands.items():
+            stack.enter_context(argo_cd.runs(name, *command))
+        try:
+            yield argo_cd
+        finally:
+            print(argo_cd.logs())
+            _let_go(namespace)
+
+
+def _environment(namespace: Namespace, folder: Path) -> Mapping[str, str]:
+    programs = Path(_made(folder / "bin"))
     # Argo CD 3.1 brings Helm 3.
     (programs / "helm").symlink_to(tool_path("helm3"))
-    environment = {
+    return {
         **os.environ,
         "PATH": f"{programs}:{os.environ['PATH']}",
         "KUBECONFIG": namespace.kubeconfig,
@@ -93,38 +168,6 @@ def running_argo_cd(namespace: Namespace, folder: Path) -> Iterator[ArgoCD]:
         "ARGOCD_TLS_DATA_PATH": _made(folder / "tls"),
         "ARGOCD_SSH_DATA_PATH": _made(folder / "ssh"),
     }
-    kubernetes = (f"--kubeconfig={namespace.kubeconfig}", f"--namespace={namespace.name}")
-    commands: Mapping[str, tuple[str, ...]] = {
-        REDIS: (
-            *(REDIS, "--port", str(redis), "--bind", "127.0.0.1", "--dir", str(folder)),
-            *("--save", "", "--appendonly", "no"),
-        ),
-        "argocd-repo-server": (
-            *(program, "--address=127.0.0.1", f"--port={repositories}", "--disable-tls"),
-            *("--metrics-address=127.0.0.1", f"--metrics-port={free_port()}"),
-            f"--redis=127.0.0.1:{redis}",
-        ),
-        "argocd-application-controller": (
-            *(program, f"--repo-server=127.0.0.1:{repositories}", "--repo-server-plaintext"),
-            *(f"--metrics-port={free_port()}", f"--redis=127.0.0.1:{redis}", *kubernetes),
-        ),
-    }
-    with ExitStack() as stack:
-        for name, command in commands.items():
-            log = stack.enter_context((folder / f"{name}.log").open("w"))
-            process = subprocess.Popen(
-                tied_to_us(*command),
-                env={**environment, "ARGOCD_BINARY_NAME": name},
-                stdout=log,
-                stderr=subprocess.STDOUT,
-            )
-            stack.callback(_end, process)
-        argo_cd = ArgoCD(namespace, folder, server)
-        try:
-            yield argo_cd
-        finally:
-            print(argo_cd.logs())
-            _let_go(namespace)
 
 
 def _install(namespace: Namespace) -> None:
@@ -204,23 +247,38 @@ def _made(folder: Path) -> str:
 
 
 class Repository:
-    """A Git repository on this machine with the chart and a file of values."""
+    """A Git repository on this machine with the umbrella chart, its parts and files of values."""
 
-    def __init__(self, folder: Path, chart: Path) -> None:
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.url = f"file://{folder}"
         folder.mkdir()
         self._git("init", "--quiet", "--initial-branch=main")
-        shutil.copytree(chart, folder / "charts" / chart.name)
+        for name in UMBRELLA:
+            source = ROOT / name
+            copy = shutil.copytree if source.is_dir() else shutil.copy
+            copy(source, folder / name)
 
     def commit(self, path: str, text: str, why: str) -> str:
         """Write one file and commit all; returns the commit."""
         file = self.folder / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
+        return self._commit(why)
+
+    def drop(self, path: str, why: str) -> str:
+        """Remove one file and commit that; returns the commit."""
+        (self.folder / path).unlink()
+        return self._commit(why)
+
+    def _commit(self, why: str) -> str:
         self._git("add", "--all")
         who = ("-c", "user.name=someone", "-c", "user.email=someone@example.com")
         self._git(*who, "commit", "--quiet", f"--message={why}")
+        return self.head()
+
+    def head(self) -> str:
+        """The last commit."""
         return self._git("rev-parse", "HEAD").strip()
 
     def _git(self, *words: str) -> str:
