@@ -24,6 +24,7 @@ from tests.bench import (
     tfjob,
 )
 from tests.bench.measure import Measure
+from tests.bench.polling import measure as polling
 
 MEASURES: dict[str, Measure] = {
     **measures.MEASURES,
@@ -41,4 +42,5 @@ MEASURES: dict[str, Measure] = {
     **recovery.MEASURES,
     **recovery_pods.MEASURES,
     **memory.MEASURES,
+    **polling.MEASURES,
 }

@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 from tf_cluster_trainer.config import load
 from tf_cluster_trainer.supervisor.inbox import Inbox
-from tf_cluster_trainer.supervisor.peers.chief_poll import ChiefPoll
+from tf_cluster_trainer.supervisor.peers.chief_poll import ChiefPoll, periods
 from tf_cluster_trainer.supervisor.timing import Timing
 
 from tests.support.waiting import eventually
@@ -44,12 +44,8 @@ class _Answer(BaseHTTPRequestHandler):
         pass
 
 
-@contextmanager
-def asking(
-    world: Supervisors, kind: str, status: str, attempt: str = "a1"
-) -> Iterator[tuple[Chief, ChiefPoll]]:
-    """A task that asks a chief who says that."""
-    environment = {
+def environment_of(world: Supervisors, kind: str) -> dict[str, str]:
+    return {
         "TF_CLUSTER_CONFIG": str(world.write()),
         "TF_CLUSTER_TASK_TYPE": kind,
         "TF_CLUSTER_TASK_INDEX": "1" if kind == "worker" else "0",
@@ -57,6 +53,14 @@ def asking(
         "TF_CLUSTER_POD_UID": "pod",
         "TF_CLUSTER_STATUS": world.evaluator,
     }
+
+
+@contextmanager
+def asking(
+    world: Supervisors, kind: str, status: str, attempt: str = "a1"
+) -> Iterator[tuple[Chief, ChiefPoll]]:
+    """A task that asks a chief who says that."""
+    environment = environment_of(world, kind)
     client = "chief" if "chief" in world.addresses else "worker"
     host, port = world.addresses[client][0].split(":")
     chief = Chief((host, int(port)), _Answer)
@@ -116,3 +120,24 @@ def test_the_more_tasks_there_are_the_less_often_each_asks(make_world: MakeWorld
     with asking(make_world(workers=MANY), "ps", "waiting") as (chief, _):
         time.sleep(0.5)  # a twenty-fifth of the questions that one task alone would ask
         assert chief.asked == 1
+
+
+@pytest.mark.parametrize("kind", ["worker", "ps"])
+def test_a_thousand_tasks_of_a_chief_that_trains_ask_it_40_times_a_second(
+    kind: str, make_world: MakeWorld
+) -> None:
+    config = load(environment_of(make_world(final_seconds=30.0, workers=998), kind))
+
+    period, calm = periods(config, Timing())
+
+    assert (period, 1000 / calm) == (5.0, 40.0)
+    # A task that missed the end asks before the chief that has ended goes.
+    assert calm < config.settings.final_state_seconds
+
+
+def test_a_thousand_tasks_have_an_evaluator_that_asks_as_often_as_ever(
+    make_world: MakeWorld,
+) -> None:
+    config = load(environment_of(make_world(workers=998), "evaluator"))
+
+    assert periods(config, Timing()) == (5.0, 5.0)

@@ -29,6 +29,8 @@ TIMEOUT_SECONDS = 2.0  # without a byte
 LARGEST_BYTES = 1 << 20
 LONGEST_TIMEOUTS = 5
 QUICK_SECONDS, QUICK_PERIOD, SLOW_PERIOD = 60.0, 0.2, 1.0
+# Questions per second to all peers together, and looks whether one has contacted us.
+_ASKED, _LOOKED = 200.0, 1000.0
 # Seconds after we are ready before peers that never contacted us are asked too. A peer that was
 # merely slow has contacted us by then.
 UNANNOUNCED_SECONDS = 30.0
@@ -132,6 +134,8 @@ class Watch:
         self._seen: dict[str, Health] = {peer.task: NOT_ASKED for peer in peers}
         self._stopped = threading.Event()
         self._unannounced_at: float | None = None
+        self._least = len(self._seen) / _ASKED
+        self._look_period = max(QUICK_PERIOD / 2, len(self._seen) / _LOOKED)
         for peer in peers:
             threading.Thread(target=self._ask_on, args=(peer,), daemon=True).start()
 
@@ -165,7 +169,7 @@ class Watch:
                 self._seen[peer.task] = health
                 self._inbox.put(PeerSeen(self._child, peer.task, health))
             quick = time.monotonic() < quick_until
-            self._stopped.wait(QUICK_PERIOD if quick else SLOW_PERIOD)
+            self._stopped.wait(max(QUICK_PERIOD if quick else SLOW_PERIOD, self._least))
             self._wait_for(peer, partial(_has_come, again_at))
 
     def _is_due(self) -> bool:
@@ -173,7 +177,7 @@ class Watch:
 
     def _wait_for(self, peer: Peer, due: Callable[[], bool]) -> None:
         while not (self._stopped.is_set() or self._announced(peer.task) or due()):
-            self._stopped.wait(QUICK_PERIOD / 2)
+            self._stopped.wait(self._look_period)
 
 
 def _has_come(moment: float) -> bool:

@@ -19,7 +19,28 @@ _LONGEST = 4000
 # Polls per second of all tasks together: an answer takes the chief about a millisecond.
 _ASKED = 100.0
 _SLOWEST = 5.0  # seconds; however many tasks there are
+# While the chief trains it tells what is new, and polls are for those who missed it. A thousand
+# tasks then take three per cent of a core; all come within the default finalStateSeconds.
+_MANY, _CALMLY_ASKED, _SLOWEST_CALM = 100, 36.0, 25.0
 _TELL_AGAIN_SECONDS = 1.0
+
+
+def periods(config: Config, timing: Timing) -> tuple[float, float]:
+    """Seconds between two polls of a task: by default, and while the chief trains its attempt."""
+    task = config.task
+    waited_for = task.type == "ps" or config.trains
+    tasks = sum(config.cluster.size(name) for name in config.cluster.cluster)
+    period = max(
+        timing.quick_poll if waited_for else timing.worker_poll, min(tasks / _ASKED, _SLOWEST)
+    )
+    # The chief waits for tasks that restart with it, and they learn of that by this poll. It
+    # also tells all tasks but evaluators when training begins and ends.
+    bound = config.settings.epoch_bound == task.type
+    needs_every_change = config.trains or bound or config.evaluates
+    calm = period if needs_every_change else max(period, timing.calm_poll)
+    # A chief that ends waits for an evaluator only if that has asked lately.
+    many = 0 if config.evaluates else tasks - _MANY
+    return period, max(calm, min(many / _CALMLY_ASKED, _SLOWEST_CALM))
 
 
 class NoPoll:
@@ -53,15 +74,7 @@ class ChiefPoll:
         self._config = config
         self._attempt = config.cluster.attempt
         self._inbox = inbox
-        waited_for = task.type == "ps" or config.trains
-        self._period = timing.quick_poll if waited_for else timing.worker_poll
-        # The chief waits for tasks that restart with it, and they learn of that by this poll. It
-        # also tells all tasks but evaluators when training begins and ends.
-        bound = config.settings.epoch_bound == task.type
-        needs_every_change = config.trains or bound or config.evaluates
-        self._calm = self._period if needs_every_change else timing.calm_poll
-        tasks = sum(config.cluster.size(name) for name in config.cluster.cluster)
-        self._least = min(tasks / _ASKED, _SLOWEST)
+        self._period, self._calm = periods(config, timing)
         self._address = config.cluster.status[config.chief_type][0]
         names = {"task": task.name, "job": task.job_uid, "pod": task.pod_uid}
         self._path = f"/progress?{urlencode(names)}"
@@ -114,7 +127,7 @@ class ChiefPoll:
     def _until_the_next(self, seen: ChiefSeen) -> float:
         chief = {} if seen.from_file else seen.document or {}
         calm = chief.get("status") == RUNNING and chief.get("attempt") == self._attempt
-        return max(self._calm if calm else self._period, self._least)
+        return self._calm if calm else self._period
 
     def _look(self) -> ChiefSeen:
         try:

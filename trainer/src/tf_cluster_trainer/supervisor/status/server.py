@@ -149,7 +149,7 @@ class StatusServer(ThreadingTCPServer):
 
     allow_reuse_address = True
     daemon_threads = True
-    request_queue_size = 128
+    request_queue_size = 1024  # at news every task asks in the same moment
 
     def __init__(self, config: Config, board: Board) -> None:
         self.board = board
