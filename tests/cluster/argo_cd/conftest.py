@@ -19,10 +19,15 @@ MakeApplication = Callable[[str], Application]
 
 
 @pytest.fixture(scope="module")
-def argo_cd(namespace: Namespace, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ArgoCD]:
+def argo_cd(
+    kube_config: str, namespace: Namespace, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ArgoCD]:
+    layout = default_layout()
+    if kube_config != str(layout.kubeconfig):
+        pytest.skip("KUBECONFIG names another cluster, whose definitions of Argo CD may be in use")
     if os.geteuid() == 0:
         try:
-            packages.ensure((REDIS,), default_layout())
+            packages.ensure((REDIS,), layout)
         except MachineError as error:
             pytest.skip(str(error))
     if lacking():

@@ -189,7 +189,12 @@ def test_a_good_end_is_synced_and_healthy_with_the_servers_at_0(
 ) -> None:
     step = application.trains_beyond(0)
     ends = {**TRAIN, "steps": step + 400}
-    application.synced_to(application.commit("An end", _drop, workers=3, train=ends))
+
+    def soon(values: Object) -> None:
+        _drop(values)
+        values.setdefault("cleanup", {})["delaySeconds"] = {"success": 1}
+
+    application.synced_to(application.commit("An end", soon, workers=3, train=ends))
     begun = len(story.lines())
     eventually("the training to be Healthy", application.healthy, 240)
 
@@ -201,7 +206,7 @@ def test_a_good_end_is_synced_and_healthy_with_the_servers_at_0(
     generations = _generations(application)
 
     def note(values: Object) -> None:
-        _drop(values)
+        soon(values)
         values["worker"]["objectAnnotations"] = {"note": "a good one"}
 
     application.synced_to(application.commit("A note", note, workers=3, train=ends))
