@@ -31,7 +31,6 @@ WORKERS, PS = 800, 200
 PROCESSES = 2  # of each kind
 SETTLED, WINDOW = 15.0, 50.0  # seconds
 CPU, ANSWERED = "CPU", "answers"
-TICKS = os.sysconf("SC_CLK_TCK")
 CHIEF = """
 import os, sys
 from tf_cluster_trainer.supervisor.main import supervise
@@ -69,7 +68,7 @@ def _sample(folder: Path) -> Sample:
         time.sleep(WINDOW)
         seconds = time.monotonic() - began
         return {
-            CPU: 100 * (cpu_ticks(chief.pid) - ticks) / TICKS / seconds,
+            CPU: (cpu_ticks(chief.pid) - ticks) / seconds,
             ANSWERED: (_answers(logs) - answers) / seconds,
         }
 
