@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from tests.bench import (
     chart_size,
+    chart_upgrade,
     embedding_size,
     install,
     linter,
@@ -33,6 +34,7 @@ MEASURES: dict[str, Measure] = {
     **tfjob.MEASURES,
     **notebook.MEASURES,
     **chart_size.MEASURES,
+    **chart_upgrade.MEASURES,
     **rates.MEASURES,
     **embedding_size.MEASURES,
     **tables.MEASURES,
