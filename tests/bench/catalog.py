@@ -7,6 +7,7 @@ A new one is a Measure in a file's MEASURES, and that file here; then
 from __future__ import annotations
 
 from tests.bench import (
+    api_cost,
     chart_size,
     chart_upgrade,
     embedding_size,
@@ -34,6 +35,7 @@ MEASURES: dict[str, Measure] = {
     **tfjob.MEASURES,
     **notebook.MEASURES,
     **chart_size.MEASURES,
+    **api_cost.MEASURES,
     **chart_upgrade.MEASURES,
     **rates.MEASURES,
     **embedding_size.MEASURES,

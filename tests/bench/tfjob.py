@@ -53,7 +53,7 @@ CERTIFICATES = Path("/tmp/k8s-webhook-server/serving-certs")
 
 def _take(count: int, kubeconfig: str) -> Iterator[Sample]:
     """Paired seconds from the command to the first step."""
-    with namespace(kubeconfig) as there, _operator(there):
+    with namespace(kubeconfig) as there, operator(there):
         claims(there)
         file = script_values("tfjob")
         numbers = iter(range(2 * count))
@@ -82,7 +82,7 @@ def _tfjob(there: Namespace, name: str) -> float:
 
 
 @contextmanager
-def _operator(there: Namespace) -> Iterator[None]:
+def operator(there: Namespace) -> Iterator[None]:
     """The operator of this namespace's TFJobs, as a process of this machine, ready.
 
     Raises CommandError on a cluster that has TFJobs already: they are somebody's.
