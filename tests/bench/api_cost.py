@@ -164,7 +164,7 @@ MEASURES = {
         1,
         20,
         {
-            **{column: "" for column in COLUMNS},
+            **dict.fromkeys(COLUMNS, ""),
             **{f"{kind} ÷": "×" for kind in KINDS},
         },
         [
