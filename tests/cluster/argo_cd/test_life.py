@@ -13,7 +13,7 @@ from itertools import pairwise
 import pytest
 import yaml
 
-from tests.cluster.argo_cd.application import PAGE, TRAIN, Application, Story
+from tests.cluster.argo_cd.application import PAGE, TRAIN, Application, Story, the_pages
 from tests.cluster.argo_cd.conftest import MakeApplication
 from tests.cluster.conftest import REQUESTS
 from tests.cluster.test_life_cycle import resumed_at
@@ -78,6 +78,9 @@ def application(
 ) -> Application:
     """The page's."""
     own = make_application("digits")
+    assert the_pages("Application")["spec"]["source"]["helm"] == {
+        "valueFiles": [f"../../{own.values}"]
+    }
     own.commit("A training")
     for one in (own, doomed, quiet):
         one.create()
