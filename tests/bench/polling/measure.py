@@ -47,7 +47,7 @@ def _take(count: int) -> Iterator[Sample]:
 
 def _sample(folder: Path) -> Sample:
     port = free_port()
-    world = Supervisors(folder, counts={"chief": 1, "worker": 1, "ps": 1})
+    world = Supervisors(folder, deadline=600.0, counts={"chief": 1, "worker": 1, "ps": 1})
     world.addresses = {
         "chief": [f"127.0.0.1:{port}"],
         "worker": [f"127.1.{index // 250}.{index % 250 + 1}:{port}" for index in range(WORKERS)],
