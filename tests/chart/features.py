@@ -230,6 +230,57 @@ FEATURES: dict[str, dict[str, Any]] = {
         "image": {"repository": "team/trainer", "pullSecrets": ["own", "shared"]},
         "storage": {"data": {"storageClassName": ""}},
     },
+    "gang": {
+        "worker": {"replicas": 3},
+        "evaluator": {"enabled": True},
+        "chief": {"objectLabels": {"kueue.x-k8s.io/queue-name": "leaders"}},
+        "scheduling": {
+            "placement": "binpack",
+            "queue": "research",
+            "gang": {
+                "provider": "coscheduling",
+                "minMember": 4,
+                "schedulerName": "second",
+                "timeoutSeconds": 120,
+            },
+        },
+    },
+    "spread": {
+        "storage": {volume: {"accessModes": ["ReadWriteMany"]} for volume in ("data", "log")},
+        "monitoring": {"scrapeAnnotations": True},
+        "security": {"networkPolicy": {"enabled": False}},
+        "ps": {
+            "replicas": 2,
+            "affinity": {
+                "podAffinity": {
+                    "preferredDuringSchedulingIgnoredDuringExecution": [
+                        {
+                            "weight": 10,
+                            "podAffinityTerm": {
+                                "topologyKey": "topology.kubernetes.io/zone",
+                                "labelSelector": {"matchLabels": {"team": "research"}},
+                            },
+                        }
+                    ]
+                }
+            },
+        },
+        "worker": {
+            "topologySpreadConstraints": [
+                {
+                    "maxSkew": 2,
+                    "topologyKey": "kubernetes.io/hostname",
+                    "whenUnsatisfiable": "ScheduleAnyway",
+                    "labelSelector": {"matchLabels": {"team": "research"}},
+                }
+            ]
+        },
+        "scheduling": {
+            "placement": "spread",
+            "psNearWorkers": True,
+            "gang": {"provider": "volcano", "queue": "team"},
+        },
+    },
     "everything": {
         "global": {"anything": True},
         "nameOverride": "vision",

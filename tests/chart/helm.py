@@ -35,6 +35,8 @@ APIS = (
     "gateway.networking.k8s.io/v1/HTTPRoute",
     "monitoring.coreos.com/v1/PodMonitor",
     "monitoring.coreos.com/v1/PrometheusRule",
+    "scheduling.volcano.sh/v1beta1/PodGroup",
+    "scheduling.x-k8s.io/v1alpha1/PodGroup",
 )
 
 # The least that the chart accepts.

@@ -124,6 +124,7 @@ OTHERS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
         {"storage": {"data": SHARED, "log": SHARED}},
         {"storage": {"data": SHARED, "log": SHARED, "colocate": True}},
     ),
+    "scheduling.gang.provider": ({}, {"scheduling": {"gang": {"provider": "volcano"}}}),
     "evaluator.image": (
         {"evaluator": {"enabled": True}},
         {"evaluator": {"enabled": True, "image": {"tag": "2"}}},

@@ -1,7 +1,7 @@
 """The definitions of others' APIs that the chart knows: files of Go modules, pinned by go.sum.
 
-A PodMonitor, a PrometheusRule or an HTTPRoute is then held to its real schema. Who would act on it
-is not here: neither the Prometheus operator nor a Gateway.
+A PodMonitor, an HTTPRoute or a PodGroup is then held to its real schema. Who would act on it is not
+here: neither the Prometheus operator, nor a Gateway, nor a scheduler of gangs.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ FILES: Mapping[str, tuple[str, ...]] = {
         "config/crd/standard/gateway.networking.k8s.io_gateways.yaml",
         "config/crd/standard/gateway.networking.k8s.io_httproutes.yaml",
     ),
+    "sigs.k8s.io/scheduler-plugins": ("config/crd/bases/scheduling.x-k8s.io_podgroups.yaml",),
+    "volcano.sh/volcano": ("config/crd/volcano/bases/scheduling.volcano.sh_podgroups.yaml",),
 }
 
 

@@ -14,7 +14,7 @@ and it promises no order of files.
 {{- $complaints = append $complaints . -}}
 {{- end -}}
 {{- end -}}
-{{- range $guard := ternary (list "pods" "size") list (empty $complaints) -}}
+{{- range $guard := ternary (list "pods" "scheduling" "size") list (empty $complaints) -}}
 {{- with include (printf "tf-cluster.guards.%s" $guard) $ | trim -}}
 {{- $complaints = append $complaints . -}}
 {{- end -}}
@@ -65,6 +65,7 @@ enabled is false: only an umbrella chart can leave this chart out. Take it as a 
   "chief.backoffLimit" "chief.terminationGracePeriodSeconds"
   "worker.replicas" "worker.successPolicy" "worker.backoffLimit" "worker.terminationGracePeriodSeconds"
   "ps.replicas" "ps.preStopSeconds" "ps.terminationGracePeriodSeconds"
+  "scheduling.psNearWorkers" "scheduling.gang.provider"
   "interactive.enabled" "interactive.idleSeconds"
   "evaluator.enabled" "evaluator.exportBest.mode" "evaluator.backoffLimit" "evaluator.terminationGracePeriodSeconds"
   "cleanup.enabled" "cleanup.delaySeconds.success" "cleanup.workersTimeoutSeconds"

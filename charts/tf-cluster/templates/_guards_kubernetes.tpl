@@ -329,6 +329,49 @@ set monitoring.{{ $key }}.enabled to false. (helm template asks no cluster: give
 {{- end }}
 {{- end -}}
 
+{{- /* Wishes that nothing could follow, and a gang that would wait for ever. */ -}}
+{{- define "tf-cluster.guards.scheduling" -}}
+{{- $gang := .Values.scheduling.gang }}
+{{- $provider := $gang.provider }}
+{{- if and (eq .Values.scheduling.placement "spread") (include "tf-cluster.colocate" .) }}
+scheduling.placement is spread, but the pods that mount a claim have to share a node (storage.colocate): take claims that are
+ReadWriteMany, or leave scheduling.placement out.
+{{- end }}
+{{- if and .Values.scheduling.psNearWorkers (not (include "tf-cluster.combination" . | fromJson).hasPs) }}
+scheduling.psNearWorkers is true, but strategy {{ .Values.strategy }} has no parameter servers: leave it out.
+{{- end }}
+{{- $whose := dict "minMember" (list "coscheduling" "volcano") "schedulerName" (list "coscheduling" "volcano") }}
+{{- $_ := set (set $whose "timeoutSeconds" (list "coscheduling")) "queue" (list "volcano") }}
+{{- range $key, $providers := $whose }}
+{{- if and (get $gang $key) (not (has $provider $providers)) }}
+scheduling.gang.{{ $key }} is for {{ join " and " $providers }}, and scheduling.gang.provider is {{ $provider }}: leave one of them out.
+{{- end }}
+{{- end }}
+{{- $known := include "tf-cluster.gang" . | fromJson }}
+{{- if $known.api }}
+{{- $size := include "tf-cluster.gang.size" . | int64 }}
+{{- if gt (int64 ($gang.minMember | default 0)) $size }}
+scheduling.gang.minMember is {{ int64 $gang.minMember }}, but the training has {{ $size }} tasks (chief, workers and ps): none would start.
+{{- end }}
+{{- $sections := list "pod" }}
+{{- range include "tf-cluster.roles" . | fromJsonArray }}
+{{- if .trains }}{{ $sections = append $sections .name }}{{ end }}
+{{- end }}
+{{- range $section := $sections }}
+{{- $own := (get $.Values $section | default dict).schedulerName }}
+{{- if and $own (ne $own $known.scheduler) }}
+{{ $section }}.schedulerName is {{ $own }}, but {{ $known.scheduler }} schedules the gang: leave it out, or set
+scheduling.gang.schedulerName.
+{{- end }}
+{{- end }}
+{{- $api := printf "%s/PodGroup" $known.api }}
+{{- if not (.Capabilities.APIVersions.Has $api) }}
+scheduling.gang.provider is {{ $provider }}, but this cluster has no {{ $api }}: install {{ $provider }} first.
+(helm template asks no cluster: give it --api-versions {{ $api }}.)
+{{- end }}
+{{- end }}
+{{- end -}}
+
 {{- /* What brings a Prometheus that would see nothing. */ -}}
 {{- define "tf-cluster.guards.monitoring" -}}
 {{- $monitoring := .Values.monitoring | default dict }}

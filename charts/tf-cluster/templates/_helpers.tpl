@@ -114,10 +114,14 @@ labels:
   tf-cluster.io/index: {{ .index | quote }}
   {{- end }}
   {{- $pod := dict }}
+  {{- $queue := dict }}
   {{- if .role }}
   {{- $pod = include "tf-cluster.podValues" . | fromJson }}
+  {{- with .root.Values.scheduling.queue }}
+  {{- $queue = ternary (dict "kueue.x-k8s.io/queue-name" .) dict (and $.role.task $.role.job | default false) }}
   {{- end }}
-  {{- with merge (dict) (.labels | default dict) ($pod.objectLabels | default dict) (.root.Values.commonLabels | default dict) }}
+  {{- end }}
+  {{- with merge (dict) (.labels | default dict) ($pod.objectLabels | default dict) $queue (.root.Values.commonLabels | default dict) }}
   {{- toYaml . | nindent 2 }}
   {{- end }}
 {{- $common := .root.Values.commonAnnotations | default dict }}

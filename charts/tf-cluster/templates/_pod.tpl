@@ -12,6 +12,9 @@ CONTRIBUTING.md (rooms of the chart) and, where they apply:
 {{- define "tf-cluster.pod" -}}
 {{- $pod := include "tf-cluster.podValues" . | fromJson -}}
 {{- $context := merge (dict "pod" $pod) . -}}
+{{- $gang := include "tf-cluster.gang.membership" . | fromJson -}}
+{{- $_ := set $pod "schedulerName" ($gang.schedulerName | default $pod.schedulerName) -}}
+{{- $_ := set $pod "topologySpreadConstraints" (include "tf-cluster.spread" $context | fromJsonArray) -}}
 {{- $mounts := list -}}
 {{- $volumes := list -}}
 {{- range include "tf-cluster.pod.mounts" $context | fromYamlArray -}}
@@ -26,7 +29,7 @@ metadata:
     {{- if .names }}
     tf-cluster.io/run: {{ .root.Values.run.id | quote }}
     {{- end }}
-    {{- with $pod.podLabels }}
+    {{- with include "tf-cluster.laidOver" (list $gang.labels $pod.podLabels) | fromJson }}
     {{- toYaml . | nindent 4 }}
     {{- end }}
   {{- with include "tf-cluster.pod.annotations" $context | fromJson }}
@@ -125,14 +128,15 @@ spec:
     {{- toYaml $volumes | nindent 4 }}
 {{- end -}}
 
-{{- /* Annotations of a pod, as JSON: those by which a Prometheus finds a task, then the user's. */ -}}
+{{- /* Annotations of a pod, as JSON: those by which a Prometheus and a gang's scheduler find a task, then the user's. */ -}}
 {{- define "tf-cluster.pod.annotations" -}}
 {{- $scrape := dict -}}
 {{- if and .role.task .root.Values.monitoring.scrapeAnnotations -}}
 {{- $port := include "tf-cluster.port.status" . -}}
 {{- $scrape = dict "prometheus.io/scrape" "true" "prometheus.io/port" $port "prometheus.io/path" "/metrics" -}}
 {{- end -}}
-{{- include "tf-cluster.laidOver" (list $scrape .pod.podAnnotations) -}}
+{{- $ours := merge $scrape ((include "tf-cluster.gang.membership" . | fromJson).annotations | default dict) -}}
+{{- include "tf-cluster.laidOver" (list $ours .pod.podAnnotations) -}}
 {{- end -}}
 
 {{- /*
@@ -327,8 +331,8 @@ on a node that shows every container all GPUs.
 {{- end -}}
 
 {{- /*
-The user's affinity and, with storage.colocate, the rule that keeps all pods of the release that mount
-a claim on one node. By release, not by attempt: two attempts overlap, on the same claims. The first
+The user's affinity, what `scheduling` adds and, with storage.colocate, the rule that keeps all pods of the release that
+mount a claim on one node. By release, not by attempt: two attempts overlap, on the same claims. The first
 pod matches its own rule, which Kubernetes lets pass when no other pod matches it.
 */ -}}
 {{- define "tf-cluster.pod.affinity" -}}
@@ -338,6 +342,12 @@ pod matches its own rule, which Kubernetes lets pass when no other pod matches i
 {{- $podAffinity := $affinity.podAffinity | default dict -}}
 {{- $terms := $podAffinity.requiredDuringSchedulingIgnoredDuringExecution | default list -}}
 {{- $_ := set $podAffinity "requiredDuringSchedulingIgnoredDuringExecution" (append $terms $term) -}}
+{{- $_ := set $affinity "podAffinity" $podAffinity -}}
+{{- end -}}
+{{- with include "tf-cluster.neighbours" . | fromJsonArray -}}
+{{- $podAffinity := $affinity.podAffinity | default dict -}}
+{{- $terms := $podAffinity.preferredDuringSchedulingIgnoredDuringExecution | default list -}}
+{{- $_ := set $podAffinity "preferredDuringSchedulingIgnoredDuringExecution" (concat $terms .) -}}
 {{- $_ := set $affinity "podAffinity" $podAffinity -}}
 {{- end -}}
 {{- with $affinity -}}{{- toYaml . -}}{{- end -}}

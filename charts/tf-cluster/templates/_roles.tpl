@@ -10,6 +10,8 @@ calls "tf-cluster.pod" with root and role alone, and passes what it mounts besid
 
     name           the role: also its section of values, its component label and its container's name
     task           it is a task of the attempt: it has an address in the headless Service and reads the ConfigMap
+    trains         it is a task without which there is no training: a member of its gang
+    near           the role whose nodes it prefers, with scheduling.psNearWorkers
     job            its pods are a Job's; else a Deployment's
     page           it serves a page of this title (templates/page): a Deployment of the release with a Service
     restartPolicy  of its pods; null is Always, the only one of a Deployment
@@ -29,15 +31,15 @@ calls "tf-cluster.pod" with root and role alone, and passes what it mounts besid
 */ -}}
 {{- define "tf-cluster.roles" -}}
 [
-{"name": "chief", "task": true, "job": true, "restartPolicy": "Never", "index": "chart",
+{"name": "chief", "task": true, "trains": true, "job": true, "restartPolicy": "Never", "index": "chart",
  "ports": ["tensorflow", "status"], "probe": {"path": "/healthz", "port": "status"},
  "claims": "always", "gpus": "never", "code": "always"},
 
-{"name": "worker", "task": true, "job": true, "restartPolicy": "Never", "index": "job",
+{"name": "worker", "task": true, "trains": true, "job": true, "restartPolicy": "Never", "index": "job",
  "ports": ["tensorflow", "status"], "probe": {"path": "/healthz", "port": "status"},
  "claims": "always", "gpus": "always", "code": "free"},
 
-{"name": "ps", "task": true, "index": "chart",
+{"name": "ps", "task": true, "trains": true, "near": "worker", "index": "chart",
  "ports": ["tensorflow", "status"], "probe": {"path": "/healthz", "port": "status"},
  "claims": "script", "gpus": "never", "code": "script"},
 

@@ -215,6 +215,88 @@ def _node_ports() -> Named:
         )
 
 
+def _scheduling() -> Named:
+    def case(scheduling: Values, chart: str, key: str, instead: Values, **beside: Any) -> Case:
+        wrong, right = ({"scheduling": one} | beside for one in (scheduling, instead))
+        tool = f"TFC350 /extraValues/{key}"
+        return in_extra_values(wrong, chart, tool, right, "scheduling")
+
+    def of(provider: str, **settings: Any) -> Values:
+        return {"gang": {"provider": provider, **settings}}
+
+    shared = {"accessModes": ["ReadWriteMany"]}
+    spread = {"scheduling": {"placement": "spread"}}
+    yield (
+        "a spread over one node",
+        in_extra_values(
+            spread,
+            "scheduling.placement is spread, but the pods that mount a claim have to share a node",
+            "TFC350 /extraValues/scheduling/placement",
+            spread | {"storage": {"data": shared, "log": shared}},
+            "scheduling",
+        ),
+    )
+    near = {"scheduling": {"psNearWorkers": True}}
+    yield (
+        "no ps near workers",
+        Case(
+            extra(near, strategy="all-reduce"),
+            "scheduling.psNearWorkers is true, but strategy all-reduce has no parameter servers",
+            "TFC350 /extraValues/scheduling/psNearWorkers",
+            extra(near),
+            "scheduling",
+        ),
+    )
+    at = "scheduling/gang"
+    yield (
+        "a gang of nobody's",
+        case(
+            of("none", minMember=2),
+            "scheduling.gang.minMember is for coscheduling and volcano, and",
+            f"{at}/minMember",
+            of("volcano", minMember=2),
+        ),
+    )
+    yield (
+        "volcano's queue",
+        case(
+            of("coscheduling", queue="team"),
+            "scheduling.gang.queue is for volcano, and scheduling.gang.provider is coscheduling",
+            f"{at}/queue",
+            of("volcano", queue="team"),
+        ),
+    )
+    yield (
+        "a timeout of volcano's",
+        case(
+            of("volcano", timeoutSeconds=30),
+            "scheduling.gang.timeoutSeconds is for coscheduling, and",
+            f"{at}/timeoutSeconds",
+            of("coscheduling", timeoutSeconds=30),
+        ),
+    )
+    yield (
+        "a gang larger than the training",
+        case(
+            of("coscheduling", minMember=5),
+            "scheduling.gang.minMember is 5, but the training has 4 tasks",
+            f"{at}/minMember",
+            of("coscheduling", minMember=4),
+        ),
+    )
+    for section in ("pod", "ps"):
+        yield (
+            f"two schedulers of a gang, by {section}",
+            case(
+                of("coscheduling"),
+                f"{section}.schedulerName is mine, but scheduler-plugins-scheduler schedules",
+                f"{section}/schedulerName",
+                of("coscheduling", schedulerName="mine"),
+                **{section: {"schedulerName": "mine"}},
+            ),
+        )
+
+
 def _source() -> Named:
     def case(program: Values, chart: str, tool: str, **instead: Any) -> Case:
         wrong = extra({"program": program}, program=MODULE)
@@ -864,6 +946,7 @@ GUARD_CASES: dict[str, Case] = {
         _notebook,
         _monitoring,
         _node_ports,
+        _scheduling,
         _source,
         _combination,
         _momentum,

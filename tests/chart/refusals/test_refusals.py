@@ -109,7 +109,7 @@ def test_the_tool_takes_the_neighbour(name: str) -> None:
 
 def test_every_guard_of_the_chart_has_a_case() -> None:
     (listed,) = re.findall(r"range \$guard := list\s+([^}]*?) -?\}\}", GUARDS)
-    guards = {*re.findall(r'"(\w+)"', listed), "pods", "size"}
+    guards = {*re.findall(r'"(\w+)"', listed), "pods", "scheduling", "size"}
     # They ask the cluster, which the tool can't: tests/chart/monitoring and kubernetes.
     guards -= {"operator", "versions"}
     assert guards == {case.guard for case in ALL.values() if case.guard}

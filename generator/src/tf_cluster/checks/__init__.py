@@ -46,6 +46,7 @@ from tf_cluster.checks import (
     routes,
     run_id,
     schedule,
+    scheduling,
     script,
     script_hosts,
     secret_in_url,
@@ -115,6 +116,7 @@ CLUSTER_CHECKS: tuple[Check, ...] = (
     address_ranges,
     node_ports,
     routes,
+    scheduling,
     flag_numbers,
 )
 """Checks for a cluster only; `tf-cluster run` skips them."""

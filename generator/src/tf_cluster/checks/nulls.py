@@ -51,6 +51,8 @@ NEEDED = [
     "ps.replicas",
     "ps.preStopSeconds",
     "ps.terminationGracePeriodSeconds",
+    "scheduling.psNearWorkers",
+    "scheduling.gang.provider",
     "interactive.enabled",
     "interactive.idleSeconds",
     "evaluator.enabled",

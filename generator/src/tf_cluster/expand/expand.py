@@ -36,6 +36,7 @@ _RENAMED: tuple[tuple[Pointer, Pointer], ...] = (
     (("notebook", "secretName"), ("notebook", "token", "existingSecret")),
     (("imagePullSecrets",), ("image", "pullSecrets")),
     (("priority",), ("pod", "priorityClassName")),
+    (("scheduling",), ("scheduling",)),
     *(
         (("nodes", *role, key), (*(role or ("pod",)), value))
         for role in ((), *((role,) for role in TASKS))

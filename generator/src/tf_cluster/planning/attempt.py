@@ -182,6 +182,17 @@ class Attempt:
             "template": pod_template(self.release, POD_ROLES["cleanup"], details),
         }
 
+    @property
+    def pod_group(self) -> Data:
+        """The spec of the PodGroup, where a scheduler starts the tasks together."""
+        asked = self.release.section("scheduling").get("gang") or {}
+        spec: Data = {"minMember": int(asked.get("minMember") or self.release.training_tasks)}
+        if asked.get("timeoutSeconds"):
+            spec["scheduleTimeoutSeconds"] = int(asked["timeoutSeconds"])
+        if asked.get("queue"):
+            spec["queue"] = asked["queue"]
+        return spec
+
     def page_spec(self, role: PodRole) -> Data:
         """The template of a page's pod."""
         mounts: tuple[Data, ...] = ()

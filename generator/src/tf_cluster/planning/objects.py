@@ -95,6 +95,9 @@ def _of_the_attempt(attempt: Attempt, names: Names) -> Iterator[KubernetesObject
     yield KubernetesObject("Service", names.service, "service", "attempt")
     client = attempt.release.client
     yield KubernetesObject("Service", names.client_service, client, "attempt")
+    if attempt.release.gang:
+        note = f"{attempt.pod_group['minMember']} tasks start together"
+        yield KubernetesObject("PodGroup", names.service, "scheduling", "attempt", note)
 
 
 def _of_the_release(attempt: Attempt) -> Iterator[KubernetesObject]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tf_cluster.planning.placement import membership, neighbours, spread_rules
 from tf_cluster.planning.release import Release
 from tf_cluster.planning.roles import POD_ROLES, PORTS, PodRole
 
@@ -49,12 +50,18 @@ class PodDetails:
 def pod_template(release: Release, role: PodRole, details: PodDetails) -> Data:
     """The template of a role's pods: metadata and spec."""
     pod = pod_values(release, role)
-    annotations = _annotations(release, role, pod)
+    names = details.names or PodNames("", "", "")
+    member = membership(release, role, names.service)
+    pod["schedulerName"] = member.get("schedulerName") or pod.get("schedulerName")
+    rules = pod.get("topologySpreadConstraints") or []
+    pod["topologySpreadConstraints"] = spread_rules(release, role, names.attempt, rules)
+    annotations = _annotations(release, role, pod, member)
     return {
         "metadata": {
             "labels": {
                 **pod_labels(release, role, details),
                 **({"tf-cluster.io/run": release.values["run"]["id"]} if details.names else {}),
+                **member.get("labels", {}),
                 **(pod.get("podLabels") or {}),
             },
             **({"annotations": annotations} if annotations else {}),
@@ -118,7 +125,9 @@ def service_account(release: Release) -> str:
     return str(account.get("name") or (release.fullname if account.get("create") else ""))
 
 
-def _annotations(release: Release, role: PodRole, pod: Mapping[str, Any]) -> Data:
+def _annotations(
+    release: Release, role: PodRole, pod: Mapping[str, Any], member: Mapping[str, Any]
+) -> Data:
     scrape = {}
     if role.task and release.section("monitoring").get("scrapeAnnotations"):
         scrape = {
@@ -126,7 +135,7 @@ def _annotations(release: Release, role: PodRole, pod: Mapping[str, Any]) -> Dat
             "prometheus.io/port": str(PORTS["status"]),
             "prometheus.io/path": "/metrics",
         }
-    return _laid_over(scrape, pod.get("podAnnotations"))
+    return _laid_over({**scrape, **member.get("annotations", {})}, pod.get("podAnnotations"))
 
 
 def _spec(release: Release, role: PodRole, details: PodDetails, pod: Mapping[str, Any]) -> Data:
@@ -156,7 +165,7 @@ def _spec(release: Release, role: PodRole, details: PodDetails, pod: Mapping[str
         "restartPolicy": role.restart_policy,
         "imagePullSecrets": _pull_secrets(release),
         **{key: pod.get(key) for key in _PASSED_ON},
-        "affinity": _affinity(release, role, pod),
+        "affinity": _affinity(release, role, details, pod),
         "initContainers": _beside(pod),
     }
     return {**spec, **{key: value for key, value in optional.items() if value}}
@@ -311,8 +320,16 @@ def _may_use_gpus(role: PodRole, pod: Mapping[str, Any]) -> bool:
     return role.gpus == "always" or (role.gpus == "asked" and bool(asks))
 
 
-def _affinity(release: Release, role: PodRole, pod: Mapping[str, Any]) -> Data:
+def _affinity(
+    release: Release, role: PodRole, details: PodDetails, pod: Mapping[str, Any]
+) -> Data:
     affinity: Data = copy.deepcopy(pod.get("affinity") or {})
+    wishes = neighbours(release, role, details.names.attempt) if details.names else []
+    if wishes:
+        near = affinity.get("podAffinity") or {}
+        preferred = "preferredDuringSchedulingIgnoredDuringExecution"
+        near[preferred] = [*(near.get(preferred) or []), *wishes]
+        affinity["podAffinity"] = near
     if release.mounts_claims(role) and release.colocate:
         near = affinity.get("podAffinity") or {}
         required = "requiredDuringSchedulingIgnoredDuringExecution"

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from tf_cluster.expand.gang import Gang, gang
 from tf_cluster.expand.placement import on_one_node
 from tf_cluster.expand.roles import Combination, combination, ps_run_script
 from tf_cluster.planning.roles import POD_ROLES, PodRole
@@ -68,6 +69,16 @@ class Release:
     def ps_run_script(self) -> bool:
         """Whether the parameter servers run the user's script."""
         return ps_run_script(self.values)
+
+    @property
+    def training_tasks(self) -> int:
+        """How many tasks a training can't do without: the members of its gang."""
+        return (self.client == "chief") + self.workers + self.ps_count
+
+    @property
+    def gang(self) -> Gang | None:
+        """Who starts the tasks together; None where nobody does."""
+        return gang(self.values)
 
     @property
     def has_evaluator(self) -> bool:

@@ -19,6 +19,8 @@ class PodRole:
 
     name: str
     task: bool = False
+    trains: bool = False
+    near: str = ""
     job: bool = False
     page: bool = False
     restart_policy: str = ""
@@ -49,6 +51,7 @@ POD_ROLES: Mapping[str, PodRole] = {
         PodRole(
             "chief",
             task=True,
+            trains=True,
             job=True,
             restart_policy="Never",
             index="chart",
@@ -60,6 +63,7 @@ POD_ROLES: Mapping[str, PodRole] = {
         PodRole(
             "worker",
             task=True,
+            trains=True,
             job=True,
             restart_policy="Never",
             index="job",
@@ -72,6 +76,8 @@ POD_ROLES: Mapping[str, PodRole] = {
         PodRole(
             "ps",
             task=True,
+            trains=True,
+            near="worker",
             index="chart",
             ports=_TASK_PORTS,
             probe=_SERVES,

@@ -7,4 +7,6 @@ go 1.26.0
 require (
 	github.com/prometheus-operator/prometheus-operator v0.91.0
 	sigs.k8s.io/gateway-api v1.6.3
+	sigs.k8s.io/scheduler-plugins v0.33.5
+	volcano.sh/volcano v1.15.1
 )
