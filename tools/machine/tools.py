@@ -86,6 +86,12 @@ TOOLS: tuple[Tool, ...] = (
     # Of Kubernetes 1.25, the last that had the provisioner: what it makes of our StorageClasses.
     Tool("heketi-rules", (".",), called="heketi-rules"),
     Tool("kwok", ("sigs.k8s.io/kwok/cmd/kwok",)),
+    # A second scheduler that starts all pods of a gang, or none.
+    Tool(
+        "scheduler-plugins",
+        ("sigs.k8s.io/scheduler-plugins/cmd/scheduler",),
+        called="coscheduling",
+    ),
     Tool("local-path", ("github.com/rancher/local-path-provisioner",)),
     Tool(
         "kube-router",

@@ -34,17 +34,26 @@ label or annotation of theirs pods say whose members they are.
 {{- toJson $membership -}}
 {{- end -}}
 
-{{- /* The user's rules of spreading and, with placement spread, that of the role's pods over nodes, as a JSON list. */ -}}
+{{- /*
+The user's rules of spreading and that of `scheduling`, as a JSON list. With placement spread it spreads the role's pods
+over nodes. Where pods shall be drawn together it is one that every node meets: without any rule Kubernetes' scheduler
+spreads pods of a Service, which weighs as much as their wish.
+*/ -}}
 {{- define "tf-cluster.spread" -}}
 {{- $rules := .pod.topologySpreadConstraints | default list -}}
-{{- $own := dict "topologyKey" "kubernetes.io/hostname" "whenUnsatisfiable" "ScheduleAnyway" "maxSkew" 1 -}}
-{{- $is := and .role.trains (eq .root.Values.scheduling.placement "spread") -}}
-{{- range $rules -}}
-{{- $is = and $is (not (and (eq .topologyKey $own.topologyKey) (eq .whenUnsatisfiable $own.whenUnsatisfiable))) -}}
+{{- $scheduling := .root.Values.scheduling -}}
+{{- $keys := list -}}
+{{- range $rules -}}{{- $keys = append $keys (printf "%s %s" .topologyKey .whenUnsatisfiable) -}}{{- end -}}
+{{- $key := "" -}}
+{{- if and .role.trains (eq $scheduling.placement "spread") -}}
+{{- $key = ternary "" "kubernetes.io/hostname" (has "kubernetes.io/hostname ScheduleAnyway" $keys) -}}
+{{- else if and .role.trains (empty $rules) (or $scheduling.psNearWorkers (eq $scheduling.placement "binpack")) -}}
+{{- $key = "kubernetes.io/os" -}}
 {{- end -}}
-{{- if $is -}}
-{{- $_ := set $own "labelSelector" (include "tf-cluster.membersOf" (list . (list .role.name)) | fromYaml) -}}
-{{- $rules = append $rules $own -}}
+{{- with $key -}}
+{{- $selector := include "tf-cluster.membersOf" (list $ (list $.role.name)) | fromYaml -}}
+{{- $rule := dict "topologyKey" . "whenUnsatisfiable" "ScheduleAnyway" "maxSkew" 1 "labelSelector" $selector -}}
+{{- $rules = append $rules $rule -}}
 {{- end -}}
 {{- toJson $rules -}}
 {{- end -}}

@@ -28,13 +28,21 @@ def membership(release: Release, role: PodRole, service: str) -> Data:
 def spread_rules(
     release: Release, role: PodRole, attempt: str, rules: Sequence[Mapping[str, Any]]
 ) -> list[Data]:
-    """The user's rules of spreading and, with placement spread, that of the role over nodes."""
-    own: Data = {"topologyKey": _NODE, "whenUnsatisfiable": _IF_IT_CAN, "maxSkew": 1}
+    """The user's rules of spreading and that of `scheduling`; the template says why."""
+    scheduling = release.section("scheduling")
     said = [(one["topologyKey"], one["whenUnsatisfiable"]) for one in rules]
-    wanted = role.trains and release.section("scheduling").get("placement") == "spread"
-    if not wanted or (_NODE, _IF_IT_CAN) in said:
-        return [*map(dict, rules)]
-    return [*map(dict, rules), {**own, "labelSelector": _members(release, attempt, [role.name])}]
+    is_drawn = scheduling.get("psNearWorkers") or scheduling.get("placement") == "binpack"
+    key = ""
+    if role.trains and scheduling.get("placement") == "spread":
+        key = "" if (_NODE, _IF_IT_CAN) in said else _NODE
+    elif role.trains and is_drawn and not rules:
+        key = "kubernetes.io/os"
+    found = [dict(one) for one in rules]
+    if key:
+        selector = _members(release, attempt, [role.name])
+        rule = {"topologyKey": key, "whenUnsatisfiable": _IF_IT_CAN, "maxSkew": 1}
+        found.append({**rule, "labelSelector": selector})
+    return found
 
 
 def neighbours(release: Release, role: PodRole, attempt: str) -> list[Data]:

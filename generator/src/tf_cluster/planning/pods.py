@@ -320,9 +320,7 @@ def _may_use_gpus(role: PodRole, pod: Mapping[str, Any]) -> bool:
     return role.gpus == "always" or (role.gpus == "asked" and bool(asks))
 
 
-def _affinity(
-    release: Release, role: PodRole, details: PodDetails, pod: Mapping[str, Any]
-) -> Data:
+def _affinity(release: Release, role: PodRole, details: PodDetails, pod: Mapping[str, Any]) -> Data:
     affinity: Data = copy.deepcopy(pod.get("affinity") or {})
     wishes = neighbours(release, role, details.names.attempt) if details.names else []
     if wishes:

@@ -1,0 +1,261 @@
+"""Tasks get nodes together, near each other or apart: the real coscheduling, and the cluster's own.
+
+The nodes are kwok's, so what is proven is where pods go; test_gang.py trains on the real node.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.cluster.conftest import MakeValues
+from tests.cluster.control_plane import ETCD, control_plane
+from tests.cluster.coscheduling import coscheduling, gang
+from tests.cluster.kubernetes import Namespace, Release
+from tests.cluster.kwok_nodes import Nodes, kwok_nodes, places
+from tests.support.waiting import eventually
+from tools.machine import custom_resources
+
+pytestmark = pytest.mark.cluster
+
+Object = dict[str, Any]
+
+CPUS = 16  # of a node
+
+
+@pytest.fixture(scope="module")
+def namespace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Namespace]:
+    """Of a control plane of its own, whose nodes need not report."""
+    if not ETCD.exists():
+        pytest.skip("KUBECONFIG names another cluster, and here is no etcd")
+    with control_plane(tmp_path_factory.mktemp("scheduling")) as plane:
+        custom_resources.install(plane.layout)
+        yield plane.namespace("scheduling")
+
+
+@pytest.fixture(scope="module")
+def nodes(namespace: Namespace, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
+    with kwok_nodes(namespace, tmp_path_factory.mktemp("kwok")) as made:
+        made.add("a", CPUS)
+        made.add("b", CPUS)
+        yield made
+
+
+@pytest.fixture(scope="module")
+def scheduler(namespace: Namespace, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with coscheduling(namespace, tmp_path_factory.mktemp("coscheduling")) as name:
+        yield name
+
+
+Install = Callable[..., Release]
+
+
+@pytest.fixture
+def install(
+    nodes: Nodes,
+    make_release: Callable[[str], Release],
+    make_values: MakeValues,
+) -> Install:
+    """A training whose tasks ask for 3 CPUs each, so five of them fit on a node."""
+
+    def made(name: str, *, upgrade: bool = False, **params: Any) -> Release:
+        asked = {"requests": {"cpu": 3, "memory": "1Gi"}, "limits": {"memory": "1Gi"}}
+        shared = {"accessModes": ["ReadWriteMany"]}
+        values = make_values(
+            name,
+            **{
+                "resources": dict.fromkeys(("chief", "worker", "ps"), asked),
+                "extraValues": {"pod": nodes.pods, "cleanup": {"enabled": False}},
+                # Claims of two nodes that no class provides: the pods need none to be placed.
+                "data": {"enabled": False},
+                "log": {"claim": "shared", **shared},
+                **params,
+            },
+        )
+        release = make_release(name)
+        (release.upgrade if upgrade else release.install)(values)
+        return release
+
+    return made
+
+
+@pytest.fixture(scope="module", autouse=True)
+def shared_claim(namespace: Namespace) -> None:
+    """A bound claim that any node can mount."""
+    volume = f"{namespace.name}-shared"
+    room = {"storage": "1Gi"}
+    modes = ["ReadWriteMany"]
+    namespace.apply(
+        {
+            "apiVersion": "v1",
+            "kind": "PersistentVolume",
+            "metadata": {"name": volume},
+            "spec": {
+                "capacity": room,
+                "accessModes": modes,
+                "hostPath": {"path": "/nowhere/mounted"},
+                "claimRef": {"namespace": namespace.name, "name": "shared"},
+                "persistentVolumeReclaimPolicy": "Delete",
+            },
+        }
+    )
+    namespace.apply(
+        {
+            "apiVersion": "v1",
+            "kind": "PersistentVolumeClaim",
+            "metadata": {"name": "shared"},
+            "spec": {
+                "accessModes": modes,
+                "resources": {"requests": room},
+                "volumeName": volume,
+                "storageClassName": "",
+            },
+        }
+    )
+
+
+def all_placed(release: Release, count: int) -> list[tuple[str, str]]:
+    def look() -> list[tuple[str, str]] | None:
+        at = places(release)
+        return at if len(at) == count and all(node for _, node in at) else None
+
+    return eventually(f"{count} pods to have nodes", look, 60)
+
+
+def take_away(release: Release) -> None:
+    """Uninstall it, and wait until its places are free again."""
+    release.uninstall()
+    eventually("its pods to go", lambda: not release.objects("pod"), 60)
+
+
+def told_that_they_wait(release: Release, count: int) -> None:
+    """Wait until the scheduler has said of every pod that it has no place."""
+
+    def look() -> bool:
+        pods = [pod for pod in release.objects("pod") if pod["spec"].get("subdomain")]
+        said = [
+            one["reason"]
+            for pod in pods
+            for one in pod["status"].get("conditions", [])
+            if (one["type"], one["status"]) == ("PodScheduled", "False")
+        ]
+        return len(pods) == count and len(said) == count
+
+    eventually(f"{count} pods to be told to wait", look, 60)
+
+
+def test_a_training_that_does_not_fit_leaves_nothing_half_scheduled(
+    install: Install, scheduler: str, nodes: Nodes
+) -> None:
+    release = install("toolarge", workers=9, ps=2, scheduling=gang(scheduler, timeoutSeconds=2))
+    told_that_they_wait(release, 12)
+    assert {node for _, node in places(release)} == {""}
+
+    nodes.add("c", CPUS)
+    at = all_placed(release, 12)
+    assert {node for _, node in at} <= {*nodes.names}
+    take_away(release)
+
+
+def test_without_a_gang_the_same_training_is_half_scheduled(install: Install, nodes: Nodes) -> None:
+    release = install("half", workers=14, ps=2)
+
+    def full() -> bool:
+        return sum(1 for _, node in places(release) if node) == 5 * len(nodes.names)
+
+    eventually("every place to be taken", full, 60)
+    assert sum(1 for _, node in places(release) if not node) == 17 - 5 * len(nodes.names)
+    take_away(release)
+
+
+def test_two_trainings_that_fit_one_at_a_time_do_not_block_each_other(
+    install: Install, scheduler: str, nodes: Nodes
+) -> None:
+    workers = 5 * len(nodes.names) - 5
+    two = [install(name, workers=workers, scheduling=gang(scheduler)) for name in ("one", "two")]
+
+    def first() -> Release | None:
+        taken = [[node for _, node in places(release) if node] for release in two]
+        whole = [release for release, at in zip(two, taken, strict=True) if len(at) == workers + 2]
+        assert all(len(at) in (0, workers + 2) for at in taken) or not whole, taken
+        return whole[0] if whole else None
+
+    placed = eventually("one of them to be placed", first, 60)
+    (other,) = (release for release in two if release != placed)
+    assert {node for _, node in places(other)} == {""}
+    take_away(placed)
+    all_placed(other, workers + 2)
+    take_away(other)
+
+
+def test_a_lost_task_finds_a_place_unless_others_are_done_and_a_smaller_gang_helps(
+    install: Install, scheduler: str, namespace: Namespace
+) -> None:
+    params: Object = {"workers": 3, "scheduling": gang(scheduler)}
+    release = install("late", **params)
+    all_placed(release, 5)
+
+    def lose(component: str) -> None:
+        (pod,) = release.objects("pod", component)
+        namespace.kubectl("delete", "pod", pod["metadata"]["name"], "--grace-period=0", "--force")
+
+    lose("ps")
+    all_placed(release, 5)
+
+    # No task of ours is done before the whole training is: what follows, a program must do itself.
+    for pod in release.objects("pod", "worker"):
+        if _index(pod) != "0":
+            _complete(namespace, pod)
+    eventually(
+        "its Job to know", lambda: release.one("job", "worker")["status"].get("succeeded") == 2, 30
+    )
+    lose("ps")
+    (job,) = release.objects("job", "worker")
+
+    def waits() -> bool:
+        (pod,) = release.objects("pod", "ps")
+        return not pod["spec"].get("nodeName") and bool(pod["status"].get("conditions"))
+
+    eventually("the ps to wait for a worker that is done", waits, 30)
+    install("late", upgrade=True, workers=3, scheduling=gang(scheduler, minMember=3))
+    all_placed(release, 5)
+    (same,) = release.objects("job", "worker")
+    assert same["metadata"]["uid"] == job["metadata"]["uid"]  # it restarted nothing
+    take_away(release)
+
+
+def _complete(namespace: Namespace, pod: Object) -> None:
+    """Say of a pod what a kubelet says when its container has exited with 0."""
+    ended = {"status": {"phase": "Succeeded"}}
+    name = pod["metadata"]["name"]
+    namespace.kubectl("patch", "pod", name, "--subresource=status", f"--patch={json.dumps(ended)}")
+
+
+def _index(pod: Object) -> str:
+    return str(pod["metadata"]["labels"].get("batch.kubernetes.io/job-completion-index"))
+
+
+@pytest.mark.parametrize(("placement", "used"), [("binpack", 1), ("spread", 2)])
+def test_tasks_are_packed_or_spread(
+    placement: str, used: int, install: Install, nodes: Nodes
+) -> None:
+    del nodes
+    release = install(placement, workers=2, ps=2, scheduling={"placement": placement})
+    at = all_placed(release, 5)
+    for role in ("worker", "ps"):
+        assert len({node for name, node in at if name == role}) == used, at
+    if placement == "binpack":
+        assert len({node for _, node in at}) == 1, at
+    take_away(release)
+
+
+def test_parameter_servers_go_where_workers_are(install: Install, nodes: Nodes) -> None:
+    del nodes
+    release = install("near", workers=3, ps=2, scheduling={"psNearWorkers": True})
+    at = all_placed(release, 6)
+    with_workers = {node for role, node in at if role == "worker"}
+    assert {node for role, node in at if role == "ps"} <= with_workers, at
+    take_away(release)
