@@ -41,6 +41,7 @@ WITHOUT_CHIEF = {("Service", "digits-worker-h-0")}
 PS = {("Deployment", "digits-ps-0-h")}
 BETWEEN_GRAPH = (LEAST - WITH_CHIEF) | WITHOUT_CHIEF
 
+POD_GROUP = {("PodGroup", "digits-h")}
 EXACTLY = {
     "least": LEAST,
     "medium": LEAST,
@@ -73,6 +74,8 @@ EXACTLY = {
     "no-network-policy": LEAST - POLICIES,
     "monitored": LEAST,
     "scrape-annotations": LEAST - POLICIES,
+    "gang": LEAST | EVALUATOR | POD_GROUP,
+    "spread": (LEAST - POLICIES) | {("Deployment", "digits-ps-1-h")} | POD_GROUP,
     "dashboard-and-alerts": LEAST
     | {
         ("PodMonitor", "digits"),

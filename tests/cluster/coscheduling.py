@@ -19,6 +19,7 @@ from tests.tied import tied_to_us
 Object = dict[str, Any]
 
 HELD_SECONDS = 5  # for the rest of a gang
+AGAIN_SECONDS = 5
 
 
 def gang(scheduler: str, **settings: Any) -> Object:
@@ -36,6 +37,8 @@ def coscheduling(namespace: Namespace, folder: Path) -> Iterator[str]:
             tied_to_us(
                 *(tool_path("coscheduling"), f"--config={folder}/config.yaml"),
                 *(f"--secure-port={free_port()}", "--bind-address=127.0.0.1"),
+                # A rejected gang may miss what makes room, and waits five minutes by default.
+                f"--pod-max-in-unschedulable-pods-duration={AGAIN_SECONDS}s",
                 *(f"--cert-dir={folder}", "--authorization-always-allow-paths=/healthz"),
                 f"--authentication-kubeconfig={kubeconfig}",
                 f"--authorization-kubeconfig={kubeconfig}",

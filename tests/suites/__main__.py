@@ -186,7 +186,7 @@ def _cluster(full: bool, environment: Mapping[str, str], seconds: float) -> Outc
             kubeconfig = cluster.up()
             cluster.apis()
             cluster.browser()
-            cluster.argo_cd()
+            cluster.tools()
             build.finish()
         cluster.image()
         note = cluster.version(kubeconfig)

@@ -114,12 +114,13 @@ def browser() -> None:
     subprocess.run((*MACHINE, "browser"), cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
 
 
-def argo_cd() -> None:
-    """Build Argo CD, where that is not done yet. Raises CalledProcessError.
+def tools() -> None:
+    """Build the large programs, where that is not done yet. Raises CalledProcessError.
 
-    A case that has to build it might come to its limit.
+    A case that has to build one might come to its limit.
     """
-    subprocess.run((*MACHINE, "tools", "argocd"), cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    command = (*MACHINE, "tools", "argocd", "coscheduling")
+    subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
 
 
 def down() -> None:

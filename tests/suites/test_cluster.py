@@ -88,7 +88,7 @@ def test_the_image_is_built_while_the_cluster_comes_up_and_is_loaded_then(
     assert outcome.ok and outcome.counts.passed == 1
     assert sorted(prepared.asked[1:3]) == ["image --load none", "up"]
     images = ["image --target cpu", "image --target notebook"]
-    tools = ["apis", "browser", "tools argocd"]
+    tools = ["apis", "browser", "tools argocd coscheduling"]
     assert prepared.asked[3:] == [*tools, *images, "tools kubectl", "down"]
     assert "the words of image --load none" in capfd.readouterr().out
 
@@ -96,7 +96,7 @@ def test_the_image_is_built_while_the_cluster_comes_up_and_is_loaded_then(
 @pytest.mark.parametrize(
     "command",
     [
-        *("up", "apis", "browser", "tools argocd"),
+        *("up", "apis", "browser", "tools argocd coscheduling"),
         *("image --load none", "image --target cpu", "image --target notebook"),
     ],
 )

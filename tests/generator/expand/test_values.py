@@ -15,6 +15,7 @@ from tf_cluster.expand.expand import preset_name
 from tf_cluster.expand.preset import PRESETS
 from tf_cluster.expand.values_file import values_text
 
+from tests.chart.helm import APIS
 from tests.generator.conftest import ROOT
 from tests.generator.helm_reader import HelmReader
 
@@ -55,7 +56,10 @@ def test_the_chart_renders_the_example_values(params: Path, helm: str, tmp_path:
     (tmp_path / "values.yaml").write_text(generated(params))
 
     ran = subprocess.run(
-        (helm, "template", "r", str(CHART), "-f", str(tmp_path / "values.yaml")),
+        (
+            *(helm, "template", "r", str(CHART), "-f", str(tmp_path / "values.yaml")),
+            *(f"--api-versions={api}" for api in APIS),
+        ),
         capture_output=True,
         text=True,
         check=False,
