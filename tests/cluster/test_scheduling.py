@@ -193,8 +193,7 @@ def test_two_trainings_that_fit_one_at_a_time_do_not_block_each_other(
 def test_a_lost_task_finds_a_place_unless_others_are_done_and_a_smaller_gang_helps(
     install: Install, scheduler: str, namespace: Namespace
 ) -> None:
-    params: Object = {"workers": 3, "scheduling": gang(scheduler)}
-    release = install("late", **params)
+    release = install("late", workers=3, scheduling=gang(scheduler))
     all_placed(release, 5)
 
     def lose(component: str) -> None:
@@ -238,10 +237,7 @@ def _index(pod: Object) -> str:
 
 
 @pytest.mark.parametrize(("placement", "used"), [("binpack", 1), ("spread", 2)])
-def test_tasks_are_packed_or_spread(
-    placement: str, used: int, install: Install, nodes: Nodes
-) -> None:
-    del nodes
+def test_tasks_are_packed_or_spread(placement: str, used: int, install: Install) -> None:
     release = install(placement, workers=2, ps=2, scheduling={"placement": placement})
     at = all_placed(release, 5)
     for role in ("worker", "ps"):
@@ -251,8 +247,7 @@ def test_tasks_are_packed_or_spread(
     take_away(release)
 
 
-def test_parameter_servers_go_where_workers_are(install: Install, nodes: Nodes) -> None:
-    del nodes
+def test_parameter_servers_go_where_workers_are(install: Install) -> None:
     release = install("near", workers=3, ps=2, scheduling={"psNearWorkers": True})
     at = all_placed(release, 6)
     with_workers = {node for role, node in at if role == "worker"}

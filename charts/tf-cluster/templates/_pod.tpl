@@ -14,6 +14,9 @@ CONTRIBUTING.md (rooms of the chart) and, where they apply:
 {{- $context := merge (dict "pod" $pod) . -}}
 {{- $gang := include "tf-cluster.gang.membership" . | fromJson -}}
 {{- $_ := set $pod "schedulerName" ($gang.schedulerName | default $pod.schedulerName) -}}
+{{- range $key, $field := dict "labels" "podLabels" "annotations" "podAnnotations" -}}
+{{- $_ := set $pod $field (include "tf-cluster.laidOver" (list (get $gang $key) (get $pod $field)) | fromJson) -}}
+{{- end -}}
 {{- $_ := set $pod "topologySpreadConstraints" (include "tf-cluster.spread" $context | fromJsonArray) -}}
 {{- $mounts := list -}}
 {{- $volumes := list -}}
@@ -29,7 +32,7 @@ metadata:
     {{- if .names }}
     tf-cluster.io/run: {{ .root.Values.run.id | quote }}
     {{- end }}
-    {{- with include "tf-cluster.laidOver" (list $gang.labels $pod.podLabels) | fromJson }}
+    {{- with $pod.podLabels }}
     {{- toYaml . | nindent 4 }}
     {{- end }}
   {{- with include "tf-cluster.pod.annotations" $context | fromJson }}
@@ -128,15 +131,14 @@ spec:
     {{- toYaml $volumes | nindent 4 }}
 {{- end -}}
 
-{{- /* Annotations of a pod, as JSON: those by which a Prometheus and a gang's scheduler find a task, then the user's. */ -}}
+{{- /* Annotations of a pod, as JSON: those by which a Prometheus finds a task, then those of its values. */ -}}
 {{- define "tf-cluster.pod.annotations" -}}
 {{- $scrape := dict -}}
 {{- if and .role.task .root.Values.monitoring.scrapeAnnotations -}}
 {{- $port := include "tf-cluster.port.status" . -}}
 {{- $scrape = dict "prometheus.io/scrape" "true" "prometheus.io/port" $port "prometheus.io/path" "/metrics" -}}
 {{- end -}}
-{{- $ours := merge $scrape ((include "tf-cluster.gang.membership" . | fromJson).annotations | default dict) -}}
-{{- include "tf-cluster.laidOver" (list $ours .pod.podAnnotations) -}}
+{{- include "tf-cluster.laidOver" (list $scrape .pod.podAnnotations) -}}
 {{- end -}}
 
 {{- /*

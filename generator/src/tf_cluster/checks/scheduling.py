@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from tf_cluster.expand.gang import PROVIDERS, gang
 from tf_cluster.expand.placement import on_one_node
-from tf_cluster.expand.roles import POD_SECTIONS, has_chief, has_ps
+from tf_cluster.expand.roles import has_chief, has_ps
 from tf_cluster.findings.finding import Code, Finding
 from tf_cluster.params.params import Params
 from tf_cluster.pointer import Pointer, dotted
@@ -30,7 +30,8 @@ _OF: dict[str, tuple[str, ...]] = {
     "queue": ("volcano",),
 }
 """Whose each setting of a gang is."""
-_MEMBERS = tuple(role for role in POD_SECTIONS if role in ("pod", "chief", "worker", "ps"))
+_MEMBERS = ("pod", "chief", "worker", "ps")
+"""Whose pods are of the gang; `pod` has the defaults of all roles."""
 
 
 def check(params: Params) -> Iterator[Finding]:

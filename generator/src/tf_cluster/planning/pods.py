@@ -55,14 +55,15 @@ def pod_template(release: Release, role: PodRole, details: PodDetails) -> Data:
     pod["schedulerName"] = member.get("schedulerName") or pod.get("schedulerName")
     rules = pod.get("topologySpreadConstraints") or []
     pod["topologySpreadConstraints"] = spread_rules(release, role, names.attempt, rules)
-    annotations = _annotations(release, role, pod, member)
+    for key, name in (("labels", "podLabels"), ("annotations", "podAnnotations")):
+        pod[name] = _laid_over(member.get(key), pod.get(name))
+    annotations = _annotations(release, role, pod)
     return {
         "metadata": {
             "labels": {
                 **pod_labels(release, role, details),
                 **({"tf-cluster.io/run": release.values["run"]["id"]} if details.names else {}),
-                **member.get("labels", {}),
-                **(pod.get("podLabels") or {}),
+                **pod["podLabels"],
             },
             **({"annotations": annotations} if annotations else {}),
         },
@@ -125,9 +126,7 @@ def service_account(release: Release) -> str:
     return str(account.get("name") or (release.fullname if account.get("create") else ""))
 
 
-def _annotations(
-    release: Release, role: PodRole, pod: Mapping[str, Any], member: Mapping[str, Any]
-) -> Data:
+def _annotations(release: Release, role: PodRole, pod: Mapping[str, Any]) -> Data:
     scrape = {}
     if role.task and release.section("monitoring").get("scrapeAnnotations"):
         scrape = {
@@ -135,7 +134,7 @@ def _annotations(
             "prometheus.io/port": str(PORTS["status"]),
             "prometheus.io/path": "/metrics",
         }
-    return _laid_over({**scrape, **member.get("annotations", {})}, pod.get("podAnnotations"))
+    return _laid_over(scrape, pod.get("podAnnotations"))
 
 
 def _spec(release: Release, role: PodRole, details: PodDetails, pod: Mapping[str, Any]) -> Data:
