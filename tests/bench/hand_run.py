@@ -1,4 +1,4 @@
-"""A training written by hand: the processes of one program of by_hand/, on loopback."""
+"""A training written by hand: the processes of one program of by_hand/, on loopback or links."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.bench.links import Links
 from tests.bench.training import Point, Training, quiet_environment
 from tests.ports import free_port
 
+PORT = 2222  # on a link, where nobody else is
 BY_HAND = Path(__file__).parent / "by_hand"
 _STEP = re.compile(r"^step (\d+) at ([0-9.]+)$", re.MULTILINE)
 
@@ -43,34 +45,40 @@ class Program:
         return (str(BY_HAND / self.file), *self.arguments, *steps)
 
     @property
+    def counts(self) -> Mapping[str, int]:
+        """How many tasks of each kind there are."""
+        all_kinds = {"ps": self.ps, "worker": self.workers, "chief": int(self.chief)}
+        return {kind: number for kind, number in all_kinds.items() if number}
+
+    @property
+    def tasks(self) -> list[str]:
+        """Their names, in the order in which they start."""
+        return [f"{kind}-{i}" for kind, number in self.counts.items() for i in range(number)]
+
+    @property
     def client(self) -> str:
         """The task that tells the steps."""
         return "chief-0" if self.chief else "worker-0"
 
 
 class ByHand(Training):
-    """All tasks of a program, each one process with TF_CONFIG."""
+    """All tasks of a program, each one process with TF_CONFIG. `links`: each has its own."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, links: Links | None = None) -> None:
         super().__init__()
         self._program = program
+        self._links = links
         self._started: dict[str, subprocess.Popen[bytes]] = {}
         self._cluster = {
-            kind: [f"127.0.0.1:{free_port()}" for _ in range(number)]
-            for kind, number in (
-                ("ps", program.ps),
-                ("worker", program.workers),
-                ("chief", int(program.chief)),
-            )
-            if number
+            kind: [self._address(f"{kind}-{index}") for index in range(number)]
+            for kind, number in program.counts.items()
         }
-        names = [f"{kind}-{i}" for kind, hosts in self._cluster.items() for i in range(len(hosts))]
         late = [
             name
-            for name in names
+            for name in program.tasks
             if program.after_the_first and name.startswith("worker-") and name != program.client
         ]
-        for name in names:
+        for name in program.tasks:
             if name not in late:
                 self._start(name)
         self._late = threading.Thread(target=self._start_late, args=(late,), daemon=True)
@@ -120,9 +128,10 @@ class ByHand(Training):
     def _start(self, name: str) -> None:
         kind, _, index = name.partition("-")
         config = {"cluster": self._cluster, "task": {"type": kind, "index": int(index)}}
+        command = (sys.executable, *self._program.command)
         with self._log(name).open("wb") as log:
             self._started[name] = subprocess.Popen(
-                (sys.executable, *self._program.command),
+                self._links.inside(name, *command) if self._links else command,
                 cwd=self.folder,
                 env={
                     **quiet_environment(),
@@ -137,6 +146,11 @@ class ByHand(Training):
                 stderr=log,
                 start_new_session=True,
             )
+
+    def _address(self, name: str) -> str:
+        if self._links:
+            return f"{self._links.host(name)}:{PORT}"
+        return f"127.0.0.1:{free_port()}"
 
     def _log(self, name: str) -> Path:
         return self.folder / f"{name}.log"

@@ -40,23 +40,8 @@ class Ours(Training):
         self._shared = document.get("update") == "sync" or document.get("strategy") == "all-reduce"
         self._workers = int(document["workers"])
         self._said = self.folder / "words"
-        with self._said.open("wb") as words:
-            self._process = subprocess.Popen(
-                (
-                    *(sys.executable, "-m", "tf_cluster", "run", "params.yaml"),
-                    *(("--data", str(data)) if data else ()),
-                ),
-                cwd=self.folder,
-                env={
-                    **quiet_environment(),
-                    "TMPDIR": str(self.folder),
-                    **self._other_trainer(trainer),
-                },
-                stdin=subprocess.DEVNULL,
-                stdout=words,
-                stderr=words,
-                start_new_session=True,
-            )
+        self._said.touch()
+        self._started = self._start(trainer, data)
 
     @property
     def run_dir(self) -> Path:
@@ -64,7 +49,7 @@ class Ours(Training):
         return self.folder / "runs" / "bench" / "1"
 
     def processes(self) -> Sequence[subprocess.Popen[bytes]]:
-        return (self._process,)
+        return self._started
 
     def event_files(self) -> list[Path]:
         """One for each start of the chief's child."""
@@ -84,7 +69,7 @@ class Ours(Training):
 
     def tasks(self) -> dict[str, list[int]]:
         found: dict[str, list[int]] = {}
-        for pid in processes.tree(self._process.pid)[1:]:
+        for pid in self.pids():
             told = processes.environment(pid)
             if "TF_CLUSTER_TASK_TYPE" in told:
                 name = f"{told['TF_CLUSTER_TASK_TYPE']}-{told['TF_CLUSTER_TASK_INDEX']}"
@@ -107,6 +92,26 @@ class Ours(Training):
     def words(self) -> str:
         logs = sorted((self.run_dir.parent / "logs").glob("*.log"))
         return "\n".join(file.read_text(errors="replace")[-1500:] for file in (self._said, *logs))
+
+    def _start(self, trainer: Path | None, data: Path | None) -> Sequence[subprocess.Popen[bytes]]:
+        with self._said.open("wb") as words:
+            one = subprocess.Popen(
+                (
+                    *(sys.executable, "-m", "tf_cluster", "run", "params.yaml"),
+                    *(("--data", str(data)) if data else ()),
+                ),
+                cwd=self.folder,
+                env={
+                    **quiet_environment(),
+                    "TMPDIR": str(self.folder),
+                    **self._other_trainer(trainer),
+                },
+                stdin=subprocess.DEVNULL,
+                stdout=words,
+                stderr=words,
+                start_new_session=True,
+            )
+        return (one,)
 
     def _other_trainer(self, script: Path | None) -> dict[str, str]:
         if script is None:
