@@ -81,7 +81,9 @@ def plan(
         plan_json,
         plan_mermaid,
         plan_text,
+        traffic_text,
     )
+    from tf_cluster.planning.traffic import traffic
     from tf_cluster.printable import escaped_json
 
     if [file, against, program].count("-") > 1:
@@ -104,8 +106,9 @@ def plan(
     if inspected and program:
         refuse_another(made, inspected, program)
     needed = needs(made, inspected) if inspected else []
+    moved = traffic(made, inspected) if inspected else None
     if form is Form.JSON:
-        sys.stdout.write(escaped_json(plan_json(made, fit, needed, comparison)))
+        sys.stdout.write(escaped_json(plan_json(made, fit, needed, comparison, moved)))
     elif form is Form.MERMAID:
         sys.stdout.write(plan_mermaid(made))
     else:
@@ -116,6 +119,7 @@ def plan(
             sys.stdout.write(fit_text(fit, node))
         with_batches = bool(inspected and inspected.example_bytes is not None)
         sys.stdout.write(memory_text(needed, with_batches=with_batches))
+        sys.stdout.write(traffic_text(moved))
     sys.stdout.flush()
     if (fit and fit.unplaced) or not all(need.fits for need in needed):
         raise typer.Exit(exits.FINDINGS)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
-from typing import Any
+from typing import Any, TypeVar
 
 from tf_cluster.exits import RefusedError
 from tf_cluster.planning.demand import plain
@@ -18,6 +18,7 @@ from tf_cluster.printable import cut, printable
 
 MEBIBYTE = 1 << 20
 _MOST_SLOTS = 2
+Share = TypeVar("Share")
 SHARD_BYTES = 256 << 10
 """The least bytes of a part of a variable; the trainer's strategies/in_graph/cluster.py has it."""
 
@@ -170,7 +171,7 @@ def needs(plan: Plan, program: Program) -> list[Need]:
         add(role, title, size, f"{base} MiB{words}")
     if "ps" in groups:
         formula = "380 MiB + 3.5 × its share of the state"
-        for first, last, share in _alike(shares(plan, program, slots)):
+        for first, last, share in alike(shares(plan, program, slots)):
             title = f"ps-{first}" + (f"…{last}" if last > first else "")
             add("ps", title, 380 * MEBIBYTE + 3.5 * share, formula)
     return found
@@ -207,15 +208,15 @@ def shares(plan: Plan, program: Program, slots: int) -> list[int]:
     precision = plan.release.values["train"].get("precision")
     in_graph = plan.release.combination.has_chief
     held = [0] * count
-    for task, size, trainable in placed(program.variables, count, in_graph, precision == "float32"):
-        held[task] += size * (1 + slots if trainable else 1)
+    for task, size, one in placed(program.variables, count, in_graph, precision == "float32"):
+        held[task] += size * (1 + slots if one.trainable else 1)
     return held
 
 
 def placed(
     variables: Sequence[ProgramVariable], ps: int, in_graph: bool, cut: bool
-) -> Iterator[tuple[int, int, bool]]:
-    """The ps, the bytes and the trainability of each variable or part.
+) -> Iterator[tuple[int, int, ProgramVariable]]:
+    """The ps and the bytes of each variable or part, and whose they are.
 
     In-graph: one after the other in the order in which they are created, large ones cut by rows
     where `cut`. Between-graph: whole, each on the ps with the fewest bytes so far.
@@ -225,14 +226,14 @@ def placed(
         for one in variables:
             task = at.index(min(at))
             at[task] += one.bytes
-            yield task, one.bytes, one.trainable
+            yield task, one.bytes, one
         return
     turn, due = 0, 0
     for one in sorted(variables, key=lambda variable: variable.made):
         turn += one.made - due  # variables that the model does not list take turns, too
         due = one.made + 1
         for size in _part_sizes(one, ps if cut else 1):
-            yield turn % ps, size, one.trainable
+            yield turn % ps, size, one
             turn += 1
 
 
@@ -247,7 +248,7 @@ def _part_sizes(one: ProgramVariable, most: int) -> list[int]:
     return [(base + (index < more)) * one.row_bytes for index in range(parts)]
 
 
-def _alike(held: Sequence[int]) -> Iterator[tuple[int, int, int]]:
+def alike(held: Sequence[Share]) -> Iterator[tuple[int, int, Share]]:
     """Neighbours with the same share, together: first, last and share."""
     first = 0
     for index in range(1, len(held) + 1):

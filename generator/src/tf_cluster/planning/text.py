@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from math import floor, log10
 from typing import Any
 
 from tf_cluster.planning.against import Comparison, told
@@ -11,6 +12,7 @@ from tf_cluster.planning.memory import Need
 from tf_cluster.planning.objects import Life
 from tf_cluster.planning.plan import Plan
 from tf_cluster.planning.roles import PORTS
+from tf_cluster.planning.traffic import Traffic
 from tf_cluster.printable import cut, printable
 
 _MOST_TASKS = 8
@@ -80,6 +82,30 @@ def memory_text(needs: Sequence[Need], *, with_batches: bool = True) -> str:
     )
 
 
+def traffic_text(moved: Traffic | None) -> str:
+    """What a step moves over links, and how fast that is at best."""
+    if moved is None:
+        return ""
+    worker = f"  worker: a step reads {_megabytes(moved.read)} and sends {_megabytes(moved.sent)}"
+    lines = [worker + f": at least {_seconds(moved.worker_seconds)}"]
+    for one in moved.ps:
+        of = f"sends {_megabytes(one.read)} and gets {_megabytes(one.sent)}"
+        lines.append(f"  {one.title}: {of} for each worker's step")
+    if moved.lockstep:
+        least = _seconds(moved.lockstep_seconds)
+        lines.append(f"  All workers step at once: a step takes at least {least}")
+    else:
+        lines.append(f"  All workers together: at most {_figure(moved.most_steps)} steps/s")
+    return _lines(
+        [
+            "",
+            "LINKS of 1 Gbit/s, by the program's dense variables (what it computes comes on top)",
+            *lines,
+            "  The rows that a step looks up in an embedding are not in it. More: docs/scale.md",
+        ]
+    )
+
+
 def comparison_text(comparison: Comparison, old: Plan, new: Plan) -> str:
     """What an upgrade does."""
     lines = [""]
@@ -121,6 +147,7 @@ def plan_json(
     fit: Fit | None = None,
     needs: Sequence[Need] = (),
     comparison: Comparison | None = None,
+    moved: Traffic | None = None,
 ) -> str:
     """The plan as one JSON document."""
     release = plan.release
@@ -178,6 +205,12 @@ def plan_json(
             }
             for need in needs
         ]
+    if moved is not None:
+        document["links"] = {
+            "workerReads": moved.read,
+            "workerSends": moved.sent,
+            "ps": [{"task": one.title, "sends": one.read, "gets": one.sent} for one in moved.ps],
+        }
     if comparison is not None:
         document["against"] = {
             "restarts": comparison.restarts,
@@ -333,6 +366,21 @@ def _number(value: Fraction) -> int | float:
 
 def _mebibytes(value: int | None) -> str:
     return "-" if value is None else plain("memory", Fraction(value))
+
+
+def _megabytes(size: int) -> str:
+    return f"{_figure(size / 1e6)} MB"
+
+
+def _seconds(value: float) -> str:
+    return f"{_figure(value)} s" if value >= 1 else f"{_figure(1000 * value)} ms"
+
+
+def _figure(value: float) -> str:
+    """Three digits that count, or all before the point."""
+    if value < 0.0005:
+        return "0"
+    return f"{value:,.{max(0, 2 - floor(log10(value)))}f}"
 
 
 def _label(text: str) -> str:
