@@ -11,19 +11,21 @@ from tests.bench.pairs import NAMES
 from tests.bench.rates import SAMPLES, dense, in_turn
 from tests.bench.rows import Ratio, at_least
 
-# With two workers a link is busy in both directions, as one worker's never is.
-WORKERS = PS = 2
-# A step by hand may take three seconds, and some have to end in a turn.
-in_link_turns = partial(in_turn, turns=2, settle=2.0, seconds=10.0)
+PS = 2
+# One whole variable: its ps' link serves two workers as well as parts do, while one reads and the
+# other sends. From the third on they wait.
+WORKERS = {"partitioned-links": 2, "partitioned-links-4": 4}
+# A step by hand may take seven seconds, and some have to end in a turn.
+in_link_turns = partial(in_turn, turns=2, settle=2.0, seconds=12.0)
 
 
-def partitioned() -> Measure:
+def partitioned(workers: int) -> Measure:
     """A dense variable of 100 MB that two ps share against one that has it whole."""
-    document = {**dense(), "workers": WORKERS, "ps": PS}
-    loop = Program("in_graph_async.py", ("dense",), 1, workers=WORKERS, ps=PS)
+    document = {**dense(), "workers": workers, "ps": PS}
+    loop = Program("in_graph_async.py", ("dense",), 1, workers=workers, ps=PS)
     row = Ratio(
-        "steps/s, 2 workers, 2 ps, each task's link 1 Gbit/s, one dense variable of 100 MB, "
-        "our default (partitioned)",
+        f"steps/s, {workers} workers, {PS} ps, each task's link 1 Gbit/s, one dense variable of "
+        "100 MB, our default (partitioned)",
         "by hand, unpartitioned",
         at_least(1.6),
     )
@@ -38,4 +40,4 @@ def partitioned() -> Measure:
     )
 
 
-MEASURES = {"partitioned-links": partitioned()}
+MEASURES = {name: partitioned(workers) for name, workers in WORKERS.items()}
