@@ -8,10 +8,13 @@ import pytest
 from lightkube.models.batch_v1 import JobCondition
 from tf_cluster_cleanup.decision import (
     APPEAR_SECONDS,
+    CUT_POLL_SECONDS,
+    CUT_SECONDS,
     Action,
     EndJobs,
     Finish,
     Memory,
+    ResizeJobs,
     ScaleDown,
     Seen,
     Wait,
@@ -20,9 +23,9 @@ from tf_cluster_cleanup.decision import (
 from tf_cluster_cleanup.job_state import JobState, Phase, from_conditions
 from tf_cluster_cleanup.plan import Plan
 
-RUNNING, COMPLETE = JobState(Phase.RUNNING), JobState(Phase.COMPLETE)
+RUNNING, COMPLETE = JobState(Phase.RUNNING, completions=3), JobState(Phase.COMPLETE, completions=3)
 ABSENT = JobState(Phase.ABSENT)
-FAILED = JobState(Phase.FAILED, "PodFailurePolicy: exit 2")
+FAILED = JobState(Phase.FAILED, "PodFailurePolicy: exit 2", 3)
 
 PLAN = Plan(
     client="chief",
@@ -31,8 +34,9 @@ PLAN = Plan(
     workers_timeout=60,
     delay_success=30,
     delay_failure=10,
+    completions={"worker": 3},
 )
-KEEP = Plan("chief", ("worker",), ("ps-0",), 60, 30, None)
+KEEP = replace(PLAN, deployments=("ps-0",), delay_failure=None)
 
 
 @dataclass
@@ -74,14 +78,71 @@ def test_the_delay_begins_when_the_workers_have_ended() -> None:
     assert course.at(170, COMPLETE, COMPLETE) == ScaleDown()
 
 
-@pytest.mark.parametrize("client", [COMPLETE, FAILED])
-def test_workers_that_do_not_end_are_ended_after_their_time(client: JobState) -> None:
+def test_workers_that_do_not_end_after_a_failure_are_ended_after_their_time() -> None:
     course = Course()
-    course.at(100, client, RUNNING)
-    assert isinstance(course.at(159, client, RUNNING), Wait)
-    assert course.at(160, client, RUNNING) == EndJobs(("worker",))
-    assert isinstance(course.at(160, client, RUNNING), Wait), "ended once, not again"
-    assert course.at(190, client, FAILED) == ScaleDown()
+    course.at(100, FAILED, RUNNING)
+    assert isinstance(course.at(159, FAILED, RUNNING), Wait)
+    assert course.at(160, FAILED, RUNNING) == EndJobs(("worker",))
+    assert isinstance(course.at(160, FAILED, RUNNING), Wait), "ended once, not again"
+    assert course.at(190, FAILED, FAILED) == ScaleDown()
+
+
+def late(done: int, completions: int = 3) -> JobState:
+    return JobState(Phase.RUNNING, completions=completions, done=done)
+
+
+@pytest.mark.parametrize("done", [0, 1, 2])
+def test_workers_that_do_not_end_after_a_success_are_cut_and_their_job_completes(done: int) -> None:
+    course = Course()
+    course.at(100, COMPLETE, late(done))
+    assert isinstance(course.at(159, COMPLETE, late(done)), Wait)
+    assert course.at(160, COMPLETE, late(done)) == ResizeJobs({"worker": done})
+    waiting = course.at(160, COMPLETE, late(done, completions=done))
+    assert isinstance(waiting, Wait)
+    assert waiting.seconds == CUT_POLL_SECONDS, "somebody compares it with its manifest"
+    cut = JobState(Phase.COMPLETE, completions=done)
+    assert course.at(161, COMPLETE, cut) == ResizeJobs({"worker": 3})
+    assert isinstance(course.at(161, COMPLETE, COMPLETE), Wait)
+    assert course.at(190, COMPLETE, COMPLETE) == ScaleDown()
+    assert isinstance(course.at(190, COMPLETE, COMPLETE), Finish)
+
+
+def test_a_job_that_somebody_gives_its_size_back_too_early_is_cut_again() -> None:
+    course = Course()
+    course.at(100, COMPLETE, late(1))
+    course.at(160, COMPLETE, late(1))
+    course.at(160, COMPLETE, late(1, completions=1))
+    assert course.at(161, COMPLETE, late(1)) == ResizeJobs({"worker": 1})
+
+
+def test_a_job_that_was_never_seen_cut_is_asked_once() -> None:
+    course = Course()
+    course.at(100, COMPLETE, late(1))
+    assert course.at(160, COMPLETE, late(1)) == ResizeJobs({"worker": 1})
+    assert isinstance(course.at(161, COMPLETE, late(1)), Wait)
+    assert course.at(190, COMPLETE, late(1)) == ScaleDown()
+    assert isinstance(course.at(190, COMPLETE, late(1)), Finish)
+
+
+def test_a_cut_job_whose_pod_does_not_end_keeps_cleanup_for_a_while_and_the_ps_not() -> None:
+    course = Course()
+    course.at(100, COMPLETE, late(1))
+    course.at(160, COMPLETE, late(1))
+    cut = late(1, completions=1)
+    assert course.at(190, COMPLETE, cut) == ScaleDown()
+    waiting = Wait("Job chief is complete; pods still end: worker", CUT_POLL_SECONDS)
+    assert course.at(190, COMPLETE, cut) == waiting
+    assert course.at(159 + CUT_SECONDS, COMPLETE, cut) == waiting
+    assert course.at(160 + CUT_SECONDS, COMPLETE, cut) == Finish(
+        "Job chief is complete; left as it is, since its pods do not end: worker"
+    )
+
+
+def test_a_cleanup_that_comes_anew_gives_a_cut_job_its_size_back() -> None:
+    course = Course()
+    assert course.at(0, COMPLETE, JobState(Phase.COMPLETE, completions=1)) == ResizeJobs(
+        {"worker": 3}
+    )
 
 
 def test_a_failure_has_its_own_delay_and_its_reason_is_told() -> None:
@@ -163,7 +224,7 @@ def condition(kind: str, status: str = "True", reason: str = "", message: str = 
 
 def test_complete_is_found_behind_other_conditions() -> None:
     conditions = [condition("SuccessCriteriaMet"), condition("Complete")]
-    assert from_conditions(conditions) == COMPLETE
+    assert from_conditions(conditions) == JobState(Phase.COMPLETE)
 
 
 def test_failed_is_found_behind_other_conditions_with_its_reason() -> None:
@@ -173,6 +234,7 @@ def test_failed_is_found_behind_other_conditions_with_its_reason() -> None:
 
 
 def test_a_job_that_is_about_to_end_still_runs() -> None:
-    assert from_conditions([condition("FailureTarget")]) == RUNNING
-    assert from_conditions([condition("Complete", status="False")]) == RUNNING
-    assert from_conditions([]) == RUNNING
+    running = JobState(Phase.RUNNING)
+    assert from_conditions([condition("FailureTarget")]) == running
+    assert from_conditions([condition("Complete", status="False")]) == running
+    assert from_conditions([]) == running

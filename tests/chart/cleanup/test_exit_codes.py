@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 import yaml
-from tf_cluster_cleanup import loop, main
-from tf_cluster_cleanup.decision import APPEAR_SECONDS
+from tf_cluster_cleanup import main
+from tf_cluster_cleanup.decision import APPEAR_SECONDS, POLL_SECONDS
 
 from tests.ports import free_port
 
@@ -25,16 +25,17 @@ PLAN = {
     "client": "chief",
     "jobs": ["worker"],
     "jobsAfterFailure": [],
+    "completions": {"worker": 2},
     "deployments": ["ps-0"],
     "workersTimeoutSeconds": 0,
     "delaySeconds": {"success": 0, "failure": 0},
 }
 COMPLETE = {"status": {"conditions": [{"type": "Complete", "status": "True"}]}}
-RUNNING: dict[str, Any] = {"status": {}}
+RUNNING: dict[str, Any] = {"spec": {"completions": 2, "template": {}}, "status": {}}
 SCALE: dict[str, Any] = {"kind": "Scale", "spec": {"replicas": 0}}
 CHIEF = "GET /apis/batch/v1/namespaces/here/jobs/chief"
 WORKER = "GET /apis/batch/v1/namespaces/here/jobs/worker"
-END_WORKER = "PATCH /apis/batch/v1/namespaces/here/jobs/worker"
+CUT_WORKER = "PATCH /apis/batch/v1/namespaces/here/jobs/worker"
 SCALE_PS = "PATCH /apis/apps/v1/namespaces/here/deployments/ps-0/scale"
 
 Answer = int | dict[str, Any]
@@ -122,10 +123,10 @@ Captured = pytest.CaptureFixture[str]
 
 
 def test_an_attempt_that_has_ended_is_exit_0(api: ApiServer, cleanup: Cleanup) -> None:
-    api.answers = {CHIEF: COMPLETE, WORKER: RUNNING, END_WORKER: RUNNING, SCALE_PS: SCALE}
+    api.answers = {CHIEF: COMPLETE, WORKER: RUNNING, CUT_WORKER: RUNNING, SCALE_PS: SCALE}
 
     assert cleanup(api.port) == 0
-    assert [asked for asked in api.asked if asked.startswith("PATCH")] == [END_WORKER, SCALE_PS]
+    assert [asked for asked in api.asked if asked.startswith("PATCH")] == [CUT_WORKER, SCALE_PS]
 
 
 def test_an_attempt_that_never_came_is_exit_1(
@@ -133,7 +134,7 @@ def test_an_attempt_that_never_came_is_exit_1(
 ) -> None:
     assert cleanup(api.port) == 1
     assert "Job chief never came" in capsys.readouterr().out
-    assert len(api.asked) > APPEAR_SECONDS / loop.POLL_SECONDS
+    assert len(api.asked) > APPEAR_SECONDS / POLL_SECONDS
 
 
 def test_objects_that_are_gone_are_exit_0_and_said_to_be_gone(
@@ -143,7 +144,7 @@ def test_objects_that_are_gone_are_exit_0_and_said_to_be_gone(
 
     assert cleanup(api.port) == 0
     words = capsys.readouterr().out
-    assert "Job worker, which did not end by itself: it is gone already" in words
+    assert "Job worker gets 0 completions: gone, or not allowed" in words
     assert "gone already: ps-0" in words
 
 
@@ -152,11 +153,11 @@ def test_an_api_server_that_is_away_is_exit_1(cleanup: Cleanup, capsys: Captured
     assert "the API server can't be used" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("forbidden", [CHIEF, WORKER, END_WORKER, SCALE_PS])
+@pytest.mark.parametrize("forbidden", [CHIEF, WORKER, CUT_WORKER, SCALE_PS])
 def test_what_it_may_not_do_is_exit_1_and_never_taken_for_gone(
     api: ApiServer, cleanup: Cleanup, capsys: Captured, forbidden: str
 ) -> None:
-    api.answers = {CHIEF: COMPLETE, WORKER: RUNNING, END_WORKER: RUNNING, SCALE_PS: SCALE}
+    api.answers = {CHIEF: COMPLETE, WORKER: RUNNING, CUT_WORKER: RUNNING, SCALE_PS: SCALE}
     api.answers[forbidden] = 403
 
     assert cleanup(api.port) == 1
@@ -169,12 +170,12 @@ def test_what_it_may_not_do_is_exit_1_and_never_taken_for_gone(
 def test_an_answer_that_is_an_error_once_is_asked_for_again(
     api: ApiServer, cleanup: Cleanup, status: int
 ) -> None:
-    good = {CHIEF: COMPLETE, WORKER: RUNNING, END_WORKER: RUNNING, SCALE_PS: SCALE}
+    good = {CHIEF: COMPLETE, WORKER: RUNNING, CUT_WORKER: RUNNING, SCALE_PS: SCALE}
     api.answers = dict(good)
     api.once = dict.fromkeys(good, status)
 
     assert cleanup(api.port) == 0
-    assert api.asked.count(END_WORKER) == api.asked.count(SCALE_PS) == 2
+    assert api.asked.count(CUT_WORKER) == api.asked.count(SCALE_PS) == 2
 
 
 def test_every_line_is_a_record_if_asked(
@@ -184,7 +185,7 @@ def test_every_line_is_a_record_if_asked(
     for name, value in known.items():
         monkeypatch.setenv(f"TF_CLUSTER_{name}", value)
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)  # put back at the end
-    api.answers = {CHIEF: COMPLETE, WORKER: RUNNING, END_WORKER: RUNNING, SCALE_PS: SCALE}
+    api.answers = {CHIEF: COMPLETE, WORKER: RUNNING, CUT_WORKER: RUNNING, SCALE_PS: SCALE}
 
     assert cleanup(api.port) == 0
     records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]

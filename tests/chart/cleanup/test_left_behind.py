@@ -3,36 +3,44 @@
 from __future__ import annotations
 
 import pytest
-from lightkube.models.batch_v1 import JobCondition, JobStatus
-from tf_cluster_cleanup.decision import ALONE_SECONDS, EndJobs, ScaleDown, Wait
-from tf_cluster_cleanup.job_state import JobState, Phase, from_status
+from lightkube.models.batch_v1 import JobCondition, JobSpec, JobStatus
+from lightkube.models.core_v1 import PodTemplateSpec
+from tf_cluster_cleanup.decision import ALONE_SECONDS, EndJobs, Finish, ResizeJobs, ScaleDown, Wait
+from tf_cluster_cleanup.job_state import JobState, Phase, from_job
 from tf_cluster_cleanup.plan import Plan
 
 from tests.chart.cleanup.test_decision import ABSENT, COMPLETE, FAILED, RUNNING, Course
 
-WITHOUT_A_CHIEF = Plan("worker", (), ("ps-0",), 60, 30, 10)
-WORKER_0_IS_DONE = JobState(Phase.RUNNING, first_done=True, ready=True)
-NO_POD_READY, READY = RUNNING, JobState(Phase.RUNNING, ready=True)
+WITHOUT_A_CHIEF = Plan("worker", (), ("ps-0",), 60, 30, 10, completions={"worker": 3})
+WORKER_0_IS_DONE = JobState(Phase.RUNNING, completions=3, done=1, ready=True)
+NO_POD_READY, READY = RUNNING, JobState(Phase.RUNNING, completions=3, ready=True)
+INDEXED = JobSpec(template=PodTemplateSpec(), completions=3)
 
 
 @pytest.mark.parametrize(
     ("indexes", "done"),
-    [(None, False), ("", False), ("1,3-5", False), ("10-12", False)]
-    + [(indexes, True) for indexes in ("0", "0-1", "0,2", "0-2,4,7-9")],
+    [
+        *((None, 0), ("", 0), ("1,3-5", 0), ("10-12", 0)),
+        *(("0", 1), ("0-1", 2), ("0,2", 1), ("0-2,4,7-9", 3), ("0-11", 12), ("0-11,13", 12)),
+    ],
 )
-def test_worker_0_is_done_when_its_index_is_completed(indexes: str | None, done: bool) -> None:
-    state = from_status(JobStatus(completedIndexes=indexes, ready=1))
-    assert state == JobState(Phase.RUNNING, first_done=done, ready=True)
+def test_the_indexes_that_are_done_are_counted_up_to_the_first_gap(
+    indexes: str | None, done: int
+) -> None:
+    state = from_job(INDEXED, JobStatus(completedIndexes=indexes, ready=1))
+    assert state == JobState(Phase.RUNNING, completions=3, done=done, ready=True)
+    assert state.first_done == (done > 0)
 
 
 def test_a_job_without_a_status_runs_and_has_no_pod_that_is_ready() -> None:
-    assert from_status(None) == from_status(JobStatus()) == from_status(JobStatus(ready=0))
-    assert from_status(None) == JobState(Phase.RUNNING, first_done=False, ready=False)
+    states = [from_job(None, status) for status in (None, JobStatus(), JobStatus(ready=0))]
+    assert states == 3 * [JobState(Phase.RUNNING, completions=None, done=0, ready=False)]
 
 
 def test_a_job_that_is_complete_is_no_more_than_that() -> None:
     ended = JobCondition("True", "Complete")
-    assert from_status(JobStatus(conditions=[ended], completedIndexes="0-1")) == COMPLETE
+    status = JobStatus(conditions=[ended], completedIndexes="0-1")
+    assert from_job(INDEXED, status) == COMPLETE
 
 
 def test_a_follower_without_a_node_does_not_keep_the_ps_of_a_training_that_is_done() -> None:
@@ -42,11 +50,14 @@ def test_a_follower_without_a_node_does_not_keep_the_ps_of_a_training_that_is_do
         "worker 0 of Job worker is done; still running: worker"
     )
     assert isinstance(course.at(159, WORKER_0_IS_DONE, ABSENT), Wait)
-    # The Job is left: ended, it would have failed, and the training did not.
-    assert course.at(160, WORKER_0_IS_DONE, ABSENT) == Wait(
+    assert course.at(160, WORKER_0_IS_DONE, ABSENT) == ResizeJobs({"worker": 1})
+    cut = JobState(Phase.COMPLETE, completions=1)
+    assert course.at(161, cut, ABSENT) == ResizeJobs({"worker": 3})
+    assert course.at(161, COMPLETE, ABSENT) == Wait(
         "worker 0 of Job worker is done; parameter servers go to 0 after 30 s"
     )
-    assert course.at(190, WORKER_0_IS_DONE, ABSENT) == ScaleDown()
+    assert course.at(190, COMPLETE, ABSENT) == ScaleDown()
+    assert isinstance(course.at(190, COMPLETE, ABSENT), Finish)
 
 
 def test_followers_that_end_after_worker_0_are_waited_for() -> None:

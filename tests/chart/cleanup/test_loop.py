@@ -12,7 +12,9 @@ from tf_cluster_cleanup.loop import API_PATIENCE_SECONDS, ApiUnusableError, end_
 from tf_cluster_cleanup.plan import Plan
 
 RUNNING, COMPLETE = JobState(Phase.RUNNING), JobState(Phase.COMPLETE)
-PLAN = Plan("chief", ("worker",), ("ps-0", "ps-1"), 60, 30, None)
+LATE = JobState(Phase.RUNNING, completions=3, done=1)
+SIZE = {"worker": 3}
+PLAN = Plan("chief", ("worker",), ("ps-0", "ps-1"), 60, 30, None, completions=SIZE)
 
 
 @dataclass
@@ -31,6 +33,8 @@ class Script:
     last: JobState = RUNNING
     scaled: list[str] = field(default_factory=list)
     ended: list[str] = field(default_factory=list)
+    sizes: list[tuple[str, int]] = field(default_factory=list)
+    may_resize: bool = True
     lines: list[str] = field(default_factory=list)
 
     def job(self, name: str) -> JobState:
@@ -48,6 +52,15 @@ class Script:
             raise self.end_errors.pop()
         self.ended.append(name)
         return name not in self.gone
+
+    def resize_job(self, name: str, completions: int) -> bool:
+        if self.end_errors:
+            raise self.end_errors.pop()
+        self.sizes.append((name, completions))
+        if self.may_resize:
+            phase = Phase.COMPLETE
+            self.worker = JobState(phase, completions=completions)
+        return self.may_resize
 
     def scale_to_zero(self, deployment: str) -> bool:
         if self.scale_errors:
@@ -76,6 +89,7 @@ def test_a_good_end_is_told_in_three_lines_and_scales_every_ps() -> None:
         "Job chief has not ended",
         "Job chief is complete; parameter servers go to 0 after 30 s",
         "scaled to 0: ps-0, ps-1",
+        "Job chief is complete; nothing is left to do",
     ]
     assert 30 <= script.now <= 60
 
@@ -110,16 +124,25 @@ def test_a_scale_that_fails_is_done_again() -> None:
 
 
 def test_a_job_that_could_not_be_ended_is_ended_at_the_next_look() -> None:
-    script = Script(iter([COMPLETE]), worker=RUNNING, end_errors=[error("internal error")])
+    script = Script(iter([COMPLETE]), worker=LATE, end_errors=[error("internal error")])
     assert script.run()
-    assert script.ended == ["worker"]
+    assert script.sizes == [("worker", 1), ("worker", 3)], "and has its size again at the end"
+    assert script.ended == []
+    assert script.scaled == ["ps-0", "ps-1"]
+
+
+def test_a_job_that_may_not_be_cut_keeps_no_ps() -> None:
+    script = Script(iter([COMPLETE]), worker=LATE, may_resize=False)
+    assert script.run()
+    assert script.sizes == [("worker", 1)], "asked once"
+    assert "Job worker gets 1 completions: gone, or not allowed" in script.lines
     assert script.scaled == ["ps-0", "ps-1"]
 
 
 def test_objects_that_are_gone_are_no_error() -> None:
     script = Script(iter([RUNNING, JobState(Phase.ABSENT)]), gone=frozenset({"ps-0", "ps-1"}))
     assert script.run()
-    assert script.lines[-1] == "gone already: ps-0, ps-1"
+    assert script.lines[-2] == "gone already: ps-0, ps-1"
 
 
 def test_keeping_ps_scales_nothing() -> None:

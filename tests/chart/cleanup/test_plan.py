@@ -13,6 +13,7 @@ GOOD: dict[str, Any] = {
     "client": "chief",
     "jobs": ["worker"],
     "jobsAfterFailure": ["eval"],
+    "completions": {"worker": 3},
     "deployments": ["ps-0"],
     "workersTimeoutSeconds": 60,
     "delaySeconds": {"success": 30, "failure": None},
@@ -21,7 +22,7 @@ GOOD: dict[str, Any] = {
 
 def test_a_plan_is_read_whole() -> None:
     assert parse_plan(json.dumps(GOOD)) == Plan(
-        "chief", ("worker",), ("ps-0",), 60, 30, None, ("eval",)
+        "chief", ("worker",), ("ps-0",), 60, 30, None, ("eval",), {"worker": 3}
     )
 
 
@@ -33,6 +34,9 @@ def test_a_plan_is_read_whole() -> None:
         ({"jobs": "worker"}, "jobs must be a list of names"),
         ({"deployments": [None]}, "deployments must be a name"),
         ({"jobsAfterFailure": "eval"}, "jobsAfterFailure must be a list of names"),
+        ({"completions": ["worker"]}, "completions must be an object of names"),
+        ({"completions": {"worker": 0}}, "each with a count above 0"),
+        ({"completions": {"worker": "3"}}, "each with a count above 0"),
         ({"workersTimeoutSeconds": -1}, "workersTimeoutSeconds must be a number of seconds"),
         ({"workersTimeoutSeconds": True}, "workersTimeoutSeconds must be a number of seconds"),
         ({"delaySeconds": {"success": 1}}, "delaySeconds must be an object with exactly the keys"),

@@ -155,13 +155,12 @@ def test_after_a_good_end_ps_are_at_0(make_attempt: MakeAttempt) -> None:
     assert attempt.replicas() == 0, "a second run changes nothing"
 
 
-@pytest.mark.parametrize("end", [COMPLETE, FAILED], ids=["complete", "failed"])
-def test_a_worker_that_never_came_is_ended_with_the_training(
-    make_attempt: MakeAttempt, end: dict[str, Any]
+def test_a_worker_that_never_came_is_ended_with_a_training_that_failed(
+    make_attempt: MakeAttempt,
 ) -> None:
     attempt = make_attempt()
     attempt.make_job("worker", RUNNING)
-    attempt.make_job("chief", end)
+    attempt.make_job("chief", FAILED)
     output = attempt.run()
     assert f"ending Job {attempt.job('worker')}" in output
     assert attempt.replicas() == 0
@@ -170,6 +169,21 @@ def test_a_worker_that_never_came_is_ended_with_the_training(
         return condition(attempt.get("job", attempt.job("worker")), "Failed")
 
     assert eventually("the worker Job to fail", failed, 30)["reason"] == "DeadlineExceeded"
+
+
+def test_a_worker_that_never_came_leaves_no_failed_job_after_a_good_training(
+    make_attempt: MakeAttempt,
+) -> None:
+    attempt = make_attempt()
+    size = attempt.rendered.one("Job", "worker")["spec"]["completions"]
+    indexed = {"completionMode": "Indexed", "completions": size, "parallelism": size}
+    attempt.make_job("worker", indexed)
+    attempt.make_job("chief", COMPLETE)
+    attempt.run()
+    assert attempt.replicas() == 0
+    job = attempt.get("job", attempt.job("worker"))
+    assert condition(job, "Complete")
+    assert (job["spec"]["completions"], job["spec"]["parallelism"]) == (size, size)
 
 
 def test_after_a_failure_ps_are_kept_where_the_plan_says_so(make_attempt: MakeAttempt) -> None:

@@ -13,6 +13,7 @@ def test_the_plan_is_one_that_the_program_reads() -> None:
     rendered = render(
         {
             "ps": {"replicas": 2},
+            "worker": {"replicas": 3},
             "cleanup": {
                 "delaySeconds": {"success": 5, "failure": None},
                 "workersTimeoutSeconds": 7.5,
@@ -27,6 +28,7 @@ def test_the_plan_is_one_that_the_program_reads() -> None:
     plan = parse_plan(text)
     assert plan.client == f"digits-chief-{h}"
     assert plan.jobs == (f"digits-worker-{h}",)
+    assert plan.completions == {f"digits-worker-{h}": 3}
     assert plan.deployments == (f"digits-ps-0-{h}", f"digits-ps-1-{h}")
     assert (plan.delay_success, plan.delay_failure, plan.workers_timeout) == (5, None, 7.5)
 
@@ -38,6 +40,7 @@ def test_without_a_chief_the_workers_job_is_the_clients(feature: str) -> None:
     (container,) = rendered.one("Job", "cleanup")["spec"]["template"]["spec"]["containers"]
     plan = parse_plan(container["args"][1])
     assert (plan.client, plan.jobs) == (f"digits-worker-{h}", ())
+    assert set(plan.completions) == {plan.client}
     assert plan.deployments[0] == f"digits-ps-0-{h}"
     jobs, _ = rendered.one("Role", "cleanup")["rules"]
     assert jobs["resourceNames"] == [f"digits-worker-{h}"]

@@ -41,6 +41,7 @@ class Job:
     failures: int = 0
     done: set[int] = field(default_factory=set)
     phase: Phase = Phase.RUNNING
+    cut: bool = False
     deleted: bool = False
 
     @property
@@ -58,7 +59,9 @@ class Job:
         if self.deleted:
             return JobState(Phase.ABSENT)
         running = self.phase is Phase.RUNNING
-        return JobState(self.phase, first_done=running and 0 in self.done, ready=running and ready)
+        gap = next(index for index in range(self.size + 1) if index not in self.done)
+        size = gap if self.cut else self.size
+        return JobState(self.phase, "", size, gap if running else 0, running and ready)
 
 
 @dataclass
@@ -166,6 +169,7 @@ class Attempt:
             delay_success=30.0,
             delay_failure=30.0,
             jobs_after_failure=("evaluator",) if self.evaluator else (),
+            completions={"worker": self.workers},
         )
         now = world.engine.now
         states = {kind: job.state(world.is_ready(job)) for kind, job in names.items()}
@@ -176,9 +180,12 @@ class Attempt:
             world.engine.tell(f"cleanup {self.name}", f"ends {', '.join(action.names)}")
             for kind in action.names:
                 world.fail(self.jobs[kind])
+        elif isinstance(action, decision.ResizeJobs):
+            for kind, size in action.sizes.items():
+                self.jobs[kind].cut = size < self.jobs[kind].size
+                world.cut(self.jobs[kind])
         elif isinstance(action, decision.ScaleDown):
             world.engine.tell(f"cleanup {self.name}", "scales ps to 0")
-            self.cleaned = True
             for job in self.jobs.values():
                 if job.endless:
                     job.phase = Phase.COMPLETE

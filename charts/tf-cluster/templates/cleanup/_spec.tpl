@@ -11,6 +11,7 @@ template:
 {{- dict
   "client" .names.client
   "jobs" (without (list .names.worker) .names.client)
+  "completions" (dict .names.worker (int64 .root.Values.worker.replicas))
   "jobsAfterFailure" (compact (list .names.evaluator))
   "deployments" .names.ps
   "workersTimeoutSeconds" $values.workersTimeoutSeconds

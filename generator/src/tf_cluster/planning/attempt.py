@@ -165,6 +165,7 @@ class Attempt:
         plan = {
             "client": names.client,
             "jobs": [name for name in (names.worker,) if name != names.client],
+            "completions": {names.worker: int(self.release.values["worker"]["replicas"])},
             "jobsAfterFailure": [name for name in (names.evaluator,) if name],
             "deployments": [names.ps(index) for index in range(names.ps_count)],
             "workersTimeoutSeconds": values.get("workersTimeoutSeconds"),

@@ -55,9 +55,10 @@ def _tasks(attempt: Attempt, names: Names) -> Iterator[KubernetesObject]:
         note = f"completes when every worker is done{limit}"
     if release.values["worker"].get("successPolicy") == "first":
         note = f"completes when worker 0 is done{limit}"
-    if release.has_cleanup and names.client != names.worker:
+    if release.has_cleanup:
         timeout = _seconds(release.values["cleanup"]["workersTimeoutSeconds"])
-        note += f", or cleanup ends it {timeout} after the chief's Job"
+        end = "worker 0" if names.client == names.worker else "the chief's Job"
+        note += f", or cleanup ends it {timeout} after {end}"
     yield KubernetesObject("Job", names.worker, "worker", "attempt", note)
     if names.ps_count:
         name, note = names.any_ps, _end_of_ps(attempt)

@@ -11,10 +11,11 @@ from lightkube.resources.apps_v1 import DeploymentScale
 from lightkube.resources.batch_v1 import Job
 from lightkube.types import PatchType
 
-from tf_cluster_cleanup.job_state import JobState, Phase, from_status
+from tf_cluster_cleanup.job_state import JobState, Phase, from_job
 
 # What a call raises when the API server says no, can't be reached or does not answer in time.
 API_ERRORS = (httpx2.HTTPError, ConfigError)
+INVALID = 422
 
 
 class Attempt(Protocol):
@@ -25,6 +26,9 @@ class Attempt(Protocol):
 
     def end_job(self, name: str) -> bool:
         """Let a running Job fail now. False when it is gone."""
+
+    def resize_job(self, name: str, completions: int) -> bool:
+        """Give an Indexed Job so many indexes. False when it is gone or may not change so."""
 
     def scale_to_zero(self, deployment: str) -> bool:
         """Let a Deployment have no pods. False when it is gone."""
@@ -44,11 +48,21 @@ class KubernetesAttempt:
             if _is_gone(error):
                 return JobState(Phase.ABSENT)
             raise
-        return from_status(job.status)
+        return from_job(job.spec, job.status)
 
     def end_job(self, name: str) -> bool:
         """Set activeDeadlineSeconds, which a running Job lets change: its pods get SIGTERM."""
         return self._patch(Job, name, {"spec": {"activeDeadlineSeconds": 1}})
+
+    def resize_job(self, name: str, completions: int) -> bool:
+        """Both numbers at once: Kubernetes (1.27 or newer) lets an Indexed Job change only so."""
+        size = {"completions": completions, "parallelism": completions}
+        try:
+            return self._patch(Job, name, {"spec": size})
+        except ApiError as error:
+            if error.status.code == INVALID:
+                return False
+            raise
 
     def scale_to_zero(self, deployment: str) -> bool:
         """Scale through the sub-resource, the only right that cleanup has on a Deployment."""

@@ -7,11 +7,14 @@ The course of an attempt's end:
    that never gets a node keeps their Job from its end, but not the parameter servers. A chief
    without a ready pod whose workers' Job has failed is ended: nothing can come of it.
 2. Wait, at most `workers_timeout`, for the other training Jobs. One that has not ended then is
-   ended (its activeDeadlineSeconds is set), after a failure and after a success alike: a worker
-   pod that was never scheduled would otherwise wait for a training that is over, for ever. The
-   evaluator is waited for and ended only after a failure: after a success it ends by itself, when
-   it has measured the last checkpoint.
+   ended: a worker pod that was never scheduled would otherwise wait for a training that is over,
+   for ever. After a failure its activeDeadlineSeconds is set, and it fails too. After a success it
+   is cut to the indexes below the first that has not succeeded, so that it completes, and then gets
+   its size back: a good training leaves no failed Job, and no Job that differs from its manifest.
+   The evaluator is waited for and ended only after a failure: after a success it ends by itself,
+   when it has measured the last checkpoint.
 3. Wait `delay`, then scale the parameter servers to 0; or keep them, where the plan says so.
+4. Wait for a Job that was cut and whose pods have not ended, such as one on a node that is lost.
 
 Nothing is remembered outside the process: a restart goes through the same steps again, and each of
 them can be done twice.
@@ -21,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from tf_cluster_cleanup.job_state import JobState, Phase
 from tf_cluster_cleanup.plan import Plan
@@ -29,6 +33,11 @@ from tf_cluster_cleanup.plan import Plan
 APPEAR_SECONDS = 300.0
 # A chief may have no ready pod for the longest pause that the Job controller makes between two.
 ALONE_SECONDS = 600.0
+# A Job that was cut completes when its pods have ended. A pod has its grace period for that.
+CUT_SECONDS = 600.0
+POLL_SECONDS = 3.0
+# A Job that was cut differs from its manifest, which Argo CD may see and mend too early.
+CUT_POLL_SECONDS = 0.3
 
 
 @dataclass(frozen=True)
@@ -50,6 +59,8 @@ class Memory:
     client_end: JobState | None = None
     client_ended: float = 0.0
     jobs_ended: float | None = None
+    cut_seen: bool = False
+    scaled: bool = False
 
 
 @dataclass(frozen=True)
@@ -57,6 +68,7 @@ class Wait:
     """Look again later. `why` is for the log, and the same while nothing changes."""
 
     why: str
+    seconds: float = POLL_SECONDS
 
 
 @dataclass(frozen=True)
@@ -67,8 +79,15 @@ class EndJobs:
 
 
 @dataclass(frozen=True)
+class ResizeJobs:
+    """Give these Jobs so many indexes, then decide again."""
+
+    sizes: Mapping[str, int]
+
+
+@dataclass(frozen=True)
 class ScaleDown:
-    """Scale every parameter server to 0; that is the end."""
+    """Scale every parameter server to 0, then decide again."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +98,7 @@ class Finish:
     ok: bool = True
 
 
-Action = Wait | EndJobs | ScaleDown | Finish
+Action = Wait | EndJobs | ResizeJobs | ScaleDown | Finish
 
 
 def decide(plan: Plan, memory: Memory, seen: Seen) -> tuple[Memory, Action]:
@@ -92,7 +111,7 @@ def decide(plan: Plan, memory: Memory, seen: Seen) -> tuple[Memory, Action]:
         memory, action = _watch_jobs(plan, memory, seen)
         if action is not None:
             return memory, action
-    return memory, _wind_down(plan, memory, seen.now)
+    return _wind_down(plan, memory, seen)
 
 
 def _watch_client(plan: Plan, memory: Memory, seen: Seen) -> tuple[Memory, Action | None]:
@@ -132,23 +151,76 @@ def _watch_jobs(plan: Plan, memory: Memory, seen: Seen) -> tuple[Memory, Action 
     if running and seen.now - memory.client_ended < plan.workers_timeout:
         names = ", ".join(running)
         return memory, Wait(f"{_end_of(plan, memory)}; still running: {names}")
-    return replace(memory, jobs_ended=seen.now), EndJobs(late) if late else None
+    memory = replace(memory, jobs_ended=seen.now)
+    if good:
+        return memory, _cut(plan, seen)
+    return memory, EndJobs(late) if late else None
 
 
-def _wind_down(plan: Plan, memory: Memory, now: float) -> Action:
+def _wind_down(plan: Plan, memory: Memory, seen: Seen) -> tuple[Memory, Action]:
+    assert memory.jobs_ended is not None
+    in_time = seen.now - memory.jobs_ended < CUT_SECONDS
+    cut = _jobs_that_are_cut(plan, seen)
+    memory = replace(memory, cut_seen=memory.cut_seen or bool(cut))
+    resize = _restore(plan, seen)
+    if resize is None and memory.cut_seen and in_time:
+        resize = _cut(plan, seen)  # somebody gave it its size back too early
+    if resize is not None:
+        return memory, resize
+    if plan.deployments and not memory.scaled:
+        return _scale_down(plan, memory, seen.now, CUT_POLL_SECONDS if cut else POLL_SECONDS)
+    end = _end_of(plan, memory)
+    if not cut:
+        return memory, Finish(f"{end}; nothing is left to do")
+    if in_time:
+        return memory, Wait(f"{end}; pods still end: {', '.join(cut)}", CUT_POLL_SECONDS)
+    return memory, Finish(f"{end}; left as it is, since its pods do not end: {', '.join(cut)}")
+
+
+def _scale_down(plan: Plan, memory: Memory, now: float, poll: float) -> tuple[Memory, Action]:
     assert memory.client_end is not None and memory.jobs_ended is not None
     delay: float | None = {
         Phase.COMPLETE: plan.delay_success,
         Phase.FAILED: plan.delay_failure,
         Phase.ABSENT: 0.0,
     }[memory.client_end.phase]
-    if not plan.deployments:
-        return Finish(f"{_end_of(plan, memory)}; nothing is left to do")
+    end = _end_of(plan, memory)
     if delay is None:
-        return Finish(f"{_end_of(plan, memory)}; the parameter servers are kept, as configured")
+        return memory, Finish(f"{end}; the parameter servers are kept, as configured")
     if now - memory.jobs_ended < delay:
-        return Wait(f"{_end_of(plan, memory)}; parameter servers go to 0 after {delay:g} s")
-    return ScaleDown()
+        return memory, Wait(f"{end}; parameter servers go to 0 after {delay:g} s", poll)
+    return replace(memory, scaled=True), ScaleDown()
+
+
+def _cut(plan: Plan, seen: Seen) -> ResizeJobs | None:
+    whole = [job for job in _indexed_jobs(plan, seen) if not job.is_cut and not job.state.ended]
+    sizes = {job.name: job.state.done for job in whole}
+    return ResizeJobs(sizes) if sizes else None
+
+
+def _jobs_that_are_cut(plan: Plan, seen: Seen) -> tuple[str, ...]:
+    jobs = _indexed_jobs(plan, seen)
+    return tuple(job.name for job in jobs if job.is_cut and not job.state.ended)
+
+
+def _restore(plan: Plan, seen: Seen) -> ResizeJobs | None:
+    ended = [job for job in _indexed_jobs(plan, seen) if job.is_cut and job.state.ended]
+    return ResizeJobs({job.name: job.planned for job in ended}) if ended else None
+
+
+class _IndexedJob(NamedTuple):
+    name: str
+    state: JobState
+    planned: int
+
+    @property
+    def is_cut(self) -> bool:
+        return self.state.completions not in (None, self.planned)
+
+
+def _indexed_jobs(plan: Plan, seen: Seen) -> list[_IndexedJob]:
+    states = {**seen.jobs, plan.client: seen.client}
+    return [_IndexedJob(name, states[name], size) for name, size in plan.completions.items()]
 
 
 def _end_of(plan: Plan, memory: Memory) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from lightkube.models.batch_v1 import JobCondition, JobStatus
+from lightkube.models.batch_v1 import JobCondition, JobSpec, JobStatus
 
 
 class Phase(Enum):
@@ -22,13 +22,14 @@ class Phase(Enum):
 class JobState:
     """A phase and, for a failed Job, the controller's reason.
 
-    Of a Job that runs: `first_done`, whether the pod of index 0 of an Indexed Job has succeeded;
-    `ready`, whether a pod of it is ready.
+    `completions` is how many indexes an Indexed Job has now. Of a Job that runs: `done`, how many
+    of its first indexes have succeeded without a gap; `ready`, whether a pod of it is ready.
     """
 
     phase: Phase
     detail: str = ""
-    first_done: bool = False
+    completions: int | None = None
+    done: int = 0
     ready: bool = False
 
     @property
@@ -36,17 +37,26 @@ class JobState:
         """True when no pod of this Job will run again."""
         return self.phase is not Phase.RUNNING
 
+    @property
+    def first_done(self) -> bool:
+        """Whether it runs and index 0 has succeeded."""
+        return self.done > 0
 
-def from_status(status: JobStatus | None) -> JobState:
+
+def from_job(spec: JobSpec | None, status: JobStatus | None) -> JobState:
     """The state of a Job that the API server has."""
-    if status is None:
-        return JobState(Phase.RUNNING)
+    status = status or JobStatus()
     state = from_conditions(status.conditions or ())
+    state = replace(state, completions=spec.completions if spec else None)
     if state.ended:
         return state
-    # Intervals in their order: "0-2,5".
-    first = (status.completedIndexes or "").partition(",")[0].partition("-")[0]
-    return replace(state, first_done=first == "0", ready=bool(status.ready))
+    return replace(state, done=_without_a_gap(status.completedIndexes), ready=bool(status.ready))
+
+
+def _without_a_gap(indexes: str | None) -> int:
+    """How many indexes from 0 on are in the sorted intervals, such as "0-2,5"."""
+    first, _, last = (indexes or "").partition(",")[0].partition("-")
+    return int(last or first) + 1 if first == "0" else 0
 
 
 def from_conditions(conditions: Iterable[JobCondition]) -> JobState:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from tf_cluster_cleanup.attempt import API_ERRORS, Attempt
 from tf_cluster_cleanup.decision import (
     EndJobs,
     Finish,
     Memory,
+    ResizeJobs,
     ScaleDown,
     Seen,
     Wait,
@@ -16,7 +17,6 @@ from tf_cluster_cleanup.decision import (
 )
 from tf_cluster_cleanup.plan import Plan
 
-POLL_SECONDS = 3.0
 # The API server may be away for an upgrade; after this long the restart of the container (and its
 # count in the Job's status) says more than one more line in a log.
 API_PATIENCE_SECONDS = 600.0
@@ -48,9 +48,10 @@ def end_attempt(
             after, action = decide(plan, memory, Seen(clock(), client, jobs))
             if isinstance(action, EndJobs):
                 _end_jobs(action.names, attempt, log)
+            elif isinstance(action, ResizeJobs):
+                _resize_jobs(action.sizes, attempt, log)
             elif isinstance(action, ScaleDown):
                 _scale_down(plan.deployments, attempt, log)
-                return True
         except API_ERRORS as error:
             now = clock()
             trouble_since = now if trouble_since is None else trouble_since
@@ -68,13 +69,19 @@ def end_attempt(
             if action.why != said:
                 log(action.why)
             said = action.why
-            sleep(POLL_SECONDS)
+            sleep(action.seconds)
 
 
 def _end_jobs(names: tuple[str, ...], attempt: Attempt, log: Callable[[str], None]) -> None:
     for name in names:
         gone = "" if attempt.end_job(name) else ": it is gone already"
         log(f"ending Job {name}, which did not end by itself{gone}")
+
+
+def _resize_jobs(sizes: Mapping[str, int], attempt: Attempt, log: Callable[[str], None]) -> None:
+    for name, size in sizes.items():
+        done = attempt.resize_job(name, size)
+        log(f"Job {name} gets {size} completions{'' if done else ': gone, or not allowed'}")
 
 
 def _scale_down(names: tuple[str, ...], attempt: Attempt, log: Callable[[str], None]) -> None:

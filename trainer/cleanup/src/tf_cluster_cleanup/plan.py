@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -18,7 +19,8 @@ class Plan:
     `client` is the Job whose end is the training's end: the chief's, or the workers' where worker 0
     is the chief. `jobs` are the other training Jobs; `deployments` are the parameter servers.
     `delay_failure` None: after a failure they are kept. `jobs_after_failure` (the evaluator's) have
-    work to do after a good end, and none after any other.
+    work to do after a good end, and none after any other. `completions` are those of each Indexed
+    Job, as the chart has them.
     """
 
     client: str
@@ -28,6 +30,7 @@ class Plan:
     delay_success: float
     delay_failure: float | None
     jobs_after_failure: tuple[str, ...] = ()
+    completions: Mapping[str, int] = field(default_factory=dict)
 
 
 def parse_plan(text: str) -> Plan:
@@ -39,7 +42,7 @@ def parse_plan(text: str) -> Plan:
     _keys(
         plan,
         "plan",
-        *("client", "jobs", "jobsAfterFailure", "deployments"),
+        *("client", "jobs", "jobsAfterFailure", "completions", "deployments"),
         *("workersTimeoutSeconds", "delaySeconds"),
     )
     delay = plan["delaySeconds"]
@@ -54,6 +57,7 @@ def parse_plan(text: str) -> Plan:
             None if delay["failure"] is None else _seconds(delay["failure"], "delaySeconds.failure")
         ),
         jobs_after_failure=_names(plan["jobsAfterFailure"], "jobsAfterFailure"),
+        completions=_counts(plan["completions"], "completions"),
     )
 
 
@@ -72,6 +76,13 @@ def _names(value: Any, place: str) -> tuple[str, ...]:
     if not isinstance(value, list):
         raise PlanError(f"{place} must be a list of names")
     return tuple(_name(name, place) for name in value)
+
+
+def _counts(value: Any, place: str) -> dict[str, int]:
+    counts = value.values() if isinstance(value, dict) else (None,)
+    if not all(isinstance(count, int) and count > 0 for count in counts):
+        raise PlanError(f"{place} must be an object of names, each with a count above 0")
+    return {_name(name, place): count for name, count in value.items()}
 
 
 def _seconds(value: Any, place: str) -> float:
