@@ -306,7 +306,7 @@ class World:
             self.stop_pods(job)
 
     def cut(self, job: Job) -> None:
-        """The Job keeps the indexes that are done, so it is complete: no pod of it runs any more."""
+        """The Job keeps the indexes that are done, so it is complete and no pod of it runs."""
         if job.phase is Phase.RUNNING:
             self.engine.tell("job", f"{job.attempt.name}/{job.kind} is cut and complete")
             job.phase = Phase.COMPLETE
