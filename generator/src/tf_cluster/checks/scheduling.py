@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from tf_cluster.expand.gang import PROVIDERS, gang
+from tf_cluster.expand.gang import PROVIDERS, gang, members
 from tf_cluster.expand.placement import on_one_node
-from tf_cluster.expand.roles import has_chief, has_ps
+from tf_cluster.expand.roles import has_ps
 from tf_cluster.findings.finding import Code, Finding
 from tf_cluster.params.params import Params
 from tf_cluster.pointer import Pointer, dotted
@@ -62,7 +62,7 @@ def _gang(params: Params) -> Iterator[Finding]:
     asked = gang(params.effective)
     if not asked:
         return
-    size = _size(params)
+    size = members(params.effective)
     least: Pointer = (*_GANG, "minMember")
     if (params.value_at(least) or 0) > size:
         why = f"is {params.value_at(least)}, but the training has {size} tasks: none would start"
@@ -73,15 +73,6 @@ def _gang(params: Params) -> Iterator[Finding]:
         if own and own != asked.scheduler:
             why = f"is {own}, but {asked.scheduler} schedules the gang"
             yield _finding(params, path, why, "leave it out, or set scheduling.gang.schedulerName")
-
-
-def _size(params: Params) -> int:
-    """Chief, workers and ps."""
-    values = params.effective
-    is_interactive = bool((values.get("interactive") or {}).get("enabled"))
-    chief = has_chief(values) and not is_interactive
-    ps = int(values["ps"]["replicas"]) if has_ps(values) else 0
-    return chief + int(values["worker"]["replicas"]) + ps
 
 
 def _finding(params: Params, path: Pointer, why: str, fix: str) -> Finding:

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tf_cluster.expand.roles import has_chief, has_ps
+
 
 @dataclass(frozen=True)
 class Gang:
@@ -36,6 +38,14 @@ PROVIDERS: Mapping[str, Gang] = {
         ),
     )
 }
+
+
+def members(values: Mapping[str, Any]) -> int:
+    """How many tasks a training can't do without: chief, workers and parameter servers."""
+    is_interactive = bool((values.get("interactive") or {}).get("enabled"))
+    chief = has_chief(values) and not is_interactive
+    ps = int(values["ps"]["replicas"]) if has_ps(values) else 0
+    return chief + int(values["worker"]["replicas"]) + ps
 
 
 def gang(values: Mapping[str, Any]) -> Gang | None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from tf_cluster.expand.gang import members
 from tf_cluster.expand.source import source_document
 from tf_cluster.planning.go_text import go_json
 from tf_cluster.planning.pods import (
@@ -187,7 +188,7 @@ class Attempt:
     def pod_group(self) -> Data:
         """The spec of the PodGroup, where a scheduler starts the tasks together."""
         asked = self.release.section("scheduling").get("gang") or {}
-        spec: Data = {"minMember": int(asked.get("minMember") or self.release.training_tasks)}
+        spec: Data = {"minMember": int(asked.get("minMember") or members(self.release.values))}
         if asked.get("timeoutSeconds"):
             spec["scheduleTimeoutSeconds"] = int(asked["timeoutSeconds"])
         if asked.get("queue"):

@@ -71,11 +71,6 @@ class Release:
         return ps_run_script(self.values)
 
     @property
-    def training_tasks(self) -> int:
-        """How many tasks a training can't do without: the members of its gang."""
-        return (self.client == "chief") + self.workers + self.ps_count
-
-    @property
     def gang(self) -> Gang | None:
         """Who starts the tasks together; None where nobody does."""
         return gang(self.values)
