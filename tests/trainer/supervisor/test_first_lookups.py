@@ -25,6 +25,7 @@ class Listener(HTTPServer):
     """Counts who asks."""
 
     asked = 0
+    request_queue_size = 128
 
 
 class _Answer(BaseHTTPRequestHandler):
@@ -68,6 +69,38 @@ def test_a_guard_tells_at_first_that_a_peer_answers(listener: Listener) -> None:
     assert inbox.next(5.0) == PeerSeen(1, "ps-0", known)
     assert inbox.next(0.5) is None, "once"
     guard.stop()
+
+
+def seconds_until_asked(listener: Listener, times: int) -> float:
+    began = time.monotonic()
+    eventually(f"{times} questions", lambda: listener.asked >= times, 30)
+    return time.monotonic() - began
+
+
+def test_a_guard_of_many_peers_asks_twenty_a_second_of_all_together(listener: Listener) -> None:
+    peers = [Peer(f"ps-{index}", f"127.0.0.1:{listener.server_port}") for index in range(40)]
+    known = health_of(ask(peers[0].address, "/healthz"))
+    guard = PeerGuard(
+        peers,
+        {peer.task: known for peer in peers},
+        Inbox(),
+        child=1,
+        attempt="a1",
+        period=0.05,
+    )
+    # Two rounds; after its own period alone each peer would be asked twice in a tenth of a second.
+    assert seconds_until_asked(listener, 1 + 2 * len(peers)) >= 0.9 * 2 * len(peers) / 20
+    guard.stop()
+
+
+def test_a_watch_of_many_peers_asks_two_hundred_a_second_of_all_together(
+    listener: Listener,
+) -> None:
+    peers = [Peer(f"ps-{index}", f"127.0.0.1:{listener.server_port}") for index in range(100)]
+    watch = Watch(peers, Inbox(), child=1, announced=lambda task: True)
+    # The first round is at once, the third after two waits.
+    assert seconds_until_asked(listener, 3 * len(peers)) >= 0.9 * 2 * len(peers) / 200
+    watch.stop()
 
 
 def test_a_watch_that_was_stopped_tells_nothing_more(
