@@ -28,6 +28,7 @@ from tests.slices import sliced
 RELEASE, NAMESPACE = "digits", "training"
 EXAMPLES = sorted((ROOT / "values-examples").glob("*.values.yaml"))
 PARTS, PAIRS = 120, 3
+LARGEST_EXACT = 2**53  # of the whole numbers that a float holds one by one
 _EXPONENT = re.compile(r"[0-9.]+e[+]?[0-9]+")
 
 
@@ -123,11 +124,14 @@ def _same_pods(rendered: Rendered, planned: Plan) -> None:
 
 
 def _read(data: Any) -> Any:
-    """Data with numbers that Helm writes as 3e+16: PyYAML takes them for texts."""
+    """Data with numbers that Helm writes as 3e+16, or as the nearest whole number."""
     if isinstance(data, dict):
         return {key: _read(value) for key, value in data.items()}
     if isinstance(data, list):
         return [_read(one) for one in data]
+    if isinstance(data, int) and abs(data) > LARGEST_EXACT:
+        return float(data)
+    # PyYAML takes an exponent for text.
     return float(data) if isinstance(data, str) and _EXPONENT.fullmatch(data) else data
 
 
