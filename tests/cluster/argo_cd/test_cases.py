@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.argo_cd.application import (
+    TRAIN,
     Application,
     Change,
     place,
@@ -238,3 +239,43 @@ def test_a_parameter_server_that_queues_is_no_failure(
 def _is_unschedulable(application: Application) -> bool:
     conditions = application.release.one("pod", "ps")["status"].get("conditions", [])
     return any(one.get("reason") == "Unschedulable" for one in conditions)
+
+
+def test_a_good_training_that_lost_a_worker_for_good_is_synced_and_healthy(
+    make_application: MakeApplication,
+) -> None:
+    def soon(values: Object) -> None:
+        values["cleanup"] = {"workersTimeoutSeconds": 5, "delaySeconds": {"success": 1}}
+
+    application = make_application("bereft")
+    namespace, release = application.argo_cd.namespace, application.release
+    application.commit("A training", soon, train={**TRAIN, "steps": 30_000})
+    application.create()
+    with application.told() as story:
+        application.trains_beyond(0)
+        pods = json.loads(namespace.kubectl("get", "pods", "--output=json"))["items"]
+        with _at_most(len(pods) - 1, namespace):
+            lost = eventually("worker 1", lambda: release.worker(1), 60)["metadata"]["name"]
+            namespace.kubectl("delete", "pod", lost)
+            eventually("the training to be Healthy", application.healthy, 300)
+            eventually("to be Synced", lambda: application.seen() == ("Synced", "Healthy"), 60)
+    (workers,) = release.objects("job", "worker")
+    assert (workers["spec"]["completions"], workers["status"]["succeeded"]) == (2, 1)
+    assert not [line for line in story.lines() if "Degraded" in line], story
+    application.delete()
+
+
+@contextmanager
+def _at_most(pods: int, namespace: Namespace) -> Iterator[None]:
+    """A pod that goes has no successor."""
+    quota = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "at-most"},
+        "spec": {"hard": {"pods": str(pods)}},
+    }
+    namespace.apply(quota)
+    try:
+        yield
+    finally:
+        namespace.kubectl("delete", "resourcequota", "at-most")
