@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 PACKAGES := generator trainer trainer/cleanup
 MACHINE := $(BIN)/python -m tools.machine
 
-.PHONY: help run test test-full lint format image cluster-up cluster-down bench soak simulate signs lock clean
+.PHONY: help run test test-full test-matrix lint format image cluster-up cluster-down bench soak simulate signs lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -22,6 +22,9 @@ test: $(VENV)/dev.stamp ## lint, unit, chart, trainer and cluster tests
 
 test-full: $(VENV)/dev.stamp ## the same with the long cases too
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m tests.suites --full
+
+test-matrix: $(VENV)/dev.stamp ## the chart on an API server of each Kubernetes that it is for (root, Debian, Go)
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest tests/cluster/test_versions.py
 
 lint: $(VENV)/dev.stamp ## ruff, mypy --strict, shellcheck, helm lint, value lint
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m tests.suites lint

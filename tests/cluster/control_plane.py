@@ -12,7 +12,6 @@ import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 from tests.cluster.kubernetes import Namespace
@@ -88,8 +87,10 @@ class ControlPlane:
 
 
 @contextmanager
-def control_plane(folder: Path, names: tuple[str, ...] = ALL) -> Iterator[ControlPlane]:
-    """One with its files in `folder`, of the programs in `names`."""
+def control_plane(
+    folder: Path, names: tuple[str, ...] = ALL, older: str = ""
+) -> Iterator[ControlPlane]:
+    """One with its files in `folder`, of the programs in `names`; the API server may be older."""
     layout = Layout(folder, default_layout().cache)
     addresses = Addresses(
         node="127.0.0.1",
@@ -99,7 +100,11 @@ def control_plane(folder: Path, names: tuple[str, ...] = ALL) -> Iterator[Contro
     )
     pki.create(layout.pki, addresses)
     node_files.write({"audit.yaml": AUDIT_POLICY}, layout, addresses)
-    program = partial(tools.program, cache=layout.cache)
+
+    def program(name: str) -> Path:
+        of_a_version = older and name == "kube-apiserver"
+        return tools.program(tools.older_api_server(older) if of_a_version else name, layout.cache)
+
     parts = {part.name: part for part in components(layout, addresses, program)}
     with ExitStack() as stack:
         for name in names:

@@ -45,6 +45,7 @@ elif command == "status":
 elif command == "tools kubectl":
     print("/bin/false")
 """
+TOOLS = f"tools {' '.join(cluster.LARGE_TOOLS)}"
 CASE = """
 import os, pytest
 @pytest.mark.cluster
@@ -88,7 +89,7 @@ def test_the_image_is_built_while_the_cluster_comes_up_and_is_loaded_then(
     assert outcome.ok and outcome.counts.passed == 1
     assert sorted(prepared.asked[1:3]) == ["image --load none", "up"]
     images = ["image --target cpu", "image --target notebook"]
-    tools = ["apis", "browser", "tools argocd coscheduling"]
+    tools = ["apis", "browser", TOOLS]
     assert prepared.asked[3:] == [*tools, *images, "tools kubectl", "down"]
     assert "the words of image --load none" in capfd.readouterr().out
 
@@ -96,7 +97,7 @@ def test_the_image_is_built_while_the_cluster_comes_up_and_is_loaded_then(
 @pytest.mark.parametrize(
     "command",
     [
-        *("up", "apis", "browser", "tools argocd coscheduling"),
+        *("up", "apis", "browser", TOOLS),
         *("image --load none", "image --target cpu", "image --target notebook"),
     ],
 )

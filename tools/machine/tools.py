@@ -18,6 +18,11 @@ from .failure import MachineError
 
 MODULES = Path(__file__).parent / "go"
 KUBERNETES_VERSION = "1.36.3"
+# The older ones that the chart is for: their API servers are asked what they take.
+OLDER_KUBERNETES = (
+    *("1.28.15", "1.29.15", "1.30.14", "1.31.14"),
+    *("1.32.13", "1.33.13", "1.34.4", "1.35.4"),
+)
 HELM_3_VERSION = "3.18.5"
 ARGO_CD_VERSION = "3.1.16"
 
@@ -40,6 +45,19 @@ class Tool:
         if self.called:
             return (self.called,)
         return tuple(package.rsplit("/", 1)[-1] for package in self.packages)
+
+
+def _kubernetes_flags(version: str) -> str:
+    """What a program of Kubernetes is told of its version."""
+    major, minor, _ = version.split(".")
+    told = {"gitVersion": f"v{version}", "gitMajor": major, "gitMinor": minor}
+    names = (f"-X k8s.io/component-base/version.{name}={said}" for name, said in told.items())
+    return " ".join(("-s -w", *names))
+
+
+def older_api_server(version: str) -> str:
+    """The name of its program: that of 1.28.15 is kube-apiserver-1.28."""
+    return f"kube-apiserver-{version.rpartition('.')[0]}"
 
 
 TOOLS: tuple[Tool, ...] = (
@@ -75,12 +93,16 @@ TOOLS: tuple[Tool, ...] = (
             "k8s.io/kubernetes/cmd/kube-proxy",
             "k8s.io/kubernetes/cmd/kubectl",
         ),
-        ldflags=(
-            "-s -w"
-            f" -X k8s.io/component-base/version.gitVersion=v{KUBERNETES_VERSION}"
-            f" -X k8s.io/component-base/version.gitMajor={KUBERNETES_VERSION.split('.')[0]}"
-            f" -X k8s.io/component-base/version.gitMinor={KUBERNETES_VERSION.split('.')[1]}"
-        ),
+        ldflags=_kubernetes_flags(KUBERNETES_VERSION),
+    ),
+    *(
+        Tool(
+            older_api_server(version),
+            ("k8s.io/kubernetes/cmd/kube-apiserver",),
+            ldflags=_kubernetes_flags(version),
+            called=older_api_server(version),
+        )
+        for version in OLDER_KUBERNETES
     ),
     Tool("coredns", ("github.com/coredns/coredns",)),
     # Of Kubernetes 1.25, the last that had the provisioner: what it makes of our StorageClasses.

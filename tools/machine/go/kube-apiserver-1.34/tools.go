@@ -1,0 +1,6 @@
+//go:build tools
+
+// Package tools pins the API server of Kubernetes 1.34.
+package tools
+
+import _ "k8s.io/kubernetes/cmd/kube-apiserver"
