@@ -73,11 +73,14 @@ def prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ClusterSuite:
     machine = tmp_path / "machine.py"
     machine.write_text(MACHINE)
     (tmp_path / "test_it.py").write_text(CASE)
+    (tmp_path / "alone").mkdir()
+    (tmp_path / "alone" / "test_more.py").write_text(CASE)
     monkeypatch.setattr(cluster, "MACHINE", (sys.executable, str(machine), str(tmp_path)))
     monkeypatch.setattr(cluster, "place", lambda _: cluster.Place(own=True))
     monkeypatch.setattr(suites, "BUILD", tmp_path)
     monkeypatch.setattr(suite, "BUILD", tmp_path)
     monkeypatch.setattr(suites, "CLUSTER_FOLDERS", (str(tmp_path),))
+    monkeypatch.setattr(suites, "ALONE", str(tmp_path / "alone"))
     return ClusterSuite(tmp_path)
 
 
@@ -86,7 +89,7 @@ def test_the_image_is_built_while_the_cluster_comes_up_and_is_loaded_then(
 ) -> None:
     outcome = prepared.run()
 
-    assert outcome.ok and outcome.counts.passed == 1
+    assert outcome.ok and outcome.counts.passed == 2
     assert sorted(prepared.asked[1:3]) == ["image --load none", "up"]
     images = ["image --target cpu", "image --target notebook"]
     tools = ["apis", "browser", TOOLS]

@@ -1,0 +1,164 @@
+"""A training whose node and control plane lose their parts goes on, and ends at the right step.
+
+The kubelet is the one of the machine's only node: it is stopped and started again.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from contextlib import AbstractContextManager, nullcontext
+
+import pytest
+
+from tests.cluster.alone.conftest import Train
+from tests.cluster.alone.faults import Machine, full
+from tests.cluster.alone.training import PER_CALL, Training
+from tests.cluster.kubernetes import INDEX, CommandError, Object, Release
+from tests.cluster.test_life_cycle import resumed_at
+from tests.generator.local.combinations import RETRIED, last_steps
+from tests.slices import sliced
+from tests.support.waiting import eventually
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(1500)]
+
+BETWEEN = {"replication": "between-graph"}
+COMBINATIONS = [
+    pytest.param((name, method, roles), id=name)
+    for name, method, roles in (
+        ("in-graph-async", {}, ("chief", "worker", "ps")),
+        ("in-graph-sync", {"update": "sync"}, ("chief", "worker", "ps")),
+        ("between-graph-async", BETWEEN, ("worker", "ps")),
+        ("between-graph-sync", {**BETWEEN, "update": "sync"}, ("worker", "ps")),
+        ("all-reduce", {"strategy": "all-reduce"}, ("worker",)),
+    )
+]
+
+
+@pytest.fixture(scope="module", params=sliced(COMBINATIONS, 1))
+def training(request: pytest.FixtureRequest, train: Train) -> Training:
+    return train(*request.param)
+
+
+def _touches_no_task(training: Training, fault: AbstractContextManager[None]) -> None:
+    pods, restarts = training.pods(), training.progress()["restarts"]
+    with fault:
+        training.goes_on()
+    training.goes_on()
+    assert training.pods() == pods, training.release.story()
+    assert training.progress()["restarts"] == restarts, training.release.story()
+
+
+@pytest.mark.parametrize(
+    "program", ["kube-apiserver", "etcd", "kube-controller-manager", "kube-scheduler"]
+)
+def test_a_control_plane_that_loses_a_part_for_a_while_touches_no_task(
+    training: Training, machine: Machine, program: str
+) -> None:
+    _touches_no_task(training, machine.without(program))
+
+
+def test_a_minute_without_names_touches_no_task(training: Training, machine: Machine) -> None:
+    pods = training.pods()
+    until = time.monotonic() + 60
+    with machine.without_names():
+        while time.monotonic() < until:
+            training.goes_on()
+            time.sleep(1)
+    _touches_no_task(training, nullcontext())
+    assert training.pods() == pods
+
+
+@pytest.mark.parametrize(
+    "seconds", [pytest.param(0, id="until-it-is-missed"), pytest.param(300, marks=pytest.mark.full)]
+)
+def test_a_kubelet_that_is_stopped_touches_no_task(
+    training: Training, machine: Machine, seconds: float
+) -> None:
+    pods, restarts = training.pods(), training.progress()["restarts"]
+    until = time.monotonic() + seconds
+    with machine.without("kubelet"):
+        eventually("the node to be missed", lambda: not machine.node_is_ready(), 60)
+        while time.monotonic() < until:
+            training.goes_on()
+            time.sleep(1)
+        training.goes_on()
+    training.goes_on()
+    # An address that is not ready is published: the tasks found each other all the time.
+    assert training.pods() == pods, training.release.story()
+    assert training.progress()["restarts"] == restarts, training.release.story()
+
+
+def test_a_drained_node_gives_the_training_back(training: Training, machine: Machine) -> None:
+    pods = training.pods()
+    with machine.drained_of(training.release.name):
+        step = training.step()
+    eventually("all tasks", lambda: len(training.pods()) == len(pods), 120)
+    training.goes_on()
+    assert not set(training.pods()) & set(pods)
+    assert resumed_at(training.release) >= step > 0, "it did not save all of its steps"
+
+
+def test_a_pod_that_is_evicted_for_memory_is_replaced(training: Training, machine: Machine) -> None:
+    count = len(training.pods())
+    with machine.short_of_memory():
+        evicted = eventually("an evicted pod", lambda: _evicted(training.release), 120)
+    assert "memory" in evicted["status"]["message"]
+    eventually("all tasks", lambda: len(training.pods()) == count, 180)
+    training.goes_on(180)
+
+
+def _evicted(release: Release) -> Object | None:
+    pods = release.objects("pod")
+    return next((pod for pod in pods if pod["status"].get("reason") == "Evicted"), None)
+
+
+def test_a_full_volume_is_told_and_the_next_checkpoint_comes_when_there_is_room(
+    training: Training,
+) -> None:
+    pods, restarts = training.pods(), training.progress()["restarts"]
+    with full(training.volume):
+        eventually("words on the full volume", lambda: _tells(training.release), 60)
+        saved = training.saved()
+    eventually("the next checkpoint", lambda: training.saved() > saved, 60)
+    assert training.pods() == pods, training.release.story()
+    assert training.progress()["restarts"] == restarts, training.release.story()
+
+
+def _tells(release: Release) -> bool:
+    """Whether the client's log says why it does not save."""
+    log = release.namespace.kubectl("logs", release.client()["metadata"]["name"])
+    return re.search(r"can't be written: .*No space left on device", log) is not None
+
+
+def test_after_all_this_it_ends_at_the_right_step(training: Training) -> None:
+    release = training.release
+    total = training.step() + 400
+    release.upgrade(training.write_values(total))
+    client = "chief" if "chief" in training.roles else "worker"
+    release.await_job(client, "Complete", 240)
+    ended = training.progress()
+    assert (ended["status"], ended["final"]) == ("done", True)
+    log = _log(release, client)
+    resumed = re.search(r"going on from the checkpoint of step (\d+)", log)
+    assert resumed, log[-3000:]
+    # What was made between the look at the step and the upgrade counts, too.
+    needed = max(total, int(resumed[1]))
+    retried = log.count(RETRIED)
+    allowed = last_steps(training.name, needed, per_call=PER_CALL, retried=retried)
+    assert ended["step"] in allowed, release.story()
+
+
+def _log(release: Release, client: str) -> str:
+    job = release.one("job", client)["metadata"]["name"]
+    mine = [
+        pod["metadata"]["name"]
+        for pod in release.objects("pod", client)
+        if pod["metadata"]["labels"]["job-name"] == job
+        and pod["metadata"]["labels"].get(INDEX, "0") == "0"
+        and pod["status"]["phase"] == "Succeeded"
+    ]
+    try:
+        return release.namespace.kubectl("logs", mine[0])
+    except (CommandError, IndexError) as error:
+        raise AssertionError(f"{error}\n{release.story()}") from None

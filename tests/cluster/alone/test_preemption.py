@@ -1,0 +1,134 @@
+"""A task that a more important pod takes the place of: the training waits for it, and goes on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator
+from decimal import Decimal
+
+import pytest
+
+from tests.cluster.alone.conftest import Train
+from tests.cluster.alone.training import ENDLESS, Training
+from tests.cluster.conftest import IMAGE
+from tests.cluster.kubernetes import Namespace, Object, Release, condition
+from tests.slices import sliced
+from tests.support.waiting import eventually
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900)]
+
+ROLES = ("chief", "worker", "ps")
+TASKS = 4  # two of them are workers
+FIRST, LAST = "tf-cluster-test-first", "tf-cluster-test-last"
+IMPORTANCE = {FIRST: 1000, LAST: -10}
+INTRUDER = "intruder"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def classes(namespace: Namespace) -> Iterator[None]:
+    """The victim's priority is the last, the intruder's the first; the other tasks have none."""
+    for name, value in IMPORTANCE.items():
+        namespace.apply(
+            {
+                "apiVersion": "scheduling.k8s.io/v1",
+                "kind": "PriorityClass",
+                "metadata": {"name": name},
+                "value": value,
+            }
+        )
+    yield
+    namespace.kubectl("delete", "priorityclass", *IMPORTANCE)
+
+
+@pytest.fixture(scope="module")
+def training(train: Train) -> Training:
+    return train("preempted", {}, ROLES)
+
+
+@pytest.mark.parametrize("role", sliced(ROLES, 1))
+def test_a_task_that_is_preempted_comes_back_and_counts_no_failure(
+    training: Training, namespace: Namespace, role: str
+) -> None:
+    release = training.release
+    release.upgrade(training.write_values(ENDLESS), f"{role}.priorityClassName={LAST}")
+    eventually("the attempt's tasks", lambda: _all_in_place(training, role), 120)
+    training.goes_on()
+    tasks = training.pods()
+    saved = training.saved()
+    namespace.apply(_intruder(_free_cpu(namespace) + Decimal("0.01")))
+    victim = eventually("a preempted pod", lambda: _preempted(release, tasks), 60)
+    eventually("the intruder to run", lambda: _runs(namespace), 120)
+    namespace.kubectl("delete", "pod", INTRUDER, "--grace-period=0", "--force")
+    eventually("all tasks", lambda: _all_in_place(training, role), 180)
+    training.goes_on(180)
+    assert training.step() > saved
+    assert role in victim["involvedObject"]["name"]
+    assert victim["involvedObject"]["uid"] not in training.pods()
+    failed = [job["metadata"]["name"] for job in release.objects("job") if condition(job, "Failed")]
+    assert not failed, release.story()
+
+
+def _all_in_place(training: Training, role: str) -> bool:
+    """Whether every task has its pod, of the attempt in which the role matters least."""
+    pods = training.release.running(role)
+    marked = bool(pods) and all(pod["spec"]["priorityClassName"] == LAST for pod in pods)
+    return marked and len(training.pods()) == TASKS
+
+
+def _preempted(release: Release, tasks: Collection[str]) -> Object | None:
+    """The event of a task that went, of those with these UIDs; its pod may be deleted by then."""
+    selector = "--field-selector=reason=Preempted"
+    found = json.loads(release.namespace.kubectl("get", "events", selector, "--output=json"))
+    went = [event for event in found["items"] if event["involvedObject"]["uid"] in tasks]
+    return dict(went[0]) if went else None
+
+
+def _runs(namespace: Namespace) -> bool:
+    phase = namespace.kubectl("get", "pod", INTRUDER, "--output=jsonpath={.status.phase}")
+    return phase == "Running"
+
+
+def _free_cpu(namespace: Namespace) -> Decimal:
+    """CPUs of the node that no pod has asked for."""
+    nodes = json.loads(namespace.kubectl("get", "nodes", "--output=json"))["items"]
+    pods = json.loads(namespace.kubectl("get", "pods", "--all-namespaces", "--output=json"))
+    asked = [
+        _cpus(container.get("resources", {}).get("requests", {}).get("cpu", "0"))
+        for pod in pods["items"]
+        if pod["status"].get("phase") not in ("Succeeded", "Failed")
+        for container in pod["spec"]["containers"]
+    ]
+    return _cpus(nodes[0]["status"]["allocatable"]["cpu"]) - sum(asked)
+
+
+def _cpus(quantity: str) -> Decimal:
+    return Decimal(quantity[:-1]) / 1000 if quantity.endswith("m") else Decimal(quantity)
+
+
+def _intruder(cpus: Decimal) -> Object:
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": INTRUDER},
+        "spec": {
+            "priorityClassName": FIRST,
+            "automountServiceAccountToken": False,
+            "securityContext": {
+                "runAsNonRoot": True,
+                "runAsUser": 1000,
+                "seccompProfile": {"type": "RuntimeDefault"},
+            },
+            "containers": [
+                {
+                    "name": "sleeper",
+                    "image": IMAGE,
+                    "command": ["sleep", "3600"],
+                    "resources": {"requests": {"cpu": f"{int(cpus * 1000)}m"}},
+                    "securityContext": {
+                        "allowPrivilegeEscalation": False,
+                        "capabilities": {"drop": ["ALL"]},
+                    },
+                }
+            ],
+        },
+    }
