@@ -35,6 +35,7 @@ class Tool:
     packages: tuple[str, ...]
     ldflags: str = "-s -w"
     tags: str = ""
+    gcflags: str = ""
     environment: tuple[tuple[str, str], ...] = field(default=())
     called: str = ""
     """What its one program is called, where that is not the last part of its package."""
@@ -45,6 +46,10 @@ class Tool:
         if self.called:
             return (self.called,)
         return tuple(package.rsplit("/", 1)[-1] for package in self.packages)
+
+
+# Not optimized, a program takes half the time to build; for those that have little to do here.
+QUICK_TO_BUILD = "all=-N -l"
 
 
 def _kubernetes_flags(version: str) -> str:
@@ -101,6 +106,7 @@ TOOLS: tuple[Tool, ...] = (
             ("k8s.io/kubernetes/cmd/kube-apiserver",),
             ldflags=_kubernetes_flags(version),
             called=older_api_server(version),
+            gcflags=QUICK_TO_BUILD,
         )
         for version in OLDER_KUBERNETES
     ),
@@ -113,6 +119,7 @@ TOOLS: tuple[Tool, ...] = (
         "scheduler-plugins",
         ("sigs.k8s.io/scheduler-plugins/cmd/scheduler",),
         called="coscheduling",
+        gcflags=QUICK_TO_BUILD,
     ),
     Tool("local-path", ("github.com/rancher/local-path-provisioner",)),
     Tool(
@@ -138,6 +145,7 @@ TOOLS: tuple[Tool, ...] = (
         ("github.com/argoproj/argo-cd/v3/cmd",),
         ldflags=f"-s -w -X github.com/argoproj/argo-cd/v3/common.version={ARGO_CD_VERSION}",
         called="argocd",
+        gcflags=QUICK_TO_BUILD,
     ),
     # The operator of TFJob, with whose start a benchmark compares ours.
     Tool(
@@ -160,8 +168,8 @@ def named(name: str) -> Tool:
 def key(tool: Tool, module: Path, architecture: str = platform.machine()) -> str:
     """Changes when the same `go build` could give another program, and only then."""
     digest = hashlib.sha256()
-    tags = (tool.tags,) if tool.tags else ()
-    flags = (tool.packages, tool.ldflags, architecture, "CGO_ENABLED=0", "-trimpath", *tags)
+    more = tuple(flags for flags in (tool.tags, tool.gcflags) if flags)
+    flags = (tool.packages, tool.ldflags, architecture, "CGO_ENABLED=0", "-trimpath", *more)
     digest.update(repr(flags).encode())
     for file in sorted(module.iterdir()):
         if file.name in ("go.mod", "go.sum") or file.suffix == ".go":
@@ -202,6 +210,7 @@ def ensure(tool: Tool, cache: Path) -> None:
         }
         command = ["go", "build", "-trimpath", "-ldflags", tool.ldflags, "-o", f"{scratch}/"]
         command += ["-tags", tool.tags] if tool.tags else []
+        command += ["-gcflags", tool.gcflags] if tool.gcflags else []
         run(
             [*command, *tool.packages],
             environment=environment,
