@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tf_cluster_cleanup.loop import POLL_SECONDS
+from tf_cluster_cleanup.decision import POLL_SECONDS
 
 from tests.cluster.conftest import MakeValues
 from tests.cluster.kubernetes import Object, Release, condition
