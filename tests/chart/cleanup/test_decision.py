@@ -138,6 +138,15 @@ def test_a_cut_job_whose_pod_does_not_end_keeps_cleanup_for_a_while_and_the_ps_n
     )
 
 
+def test_a_job_that_may_not_have_its_size_back_is_asked_once() -> None:
+    course = Course()
+    cut = JobState(Phase.COMPLETE, completions=0)
+    assert course.at(0, COMPLETE, cut) == ResizeJobs({"worker": 3})
+    assert isinstance(course.at(1, COMPLETE, cut), Wait)
+    assert course.at(30, COMPLETE, cut) == ScaleDown()
+    assert isinstance(course.at(30, COMPLETE, cut), Finish)
+
+
 def test_a_cleanup_that_comes_anew_gives_a_cut_job_its_size_back() -> None:
     course = Course()
     assert course.at(0, COMPLETE, JobState(Phase.COMPLETE, completions=1)) == ResizeJobs(

@@ -60,6 +60,7 @@ class Memory:
     client_ended: float = 0.0
     jobs_ended: float | None = None
     cut_seen: bool = False
+    restored: bool = False
     scaled: bool = False
 
 
@@ -161,8 +162,10 @@ def _wind_down(plan: Plan, memory: Memory, seen: Seen) -> tuple[Memory, Action]:
     assert memory.jobs_ended is not None
     in_time = seen.now - memory.jobs_ended < CUT_SECONDS
     cut = _jobs_that_are_cut(plan, seen)
-    memory = replace(memory, cut_seen=memory.cut_seen or bool(cut))
-    resize = _restore(plan, seen)
+    if cut:
+        memory = replace(memory, cut_seen=True, restored=False)
+    resize = None if memory.restored else _restore(plan, seen)
+    memory = replace(memory, restored=memory.restored or resize is not None)
     if resize is None and memory.cut_seen and in_time:
         resize = _cut(plan, seen)  # somebody gave it its size back too early
     if resize is not None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from tf_cluster_cleanup.attempt import API_ERRORS, Attempt
 from tf_cluster_cleanup.decision import (
+    CUT_POLL_SECONDS,
     EndJobs,
     Finish,
     Memory,
@@ -50,6 +51,7 @@ def end_attempt(
                 _end_jobs(action.names, attempt, log)
             elif isinstance(action, ResizeJobs):
                 _resize_jobs(action.sizes, attempt, log)
+                sleep(CUT_POLL_SECONDS)
             elif isinstance(action, ScaleDown):
                 _scale_down(plan.deployments, attempt, log)
         except API_ERRORS as error:
