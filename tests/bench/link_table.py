@@ -93,29 +93,28 @@ CELLS = (
 def models() -> Mapping[str, Model]:
     """Those of the tables, by name."""
 
-    def example(module: str, flags: Mapping[str, int], **train: Any) -> dict[str, Any]:
-        of = {"optimizer": {"name": "Adam", "learningRate": 0.001}, **train}
-        told = params(steps_per_call=5, report=0.5, train=of, flags=dict(flags))
-        told["program"] = {"module": f"tf_cluster_trainer.examples.{module}"}
-        return told
-
-    users, items, width, words, units = 400_000, 100_000, 64, 10_000, 128
+    adam = {"optimizer": {"name": "Adam", "learningRate": 0.001}}
+    table = params(
+        steps_per_call=5, report=0.5, train={"batchSize": 4096, **adam}, flags={"rows": 2_000_000}
+    )
+    table["program"]["module"] = "programs:Table"
+    text = params(
+        steps_per_call=5,
+        report=0.5,
+        train={"batchSize": 32, **adam},
+        flags={"words": 10_000, "units": 128},
+    )
+    text["program"] = {"module": "tf_cluster_trainer.examples.text:Text"}
     return {
         "dense": Model("one dense variable of 100 MB, 4 examples a batch", dense(), 60),
         "embeddings": Model(
-            f"the example recommender, tables of {users:,} users and {items:,} items, {width} "
-            "wide (130 MB), 1,024 examples a batch",
-            example(
-                "recommender:Recommender",
-                {"users": users, "items": items, "width": width},
-                batchSize=1024,
-            ),
-            400,
+            "a table of 2,000,000 rows, 16 wide (128 MB), two look-ups an example, 4,096 examples "
+            "a batch",
+            table,
+            800,
         ),
         "recurrent": Model(
-            f"the example text (GRU), {words:,} words, {units} units, 32 sequences a batch",
-            example("text:Text", {"words": words, "units": units}, batchSize=32),
-            200,
+            "the example text (GRU), 10,000 words, 128 units, 32 sequences a batch", text, 200
         ),
     }
 
