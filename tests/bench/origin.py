@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 # What a series itself writes: not a change of what is measured.
-WRITTEN = ("tests/bench/results.json", "docs/benchmarks.md")
+WRITTEN = ("tests/bench/results.json", "docs/benchmarks.md", "docs/scale.md")
 PACKAGES = {"TensorFlow": "tensorflow-cpu", "tf-keras": "tf-keras", "NumPy": "numpy"}
 GIBIBYTE = 2**30
 
