@@ -15,9 +15,10 @@ from pathlib import Path
 from tests.suites.commands import end
 from tests.suites.suite import ROOT
 from tests.tied import tied_to_us
+from tools.machine.tools import OLDER_KUBERNETES, older_api_server
 
 MACHINE = (sys.executable, "-m", "tools.machine")
-LARGE_TOOLS = ("argocd", "coscheduling", "kube-apiserver-1.28")
+LARGE_TOOLS = ("argocd", "coscheduling", older_api_server(OLDER_KUBERNETES[0]))
 
 
 @dataclass(frozen=True)
