@@ -48,7 +48,7 @@ class Tool:
         return tuple(package.rsplit("/", 1)[-1] for package in self.packages)
 
 
-# Not optimized, a program takes half the time to build; for those that have little to do here.
+# Not optimized, a program is built sooner; for those that have little to do here.
 QUICK_TO_BUILD = "all=-N -l"
 
 
