@@ -162,7 +162,8 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     return report
 
 
-def _reader(name: str, claim: str) -> dict[str, Any]:
+def sleeping_pod(name: str, container: dict[str, Any], **spec: Any) -> dict[str, Any]:
+    """A pod of the trainer's image that Pod Security `restricted` lets in and that sleeps."""
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -179,19 +180,27 @@ def _reader(name: str, claim: str) -> dict[str, Any]:
             },
             "containers": [
                 {
-                    "name": "reader",
+                    "name": "sleeper",
                     "image": IMAGE,
                     "command": ["sleep", "3600"],
-                    "volumeMounts": [{"name": "log", "mountPath": "/log"}],
                     "securityContext": {
                         "allowPrivilegeEscalation": False,
                         "capabilities": {"drop": ["ALL"]},
                     },
+                    **container,
                 }
             ],
-            "volumes": [{"name": "log", "persistentVolumeClaim": {"claimName": claim}}],
+            **spec,
         },
     }
+
+
+def _reader(name: str, claim: str) -> dict[str, Any]:
+    return sleeping_pod(
+        name,
+        {"volumeMounts": [{"name": "log", "mountPath": "/log"}]},
+        volumes=[{"name": "log", "persistentVolumeClaim": {"claimName": claim}}],
+    )
 
 
 @pytest.fixture

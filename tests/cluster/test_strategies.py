@@ -14,7 +14,7 @@ import pytest
 
 from tests.cluster.conftest import SMALL, MakeValues
 from tests.cluster.kubernetes import INDEX, Release
-from tests.programs import PACED, PACED_MODULE
+from tests.programs import PACED, PACED_INLINED
 from tests.slices import sliced
 from tests.support.waiting import eventually
 
@@ -54,7 +54,7 @@ def test_a_training_whose_client_is_deleted_completes_and_leaves_no_pod(
         name,
         small=False,
         beside=(PACED,),
-        program={"source": {"files": [PACED.name]}, "module": PACED_MODULE},
+        program=PACED_INLINED,
         resources={role: SMALL[role] for role in roles},
         workers=2,
         train=told,

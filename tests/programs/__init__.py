@@ -7,3 +7,4 @@ from pathlib import Path
 # The digits from data that comes slowly, and what params call it where the file is at hand.
 PACED = Path(__file__).with_name("paced.py")
 PACED_MODULE = "paced:Paced"
+PACED_INLINED = {"source": {"files": [PACED.name]}, "module": PACED_MODULE}

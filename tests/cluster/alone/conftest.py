@@ -14,7 +14,7 @@ from tests.cluster.alone.faults import Machine, small_disk
 from tests.cluster.alone.training import ENDLESS, PER_CALL, Training
 from tests.cluster.conftest import SMALL, MakeValues
 from tests.cluster.kubernetes import Namespace, Release
-from tests.programs import PACED, PACED_MODULE
+from tests.programs import PACED, PACED_INLINED
 from tests.support.waiting import eventually
 from tools.machine.layout import Addresses, default_layout
 from tools.machine.volume import StaticVolume, create
@@ -50,7 +50,7 @@ def train(
                     name,
                     small=False,
                     beside=(PACED,),
-                    program={"source": {"files": [PACED.name]}, "module": PACED_MODULE},
+                    program=PACED_INLINED,
                     resources={role: SMALL[role] for role in roles},
                     workers=2,
                     flags={"microseconds": 2000},  # half of a core for all tasks

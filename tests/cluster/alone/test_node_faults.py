@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 import time
-from contextlib import AbstractContextManager, nullcontext
 
 import pytest
 
@@ -40,33 +39,19 @@ def training(request: pytest.FixtureRequest, train: Train) -> Training:
     return train(*request.param)
 
 
-def _touches_no_task(training: Training, fault: AbstractContextManager[None]) -> None:
-    pods, restarts = training.pods(), training.progress()["restarts"]
-    with fault:
-        training.goes_on()
-    training.goes_on()
-    assert training.pods() == pods, training.release.story()
-    assert training.progress()["restarts"] == restarts, training.release.story()
-
-
 @pytest.mark.parametrize(
     "program", ["kube-apiserver", "etcd", "kube-controller-manager", "kube-scheduler"]
 )
 def test_a_control_plane_that_loses_a_part_for_a_while_touches_no_task(
     training: Training, machine: Machine, program: str
 ) -> None:
-    _touches_no_task(training, machine.without(program))
+    with training.untouched(), machine.without(program):
+        training.goes_on()
 
 
 def test_a_minute_without_names_touches_no_task(training: Training, machine: Machine) -> None:
-    pods = training.pods()
-    until = time.monotonic() + 60
-    with machine.without_names():
-        while time.monotonic() < until:
-            training.goes_on()
-            time.sleep(1)
-    _touches_no_task(training, nullcontext())
-    assert training.pods() == pods
+    with training.untouched(), machine.without_names():
+        training.goes_on_for(60)
 
 
 @pytest.mark.parametrize(
@@ -75,18 +60,11 @@ def test_a_minute_without_names_touches_no_task(training: Training, machine: Mac
 def test_a_kubelet_that_is_stopped_touches_no_task(
     training: Training, machine: Machine, seconds: float
 ) -> None:
-    pods, restarts = training.pods(), training.progress()["restarts"]
-    until = time.monotonic() + seconds
-    with machine.without("kubelet"):
+    began = time.monotonic()
+    # An address that is not ready is published: the tasks find each other all the time.
+    with training.untouched(), machine.without("kubelet"):
         eventually("the node to be missed", lambda: not machine.node_is_ready(), 60)
-        while time.monotonic() < until:
-            training.goes_on()
-            time.sleep(1)
-        training.goes_on()
-    training.goes_on()
-    # An address that is not ready is published: the tasks found each other all the time.
-    assert training.pods() == pods, training.release.story()
-    assert training.progress()["restarts"] == restarts, training.release.story()
+        training.goes_on_for(seconds - (time.monotonic() - began))
 
 
 def test_a_drained_node_gives_the_training_back(training: Training, machine: Machine) -> None:
@@ -116,13 +94,11 @@ def _evicted(release: Release) -> Object | None:
 def test_a_full_volume_is_told_and_the_next_checkpoint_comes_when_there_is_room(
     training: Training,
 ) -> None:
-    pods, restarts = training.pods(), training.progress()["restarts"]
-    with full(training.volume):
-        eventually("words on the full volume", lambda: _tells(training.release), 60)
-        saved = training.saved()
-    eventually("the next checkpoint", lambda: training.saved() > saved, 60)
-    assert training.pods() == pods, training.release.story()
-    assert training.progress()["restarts"] == restarts, training.release.story()
+    with training.untouched():
+        with full(training.volume):
+            eventually("words on the full volume", lambda: _tells(training.release), 60)
+            saved = training.saved()
+        eventually("the next checkpoint", lambda: training.saved() > saved, 60)
 
 
 def _tells(release: Release) -> bool:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.cluster.alone.conftest import Train
 from tests.cluster.alone.training import ENDLESS, Training
-from tests.cluster.conftest import IMAGE
+from tests.cluster.conftest import sleeping_pod
 from tests.cluster.kubernetes import Namespace, Object, Release, condition
 from tests.slices import sliced
 from tests.support.waiting import eventually
@@ -106,29 +106,6 @@ def _cpus(quantity: str) -> Decimal:
 
 
 def _intruder(cpus: Decimal) -> Object:
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": INTRUDER},
-        "spec": {
-            "priorityClassName": FIRST,
-            "automountServiceAccountToken": False,
-            "securityContext": {
-                "runAsNonRoot": True,
-                "runAsUser": 1000,
-                "seccompProfile": {"type": "RuntimeDefault"},
-            },
-            "containers": [
-                {
-                    "name": "sleeper",
-                    "image": IMAGE,
-                    "command": ["sleep", "3600"],
-                    "resources": {"requests": {"cpu": f"{int(cpus * 1000)}m"}},
-                    "securityContext": {
-                        "allowPrivilegeEscalation": False,
-                        "capabilities": {"drop": ["ALL"]},
-                    },
-                }
-            ],
-        },
-    }
+    requests = {"cpu": f"{int(cpus * 1000)}m"}
+    container = {"resources": {"requests": requests}}
+    return sleeping_pod(INTRUDER, container, priorityClassName=FIRST)

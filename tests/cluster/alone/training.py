@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,6 +49,22 @@ class Training:
             eventually(f"a step after {before}", lambda: self.step() > before, seconds)
         except AssertionError as error:
             raise AssertionError(f"{error}\n{self.release.story()}") from None
+
+    def goes_on_for(self, seconds: float) -> None:
+        """It makes steps all that time, and one at least."""
+        until = time.monotonic() + seconds
+        self.goes_on()
+        while time.monotonic() < until:
+            self.goes_on()
+
+    @contextmanager
+    def untouched(self) -> Iterator[None]:
+        """None of its tasks begins anew in the block, and it goes on afterwards."""
+        pods, restarts = self.pods(), self.progress()["restarts"]
+        yield
+        self.goes_on()
+        assert self.pods() == pods, self.release.story()
+        assert self.progress()["restarts"] == restarts, self.release.story()
 
     def pods(self) -> dict[str, int]:
         """How often each of its tasks' containers has begun anew, by the pod's UID."""
