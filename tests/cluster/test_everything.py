@@ -483,8 +483,10 @@ def _has_told_in_records(release: Release) -> None:
     assert told[-1]["step"] >= STEPS
     read = newest(map(json.dumps, _records(release, "chief")))
     assert read is not None and read.percent == 100.0
-    last = _records(release, "cleanup")[-1]
-    assert (last["message"].partition(":")[0], last["severity"]) == ("scaled to 0", "INFO")
+    *_, scaled, last = _records(release, "cleanup")
+    assert scaled["message"].startswith("scaled to 0: ")
+    assert last["message"].endswith("; nothing is left to do")
+    assert {scaled["severity"], last["severity"]} == {"INFO"}
 
 
 def _records(release: Release, role: str) -> list[Object]:
