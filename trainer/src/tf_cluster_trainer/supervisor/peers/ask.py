@@ -4,6 +4,9 @@ If a name is looked up before its pod has an address, the cluster's name servers
 absent, for 30 s with CoreDNS' usual `cache 30`. So the chief asks a task by name only after that
 task has asked the chief, whose status address is a Service's: that name exists before any pod. A
 pod can be 10 s and more behind the others (a volume, or a kubelet that retries).
+
+A name is looked up once, not at each question: several a second, of each task, would be most of
+what a training asks the name servers.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -46,16 +50,45 @@ class NoNameError(NoAnswerError):
     """Its host's name does not resolve."""
 
 
+@dataclass(frozen=True)
+class _Place:
+    """Where a task answered last, and which pod it said it is (None if it named none)."""
+
+    ip: str
+    pod: object
+
+
+_places: dict[str, _Place] = {}
+"""By the address that was asked. Only whole entries are put in and taken out, by any thread."""
+
+
 def ask(address: str, path: str, timeout: float = TIMEOUT_SECONDS) -> dict[str, Any]:
     """Return the JSON object at http://<address><path>, without a proxy. Raises NoAnswerError.
 
     `timeout` is the longest time without a byte, in seconds; the whole answer may take five times
-    that.
+    that. The name leads to where it led last for as long as the same pod answers there. Else it is
+    looked up, and asked, at once: the pod may be another by now, with another address.
     """
-    host, port = address.rsplit(":", 1)
-    connection = http.client.HTTPConnection(host, int(port), timeout=timeout)
+    place = _places.get(address)
+    if place is not None:
+        with contextlib.suppress(NoAnswerError):
+            document, ip = _ask_at(address, place.ip, path, timeout)
+            if _Place(ip, document.get("pod")) == place:
+                return document
+        _places.pop(address, None)
+    document, ip = _ask_at(address, address.rpartition(":")[0], path, timeout)
+    _places[address] = _Place(ip, document.get("pod"))
+    return document
+
+
+def _ask_at(address: str, host: str, path: str, timeout: float) -> tuple[dict[str, Any], str]:
+    """Ask the host in the name of the address. Returns the answer and the IP it came from."""
+    port = int(address.rpartition(":")[2])
+    connection = http.client.HTTPConnection(host, port, timeout=timeout)
     try:
-        connection.request("GET", path)
+        connection.connect()
+        ip: str = connection.sock.getpeername()[0]
+        connection.request("GET", path, headers={"Host": address})
         response = connection.getresponse()
         body = _read(response, time.monotonic() + LONGEST_TIMEOUTS * timeout)
         if response.status != 200:
@@ -77,7 +110,7 @@ def ask(address: str, path: str, timeout: float = TIMEOUT_SECONDS) -> dict[str, 
         connection.close()
     if not isinstance(document, dict):
         raise NoAnswerError(f"something else answers at {address} (not a status)")
-    return document
+    return document, ip
 
 
 def _read(response: http.client.HTTPResponse, until: float) -> bytes:
