@@ -14,10 +14,12 @@ import yaml
 from tests.chart.helm import (
     CHART,
     HELMS,
+    LEAST,
     ROOT,
     RefusedError,
     Values,
     command,
+    merged,
     notes,
     refusal,
     render,
@@ -118,6 +120,24 @@ def test_a_message_names_the_keys_of_umbrellas_in_umbrellas(tmp_path: Path) -> N
         )
     with pytest.raises(RefusedError, match=r"middle\.tf-cluster\.image\.repository is empty"):
         template("{}", "digits", "training", str(tmp_path / "outer"))
+
+
+@pytest.mark.parametrize("helm", HELMS)
+def test_two_trainings_of_an_umbrella_are_what_each_is_alone(tmp_path: Path, helm: str) -> None:
+    """What a chart keeps for its other files is its own, also where it stands there twice."""
+    values = {
+        name: merged(LEAST, {"fullnameOverride": name, "worker": {"replicas": workers}})
+        for name, workers in (("first", 2), ("second", 5))
+    }
+    umbrella = tmp_path / "both"
+    shutil.copytree(CHART, umbrella / "charts" / CHART.name)
+    twice = [{"name": CHART.name, "version": "*", "alias": name} for name in values]
+    chart = {"apiVersion": "v2", "name": "both", "version": "0.1.0", "dependencies": twice}
+    (umbrella / "Chart.yaml").write_text(json.dumps(chart))
+    both = template(json.dumps(values), "digits", "training", str(umbrella), helm)
+    alone = {name: render(one, helm=helm).attempt for name, one in values.items()}
+    jobs = {job["metadata"]["name"] for job in both.all("Job", "worker")}
+    assert jobs == {f"{name}-worker-{attempt}" for name, attempt in alone.items()}
 
 
 def test_the_lock_is_in_step_with_the_dependencies() -> None:

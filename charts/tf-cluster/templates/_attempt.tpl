@@ -9,10 +9,18 @@ The hash is made of parsed values, as JSON: a chart that only indents or quotes 
 The hash does not cover the objects' metadata, the claims, the NetworkPolicies, the evaluator and cleanup: a change of
 those restarts no training. The Jobs of evaluator and cleanup have a second hash of their own spec.
 
-An attempt's names are made once for each file: "tf-cluster.attempt" gives them as JSON, as "tf-cluster.names" lists
-them, and the contexts have them as `names`.
+An attempt's names are made once for all files: "tf-cluster.attempt" gives them as JSON, as "tf-cluster.names" lists
+them, and the contexts have them as `names`. All files of a chart have one root context, which keeps them. A Helm that
+gave each file its own would make them again, and they would be the same.
 */ -}}
 {{- define "tf-cluster.attempt" -}}
+{{- if not (hasKey . "attempt") -}}
+{{- $_ := set . "attempt" (include "tf-cluster.attempt.new" .) -}}
+{{- end -}}
+{{- .attempt -}}
+{{- end -}}
+
+{{- define "tf-cluster.attempt.new" -}}
 {{- include "tf-cluster.guards" . -}}
 {{- $draft := dict "root" . "names" (include "tf-cluster.names" (list . "00000000") | fromJson) -}}
 {{- $parts := list (include "tf-cluster.config.cluster" $draft | fromJson) -}}

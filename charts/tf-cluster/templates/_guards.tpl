@@ -1,9 +1,16 @@
 {{- /*
 Complaints that a schema can't make in plain words. Each guard renders its complaint, or nothing. Helm shows all
 complaints at once. Every object's file includes "tf-cluster.guards" first: Helm stops at the first file that fails,
-and it promises no order of files.
+and it promises no order of files. The files after that need not look again: all have one root context.
 */ -}}
 {{- define "tf-cluster.guards" -}}
+{{- if not (hasKey . "guarded") -}}
+{{- include "tf-cluster.guards.all" . -}}
+{{- $_ := set . "guarded" true -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "tf-cluster.guards.all" -}}
 {{- $complaints := list -}}
 {{- range $guard := list
   "null" "image" "program" "interactive" "notebook" "source" "combination" "success" "momentum" "schedule" "preStop"
