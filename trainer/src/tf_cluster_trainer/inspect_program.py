@@ -39,14 +39,12 @@ def main(arguments: Sequence[str]) -> int:
 
 def inspected(config: Config) -> dict[str, Any]:
     """program.json of the configured program. Raises ProgramError."""
-    import tensorflow as tf
-
     from tf_cluster_trainer.checkpoint import variables as checkpoint_variables
     from tf_cluster_trainer.program import flags as program_flags
     from tf_cluster_trainer.program.prepare import loaded
     from tf_cluster_trainer.program.trial import (
-        build_model,
         check_variables,
+        look_at_model,
         make_dataset,
         specs_of,
     )
@@ -56,21 +54,10 @@ def inspected(config: Config) -> dict[str, Any]:
     features, _ = specs_of(dataset)
     made: list[Any] = []
 
-    def record(create: Any, **given: Any) -> Any:
-        made.append(create(**given))
-        return made[-1]
-
-    with tf.variable_creator_scope(record):
-        model = build_model(program, ctx, features)
-    check_variables(model)
-    places = {id(variable): place for place, variable in enumerate(made)}
-    specs = checkpoint_variables.specs(model)
-    example_bytes, examples = _of_the_data(dataset)
-    return {
-        "version": 1,
-        "program": config.settings.module,
-        "flags": program_flags.as_json(ctx.flags),
-        "variables": [
+    def variables(model: Any) -> list[dict[str, Any]]:
+        check_variables(model)
+        places = {id(variable): place for place, variable in enumerate(made)}
+        return [
             {
                 "name": key.removeprefix("model/"),
                 "shape": list(spec.shape),
@@ -79,8 +66,18 @@ def inspected(config: Config) -> dict[str, Any]:
                 "trainable": bool(variable.trainable),
                 "made": places.get(id(variable), len(made)),
             }
-            for (key, spec), variable in zip(specs.items(), model.variables, strict=True)
-        ],
+            for (key, spec), variable in zip(
+                checkpoint_variables.specs(model).items(), model.variables, strict=True
+            )
+        ]
+
+    found = look_at_model(program, ctx, features, variables, made.append)
+    example_bytes, examples = _of_the_data(dataset)
+    return {
+        "version": 1,
+        "program": config.settings.module,
+        "flags": program_flags.as_json(ctx.flags),
+        "variables": found,
         "slots": {name: _slots(name) for name in OPTIMIZERS},
         "exampleBytes": example_bytes,
         "examples": examples,

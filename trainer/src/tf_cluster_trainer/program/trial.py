@@ -6,9 +6,9 @@ to the other tasks takes every earlier variable out of reach.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import tensorflow as tf
 import tf_keras
@@ -16,9 +16,11 @@ import tf_keras
 from tf_cluster_trainer.checkpoint import variables as checkpoint_variables
 from tf_cluster_trainer.checkpoint.record import TensorSpec
 from tf_cluster_trainer.errors import HookError, ProgramError
-from tf_cluster_trainer.program import precision
+from tf_cluster_trainer.program import precision, storageless
 from tf_cluster_trainer.program.base import Program
 from tf_cluster_trainer.program.context import Context
+
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
@@ -40,12 +42,46 @@ class Trial:
 def run_trial(program: Program, ctx: Context) -> Trial:
     """Call the hooks once. Raises ProgramError that names the first wrong hook and the reason."""
     features, labels = batch_specs(program, ctx)
-    model = build_model(program, ctx, features)
-    check_variables(model)
-    metrics = _trace_loss(program, model, features, labels)
-    specs = checkpoint_variables.specs(model)
-    trained = frozenset(k for k, v in zip(specs, model.variables, strict=True) if v.trainable)
-    return Trial(features, labels, metrics, specs, trained)
+
+    def tried(model: Any) -> Trial:
+        check_variables(model)
+        metrics = _trace_loss(program, model, features, labels)
+        specs = checkpoint_variables.specs(model)
+        trained = frozenset(k for k, v in zip(specs, model.variables, strict=True) if v.trainable)
+        return Trial(features, labels, metrics, specs, trained)
+
+    return look_at_model(program, ctx, features, tried)
+
+
+def look_at_model(
+    program: Program,
+    ctx: Context,
+    features: Any,
+    look: Callable[[Any], Found],
+    made: Callable[[Any], None] = lambda variable: None,
+) -> Found:
+    """Return what `look` finds of the program's model, whose large variables take no memory.
+
+    Where that fails (the program, or `look`, may read the value of one), the model is made with all
+    values, up to a bound. Raises ProgramError. `look` keeps nothing of the model. `made` is called
+    with every variable that the program makes, when it does.
+    """
+
+    def create(create_next: Callable[..., Any], **given: Any) -> Any:
+        variable = create_next(**given)
+        made(variable)
+        return variable
+
+    each = tf.variable_creator_scope
+    try:
+        with storageless.storageless(), each(create), precision.policy(ctx.settings.precision):
+            model = _built(program, ctx, features, _trace_call)
+        return look(model)
+    except Exception as error:
+        above = storageless.why_not(error)
+    with storageless.bounded(above), each(create):
+        model = build_model(program, ctx, features)
+    return look(model)
 
 
 def build_model(program: Program, ctx: Context, features: Any, named: str = "") -> Any:
@@ -54,14 +90,18 @@ def build_model(program: Program, ctx: Context, features: Any, named: str = "") 
     The model computes in the precision `named`, or else in that of the settings.
     """
     with precision.policy(named or ctx.settings.precision):
-        return _built(program, ctx, features)
+        return _built(program, ctx, features, _call)
 
 
-def _built(program: Program, ctx: Context, features: Any) -> Any:
+def _built(
+    program: Program, ctx: Context, features: Any, first_call: Callable[[Any, Any], None]
+) -> Any:
     tf_keras.backend.reset_uids()
     tf_keras.utils.set_random_seed(ctx.settings.seed)
     try:
         model = program.build_model(ctx)
+    except ProgramError:
+        raise
     except Exception as error:
         raise HookError("build_model", error) from error
     if not isinstance(model, tf_keras.Model):
@@ -71,7 +111,9 @@ def _built(program: Program, ctx: Context, features: Any) -> Any:
         )
     if not model.built or not model.variables:
         try:
-            model(tf.nest.map_structure(_zeros, features), training=False)
+            first_call(model, features)
+        except ProgramError:
+            raise
         except Exception as error:
             raise HookError("the model's first call", error) from error
     if not model.trainable_variables:
@@ -148,8 +190,26 @@ def _trace_loss(program: Program, model: Any, features: Any, labels: Any) -> tup
     return tuple(sorted(metrics))
 
 
-def _zeros(spec: tf.TensorSpec) -> Any:
-    return tf.zeros([1 if size is None else size for size in spec.shape], spec.dtype)
+def _call(model: Any, features: Any) -> None:
+    """Call the model with one example of zeros."""
+    ones = tf.nest.map_structure(_of_one, features)
+    model(
+        tf.nest.map_structure(lambda spec: tf.zeros(spec.shape, spec.dtype), ones), training=False
+    )
+
+
+def _trace_call(model: Any, features: Any) -> None:
+    """Trace the same call: that makes the variables, and reads none."""
+
+    def call(given: Any) -> Any:
+        return model(given, training=False)
+
+    ones = tf.nest.map_structure(_of_one, features)
+    tf.function(call, autograph=False).get_concrete_function(ones)
+
+
+def _of_one(spec: tf.TensorSpec) -> tf.TensorSpec:
+    return tf.TensorSpec([1 if size is None else size for size in spec.shape], spec.dtype)
 
 
 def _kind(value: object) -> str:

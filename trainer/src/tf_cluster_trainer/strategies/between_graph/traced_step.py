@@ -17,7 +17,7 @@ from tf_cluster_trainer.config import Settings
 from tf_cluster_trainer.errors import HookError, ProgramError
 from tf_cluster_trainer.program.base import Program
 from tf_cluster_trainer.program.context import Context
-from tf_cluster_trainer.program.trial import Trial, build_model
+from tf_cluster_trainer.program.trial import Trial, look_at_model
 from tf_cluster_trainer.strategies.step.gradients import Gradients
 
 
@@ -99,23 +99,28 @@ def trace(program: Program, ctx: Context, trial: Trial, seed: int) -> TracedStep
     `seed` is for the random operations of a step (dropout). Raises HookError.
     """
     with tf.device("CPU:0"):
-        model = build_model(program, ctx, trial.features)
-        gradients = Gradients(program, model, trial.metrics, ctx.settings.micro_batches)
-        kinds: list[str | None] = []
+        return look_at_model(
+            program, ctx, trial.features, lambda model: _traced(program, model, ctx, trial, seed)
+        )
 
-        def step(features: Any, labels: Any) -> Any:
-            found, measures = gradients.of(features, labels)
-            kinds[:] = [_kind(gradient) for gradient in found]
-            flat = [_parts(gradient) for gradient in found if gradient is not None]
-            return [part for parts in flat for part in parts], measures
 
-        tf.random.set_seed(seed)
-        try:
-            concrete = tf.function(step).get_concrete_function(*_of_a_step(trial, ctx.settings))
-        except ProgramError:
-            raise
-        except Exception as error:
-            raise HookError("the model, loss or metrics", error) from error
+def _traced(program: Program, model: Any, ctx: Context, trial: Trial, seed: int) -> TracedStep:
+    gradients = Gradients(program, model, trial.metrics, ctx.settings.micro_batches)
+    kinds: list[str | None] = []
+
+    def step(features: Any, labels: Any) -> Any:
+        found, measures = gradients.of(features, labels)
+        kinds[:] = [_kind(gradient) for gradient in found]
+        flat = [_parts(gradient) for gradient in found if gradient is not None]
+        return [part for parts in flat for part in parts], measures
+
+    tf.random.set_seed(seed)
+    try:
+        concrete = tf.function(step).get_concrete_function(*_of_a_step(trial, ctx.settings))
+    except ProgramError:
+        raise
+    except Exception as error:
+        raise HookError("the model, loss or metrics", error) from error
     graph = concrete.graph
     model_at = {id(variable.handle): at for at, variable in enumerate(model.variables)}
     other = {id(v.handle): v for v in graph.variables if id(v.handle) not in model_at}
