@@ -12,6 +12,7 @@ from tf_cluster_trainer.errors import ProgramError
 from tf_cluster_trainer.log import log
 from tf_cluster_trainer.program import precision, tables
 from tf_cluster_trainer.servers.serve import naming_a_taken_port
+from tf_cluster_trainer.strategies.in_graph import recurrent
 from tf_cluster_trainer.strategies.step import devices
 
 SHARD_BYTES = 256 << 10
@@ -23,6 +24,7 @@ def connected_strategy(cluster: Cluster, computing_in: str) -> Any:
     Large variables are partitioned among the ps if the model computes in float32: tf_keras can't
     read partitions in another precision. Raises ConfigError if the chief's own port is taken.
     """
+    recurrent.read_parts_too()
     address = cluster.cluster["chief"][0]
     with naming_a_taken_port("chief-0", address, tf.errors.UnknownError):
         return _strategy(cluster, cluster.size("ps") if computing_in == precision.FULL else 1)
