@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import sys
 from importlib import resources
@@ -10,9 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
-from tf_cluster.planning.memory import SHARD_BYTES, placed, read_program
+import pytest
+import tensorflow as tf
+from tf_cluster.planning.memory import ProgramVariable, part_sizes, placed, read_program
+from tf_cluster_trainer.checkpoint.record import TensorSpec
 from tf_cluster_trainer.inspect_program import OPTIMIZERS
-from tf_cluster_trainer.strategies.in_graph import cluster
+from tf_cluster_trainer.strategies.step import parts
 
 from tests.ports import free_port
 
@@ -44,6 +48,7 @@ PLACES = """
 import json, sys
 import tensorflow as tf
 from tf_cluster_trainer.config import Cluster
+from tf_cluster_trainer.checkpoint.record import TensorSpec
 from tf_cluster_trainer.inspect_program import _arguments, _config, inspected
 from tf_cluster_trainer.program import load
 from tf_cluster_trainer.program.context import Context, Flags
@@ -68,7 +73,9 @@ features, _ = batch_specs(program, ctx)
 whole = build_model(program, ctx, features)
 beside = spread(checkpoint_variables.specs(whole).values(), 3)
 found = {"between": beside}
-strategy = connected_strategy(Cluster("a", hosts, {}, ""), "float32")
+strategy = connected_strategy(
+    Cluster("a", hosts, {}, ""), "float32", checkpoint_variables.specs(whole)
+)
 with strategy.scope():
     model = build_model(program, ctx, features)
 found["float32"] = sorted(
@@ -118,10 +125,38 @@ def test_the_tool_knows_where_the_trainer_puts_each_variable(tmp_path: Path) -> 
     def places(*, in_graph: bool, cut: bool) -> list[list[int]]:
         return [[ps, size] for ps, size, _ in placed(program.variables, 3, in_graph, cut)]
 
-    assert SHARD_BYTES == cluster.SHARD_BYTES
     assert sorted(places(in_graph=True, cut=True)) == found["float32"]
     assert [ps for ps, _ in places(in_graph=False, cut=False)] == found["between"]
     _is_as_the_schema_says(json.loads((tmp_path / "program.json").read_text()))
+
+
+@pytest.mark.parametrize("ps", [1, 2, 3, 7])
+@pytest.mark.parametrize(
+    "shape",
+    [
+        (),
+        (1,),
+        (65_536,),
+        (65_537,),
+        (2, 65_536),
+        (1_000, 700),
+        (3, 1 << 28),
+        (1 << 22, 64),
+        ((1 << 22) + 1, 64),
+        (50_000_000, 64),
+    ],
+)
+def test_the_tool_and_the_trainer_cut_variables_alike(shape: tuple[int, ...], ps: int) -> None:
+    spec = TensorSpec(shape, "float32")
+    size = 4 * math.prod(shape)
+    cut = parts.partitioner(ps, [spec])
+    rows = shape[0] if shape else 1
+    count = min(cut(tf.TensorShape(shape), tf.float32)[0], rows) if cut and shape else 1
+
+    sizes = part_sizes(ProgramVariable("a", shape, size, True, 0), ps)
+
+    assert (len(sizes), sum(sizes)) == (count, size)
+    assert max(sizes) <= max(parts.PART_BYTES, math.ceil(size / rows))
 
 
 def test_without_a_task_the_command_says_what_it_is_for(tmp_path: Path) -> None:

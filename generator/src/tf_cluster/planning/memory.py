@@ -20,7 +20,8 @@ MEBIBYTE = 1 << 20
 _MOST_SLOTS = 2
 Share = TypeVar("Share")
 SHARD_BYTES = 256 << 10
-"""The least bytes of a part of a variable; the trainer's strategies/in_graph/cluster.py has it."""
+PART_BYTES = 1 << 30
+"""The least and the most bytes of a part of a variable: the trainer's strategies/step/parts.py."""
 
 
 @dataclass(frozen=True)
@@ -232,16 +233,20 @@ def placed(
     for one in sorted(variables, key=lambda variable: variable.made):
         turn += one.made - due  # variables that the model does not list take turns, too
         due = one.made + 1
-        for size in _part_sizes(one, ps if cut else 1):
+        for size in part_sizes(one, ps) if cut else [one.bytes]:
             yield turn % ps, size, one
             turn += 1
 
 
-def _part_sizes(one: ProgramVariable, most: int) -> list[int]:
-    """Bytes of each part of a variable, as TensorFlow's MinSizePartitioner cuts it."""
+def part_sizes(one: ProgramVariable, ps: int) -> list[int]:
+    """Bytes of each part of a variable in-graph, as the trainer has TensorFlow cut it."""
     parts = 1
-    if one.shape and most > 1:
-        parts = max(1, min(most, one.shape[0], ceil(one.bytes / SHARD_BYTES)))
+    if one.shape:
+        rows = max(1, one.shape[0])
+        parts = max(1, min(ps, rows, ceil(one.bytes / SHARD_BYTES)))
+        least = ceil(one.bytes / PART_BYTES)
+        if least > parts:
+            parts = min(ceil(least / ps) * ps, rows)
     if parts == 1:
         return [one.bytes]
     base, more = divmod(one.shape[0], parts)

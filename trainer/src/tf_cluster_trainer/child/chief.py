@@ -18,7 +18,7 @@ from tf_cluster_trainer.protocol import Lost
 from tf_cluster_trainer.servers import connect
 from tf_cluster_trainer.strategies import registry
 from tf_cluster_trainer.strategies.context import StrategyContext
-from tf_cluster_trainer.strategies.in_graph.cluster import connected_strategy
+from tf_cluster_trainer.strategies.in_graph.cluster import check_sizes, connected_strategy
 from tf_cluster_trainer.strategies.step.devices import CHIEF
 
 
@@ -34,13 +34,14 @@ def train(start: Start) -> int:
         restored=lambda: newest_of_ours(config, prepared),
         lost=lambda task: start.channel.send(Lost(task)),
     )
+    check_sizes(trial.variables, settings.precision)
     restored = context.restored()
     resume_point = restore.resume_point_of(restored, settings.optimizer.name)
     connect.check_peers(cluster)
     start.servers.remember_incarnations()
     with connect.killable():
         log(f"connecting to {cluster.size('worker')} workers and {cluster.size('ps')} ps")
-        strategy = connected_strategy(cluster, settings.precision)
+        strategy = connected_strategy(cluster, settings.precision, trial.variables)
     calls = registry.make(context, strategy, resume_point)
     model = checkpoint_variables.of_model(trial.variables, calls.model)
     slots = checkpoint_variables.of_optimizer(calls.optimizer, model, calls.model)

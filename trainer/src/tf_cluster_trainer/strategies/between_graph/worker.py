@@ -43,7 +43,7 @@ from tf_cluster_trainer.strategies.between_graph.sync_calls import SyncCalls
 from tf_cluster_trainer.strategies.between_graph.traced_step import TracedStep
 from tf_cluster_trainer.strategies.between_graph.variables import PsState
 from tf_cluster_trainer.strategies.context import Join, StrategyContext
-from tf_cluster_trainer.strategies.step import devices
+from tf_cluster_trainer.strategies.step import devices, parts
 
 LOOK_SECONDS = 0.2
 PAUSE_SECONDS = 0.1
@@ -68,6 +68,7 @@ def prepare(config: Config, prepared: Prepared) -> Join:
 
     Raises HookError and ProgramError.
     """
+    parts.check_whole(prepared.trial.variables, "with between-graph replication")
     seed = worker_input.seed(prepared.ctx, config.task.index, 0)
     step = traced_step.trace(prepared.program, prepared.ctx, prepared.trial, seed)
     return partial(join, step=step)

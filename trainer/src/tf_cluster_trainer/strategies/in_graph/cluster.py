@@ -2,35 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import tensorflow as tf
 
+from tf_cluster_trainer.checkpoint.record import TensorSpec
 from tf_cluster_trainer.config import Cluster
 from tf_cluster_trainer.errors import ProgramError
 from tf_cluster_trainer.log import log
 from tf_cluster_trainer.program import precision, tables
 from tf_cluster_trainer.servers.serve import naming_a_taken_port
 from tf_cluster_trainer.strategies.in_graph import recurrent
-from tf_cluster_trainer.strategies.step import devices
-
-SHARD_BYTES = 256 << 10
+from tf_cluster_trainer.strategies.step import devices, parts
 
 
-def connected_strategy(cluster: Cluster, computing_in: str) -> Any:
+def check_sizes(variables: Mapping[str, TensorSpec], computing_in: str) -> None:
+    """Raise ProgramError for a variable that could not get to the ps, nor from there."""
+    if computing_in == precision.FULL:
+        parts.check_rows(variables)
+    else:
+        parts.check_whole(variables, f"in {computing_in}")
+
+
+def connected_strategy(
+    cluster: Cluster, computing_in: str, variables: Mapping[str, TensorSpec]
+) -> Any:
     """Connect this process, the chief, to every worker and ps; return TensorFlow's strategy.
 
     Large variables are partitioned among the ps if the model computes in float32: tf_keras can't
     read partitions in another precision. Raises ConfigError if the chief's own port is taken.
     """
     recurrent.read_parts_too()
+    cut = parts.partitioner(cluster.size("ps"), variables.values())
     address = cluster.cluster["chief"][0]
     with naming_a_taken_port("chief-0", address, tf.errors.UnknownError):
-        return _strategy(cluster, cluster.size("ps") if computing_in == precision.FULL else 1)
+        return _strategy(cluster, cut if computing_in == precision.FULL else None)
 
 
-def _strategy(cluster: Cluster, shards: int) -> Any:
+def _strategy(cluster: Cluster, partitioner: Callable[..., Any] | None) -> Any:
     return tf.distribute.ParameterServerStrategy(
         tf.distribute.cluster_resolver.SimpleClusterResolver(
             tf.train.ClusterSpec(cluster.spec()),
@@ -38,11 +48,7 @@ def _strategy(cluster: Cluster, shards: int) -> Any:
             task_id=0,
             rpc_layer="grpc",
         ),
-        variable_partitioner=tf.distribute.experimental.partitioners.MinSizePartitioner(
-            min_shard_bytes=SHARD_BYTES, max_shards=shards
-        )
-        if shards > 1
-        else None,
+        variable_partitioner=partitioner,
     )
 
 
