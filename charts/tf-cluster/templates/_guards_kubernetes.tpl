@@ -363,6 +363,11 @@ scheduling.gang.minMember is {{ int64 $gang.minMember }}, but the training has {
 {{ $section }}.schedulerName is {{ $own }}, but {{ $known.scheduler }} schedules the gang: leave it out, or set
 scheduling.gang.schedulerName.
 {{- end }}
+{{- range $map, $key := dict "podLabels" $known.label "podAnnotations" $known.annotation }}
+{{- if and $key (hasKey (get (get $.Values $section | default dict) $map | default dict) $key) }}
+{{ $section }}.{{ $map }} has {{ $key }}, which names the gang that pods are of: the chart writes it, leave it out.
+{{- end }}
+{{- end }}
 {{- end }}
 {{- $api := printf "%s/PodGroup" $known.api }}
 {{- if not (.Capabilities.APIVersions.Has $api) }}

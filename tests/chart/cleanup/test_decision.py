@@ -10,6 +10,7 @@ from tf_cluster_cleanup.decision import (
     APPEAR_SECONDS,
     CUT_POLL_SECONDS,
     CUT_SECONDS,
+    POLL_SECONDS,
     Action,
     EndJobs,
     Finish,
@@ -136,6 +137,16 @@ def test_a_cut_job_whose_pod_does_not_end_keeps_cleanup_for_a_while_and_the_ps_n
     assert course.at(160 + CUT_SECONDS, COMPLETE, cut) == Finish(
         "Job chief is complete; left as it is, since its pods do not end: worker"
     )
+
+
+def test_a_long_delay_is_not_polled_for_quickly_all_the_time() -> None:
+    course = Course(replace(PLAN, delay_success=3600))
+    course.at(0, COMPLETE, late(1))
+    course.at(60, COMPLETE, late(1))
+    cut = late(1, completions=1)
+    for at, seconds in ((61, CUT_POLL_SECONDS), (61 + CUT_SECONDS, POLL_SECONDS)):
+        action = course.at(at, COMPLETE, cut)
+        assert isinstance(action, Wait) and action.seconds == seconds
 
 
 def test_a_job_that_may_not_have_its_size_back_is_asked_once() -> None:

@@ -144,7 +144,7 @@ def test_objects_that_are_gone_are_exit_0_and_said_to_be_gone(
 
     assert cleanup(api.port) == 0
     words = capsys.readouterr().out
-    assert "Job worker gets 0 completions: gone, or not allowed" in words
+    assert "Job worker gets 0 completions: it is no more, or may not" in words
     assert "gone already: ps-0" in words
 
 

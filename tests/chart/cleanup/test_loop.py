@@ -131,11 +131,12 @@ def test_a_job_that_could_not_be_ended_is_ended_at_the_next_look() -> None:
     assert script.scaled == ["ps-0", "ps-1"]
 
 
-def test_a_job_that_may_not_be_cut_keeps_no_ps() -> None:
+def test_a_job_that_may_not_be_cut_is_ended_as_failed_and_keeps_no_ps() -> None:
     script = Script(iter([COMPLETE]), worker=LATE, may_resize=False)
     assert script.run()
     assert script.sizes == [("worker", 1)], "asked once"
-    assert "Job worker gets 1 completions: gone, or not allowed" in script.lines
+    assert "Job worker gets 1 completions: it is no more, or may not" in script.lines
+    assert script.ended == ["worker"]
     assert script.scaled == ["ps-0", "ps-1"]
 
 

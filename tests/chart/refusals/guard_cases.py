@@ -295,6 +295,20 @@ def _scheduling() -> Named:
                 **{section: {"schedulerName": "mine"}},
             ),
         )
+        for provider, name, key in (
+            ("coscheduling", "podLabels", "scheduling.x-k8s.io/pod-group"),
+            ("volcano", "podAnnotations", "scheduling.k8s.io/group-name"),
+        ):
+            yield (
+                f"another gang, by {section} of {provider}",
+                case(
+                    of(provider),
+                    f"{section}.{name} has {key}, which names the gang that pods are of",
+                    f"{section}/{name}/{key.replace('/', '~1')}",
+                    of("none"),
+                    **{section: {name: {key: "mine"}}},
+                ),
+            )
 
 
 def _source() -> Named:

@@ -58,7 +58,7 @@ def _settings(params: Params) -> Iterator[Finding]:
 
 
 def _gang(params: Params) -> Iterator[Finding]:
-    """A gang that is larger than the training, or of two schedulers."""
+    """A gang that is larger than the training, of two schedulers, or that pods are not of."""
     asked = gang(params.effective)
     if not asked:
         return
@@ -73,6 +73,10 @@ def _gang(params: Params) -> Iterator[Finding]:
         if own and own != asked.scheduler:
             why = f"is {own}, but {asked.scheduler} schedules the gang"
             yield _finding(params, path, why, "leave it out, or set scheduling.gang.schedulerName")
+        for name, key in (("podLabels", asked.label), ("podAnnotations", asked.annotation)):
+            if key and key in (params.value_at((section, name)) or {}):
+                why = "names the gang that pods are of, which the chart writes"
+                yield _finding(params, (section, name, key), why, "leave it out")
 
 
 def _finding(params: Params, path: Pointer, why: str, fix: str) -> Finding:

@@ -15,7 +15,7 @@ from tf_cluster_cleanup.job_state import JobState, Phase, from_job
 
 # What a call raises when the API server says no, can't be reached or does not answer in time.
 API_ERRORS = (httpx2.HTTPError, ConfigError)
-INVALID = 422
+FORBIDDEN, INVALID = 403, 422
 
 
 class Attempt(Protocol):
@@ -60,7 +60,7 @@ class KubernetesAttempt:
         try:
             return self._patch(Job, name, {"spec": size})
         except ApiError as error:
-            if error.status.code == INVALID:
+            if error.status.code in (FORBIDDEN, INVALID):
                 return False
             raise
 

@@ -171,7 +171,8 @@ def _wind_down(plan: Plan, memory: Memory, seen: Seen) -> tuple[Memory, Action]:
     if resize is not None:
         return memory, resize
     if plan.deployments and not memory.scaled:
-        return _scale_down(plan, memory, seen.now, CUT_POLL_SECONDS if cut else POLL_SECONDS)
+        poll = CUT_POLL_SECONDS if cut and in_time else POLL_SECONDS
+        return _scale_down(plan, memory, seen.now, poll)
     end = _end_of(plan, memory)
     if not cut:
         return memory, Finish(f"{end}; nothing is left to do")

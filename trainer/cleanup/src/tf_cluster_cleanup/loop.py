@@ -50,7 +50,7 @@ def end_attempt(
             if isinstance(action, EndJobs):
                 _end_jobs(action.names, attempt, log)
             elif isinstance(action, ResizeJobs):
-                _resize_jobs(action.sizes, attempt, log)
+                _resize_jobs(plan, action.sizes, attempt, log)
                 sleep(CUT_POLL_SECONDS)
             elif isinstance(action, ScaleDown):
                 _scale_down(plan.deployments, attempt, log)
@@ -80,10 +80,15 @@ def _end_jobs(names: tuple[str, ...], attempt: Attempt, log: Callable[[str], Non
         log(f"ending Job {name}, which did not end by itself{gone}")
 
 
-def _resize_jobs(sizes: Mapping[str, int], attempt: Attempt, log: Callable[[str], None]) -> None:
+def _resize_jobs(
+    plan: Plan, sizes: Mapping[str, int], attempt: Attempt, log: Callable[[str], None]
+) -> None:
     for name, size in sizes.items():
         done = attempt.resize_job(name, size)
-        log(f"Job {name} gets {size} completions{'' if done else ': gone, or not allowed'}")
+        log(f"Job {name} gets {size} completions{'' if done else ': it is no more, or may not'}")
+        if not done and size < plan.completions[name]:
+            # Better ended as failed than open for ever, with a pod that may still get a node.
+            _end_jobs((name,), attempt, log)
 
 
 def _scale_down(names: tuple[str, ...], attempt: Attempt, log: Callable[[str], None]) -> None:
