@@ -67,16 +67,17 @@ def ask(address: str, path: str, timeout: float = TIMEOUT_SECONDS) -> dict[str, 
 
     `timeout` is the longest time without a byte, in seconds; the whole answer may take five times
     that. The name leads to where it led last for as long as the same pod answers there. Else it is
-    looked up, and asked, at once: the pod may be another by now, with another address.
+    looked up, and asked, at once, with as much time: the pod may be another by now, elsewhere.
     """
+    host = address.rpartition(":")[0]
     place = _places.get(address)
-    if place is not None:
+    if place is not None and place.ip != host:
         with contextlib.suppress(NoAnswerError):
             document, ip = _ask_at(address, place.ip, path, timeout)
             if _Place(ip, document.get("pod")) == place:
                 return document
         _places.pop(address, None)
-    document, ip = _ask_at(address, address.rpartition(":")[0], path, timeout)
+    document, ip = _ask_at(address, host, path, timeout)
     _places[address] = _Place(ip, document.get("pod"))
     return document
 
