@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tensorflow as tf
 from tf_cluster_trainer.checkpoint import read as checkpoint_read
 from tf_cluster_trainer.checkpoint import write as checkpoint_write
 from tf_cluster_trainer.checkpoint.record import Checkpoint, Meta, TensorSpec
@@ -30,6 +31,40 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     assert found is not None
     assert found.meta == of(7).meta
     np.testing.assert_array_equal(found.tensors["model/w"], of(7).tensors["model/w"])
+
+
+@pytest.mark.parametrize(
+    "dtype", ["float32", "float64", "float16", "bfloat16", "int64", "bool", "uint64", "S"]
+)
+@pytest.mark.parametrize("shape", [(1000, 7), (999,), (3, 500), (1000, 2, 3)])
+def test_what_is_written_in_slices_is_read_back_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dtype: str, shape: tuple[int, ...]
+) -> None:
+    monkeypatch.setattr(checkpoint_write, "SLICE_BYTES", 1500)
+    numbers = np.random.default_rng(1).integers(0, 99, shape)
+    large = numbers.astype(object if dtype == "S" else tf.as_dtype(dtype).as_numpy_dtype)
+    if dtype == "S":
+        large = np.vectorize(lambda number: b"%d" % number, otypes=[object])(numbers)
+    tensors = {
+        "model/first": np.arange(6, dtype=np.float32).reshape(3, 2),
+        "model/large": large,
+        "model/none": np.zeros((0, 4), np.float32),
+        "optimizer/iterations": np.asarray(7),
+        "optimizer/m/large": large,
+    }
+    path = checkpoint_write.write(of(7, **tensors), tmp_path, check_owner=lambda: None)
+
+    bundle = tf.train.load_checkpoint(str(path / "variables"))
+    assert bundle.get_tensor("step") == 7
+    for key, value in tensors.items():
+        assert bundle.get_tensor(key).dtype == value.dtype
+        np.testing.assert_array_equal(bundle.get_tensor(key), value)
+    names = {one.name for one in path.iterdir()}
+    sliced = dtype not in ("float16", "uint64", "S")
+    count = len(names) - 2
+    assert count > 6 if sliced and large.nbytes > 9_000 else count >= 1
+    data = {f"variables.data-{at:05}-of-{count:05}" for at in range(count)}
+    assert names == {"variables.index", "meta.json", *data}
 
 
 def test_only_the_newest_stay_and_halves_are_removed(tmp_path: Path) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,17 @@ import numpy as np
 import pytest
 import tensorflow as tf
 import tf_keras
-from tf_cluster_trainer.errors import HookError, ProgramError
-from tf_cluster_trainer.program import storageless
+from tf_cluster_trainer.checkpoint.export import export
+from tf_cluster_trainer.errors import HookError
 from tf_cluster_trainer.program.base import Program
 from tf_cluster_trainer.program.storageless import StoragelessVariable
-from tf_cluster_trainer.program.trial import build_model, look_at_model, run_trial
+from tf_cluster_trainer.program.trial import (
+    batch_specs,
+    build_filled,
+    build_model,
+    look_at_model,
+    run_trial,
+)
 
 from tests.support.trainings import context
 
@@ -101,6 +107,55 @@ class Late(tf_keras.Model):  # type: ignore[misc]
         return tf.matmul(seen * self.scale, self.turned)
 
 
+class Scoped(tf_keras.Model):  # type: ignore[misc]
+    """Its first call makes the variables, in two scopes of one name."""
+
+    def __init__(self, rows: int) -> None:
+        super().__init__()
+        self.table = layers.Embedding(rows, 64)
+        self.blocks = [layers.Dense(64), layers.Dense(64)]
+
+    def call(self, ids: Any, training: bool = False) -> Any:
+        seen = self.table(ids)
+        for block in self.blocks:
+            with tf.name_scope("block"):
+                seen = block(seen)
+        return tf.reduce_mean(seen, 1)
+
+
+class Caches(tf_keras.Model):  # type: ignore[misc]
+    """It makes a tensor in its first call, and uses that one in all."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = layers.Embedding(ROWS, 64)
+        self.places: Any = None
+
+    def call(self, ids: Any, training: bool = False) -> Any:
+        if self.places is None:
+            self.places = tf.range(2, dtype=tf.float32)[:, tf.newaxis]
+        return tf.reduce_mean(self.table(ids) * self.places, 1)
+
+
+def zeroes_the_padding() -> Any:
+    model = functional()
+    table = model.layers[1].embeddings
+    table.scatter_nd_update([[0]], tf.zeros([1, 64]))
+    return model
+
+
+def predicts() -> Any:
+    model = functional()
+    model.predict(np.zeros((2, 2), np.int64), verbose=0)
+    return model
+
+
+def takes_weights_over() -> Any:
+    model, teacher = functional(), functional()
+    model.set_weights(teacher.get_weights())
+    return model
+
+
 def pretrained() -> Any:
     found = np.random.default_rng(1).normal(size=(ROWS, 64)).astype(np.float32)
     table = layers.Embedding(ROWS, 64, weights=[found], trainable=False)
@@ -140,10 +195,22 @@ MODELS: dict[str, tuple[Callable[[], Any], tuple[tf.DType, tuple[int, ...]]]] = 
     "late": (Late, IDS),
     "pretrained": (pretrained, IDS),
     "shared": (shared, IDS),
+    "small scopes": (lambda: Scoped(10), IDS),
     "reads": (reads, IDS),
     "reads rows": (reads_rows, IDS),
+    "caches": (Caches, IDS),
+    "zeroes the padding": (zeroes_the_padding, IDS),
+    "predicts": (predicts, IDS),
+    "takes weights over": (takes_weights_over, IDS),
 }
-THEIR_VALUES_ARE_READ = ("reads", "reads rows")
+ALL_IS_MADE = (
+    "small scopes",
+    "reads",
+    "reads rows",
+    "zeroes the padding",
+    "predicts",
+    "takes weights over",
+)
 
 
 def described(model: Any) -> list[tuple[str, tuple[int, ...], str, bool]]:
@@ -174,36 +241,63 @@ def test_a_model_is_described_as_if_it_were_made(name: str, tmp_path: Path) -> N
     found, without = look_at_model(program, ctx, features, look)
     whole = build_model(program, ctx, features)
     assert found == described(whole)
-    if name in THEIR_VALUES_ARE_READ:
+    if name in ALL_IS_MADE:
         assert not without
     else:
         large = {v.name for v in whole.variables if tf.size(v).numpy() * v.dtype.size >= 1 << 20}
         assert without and without <= large
 
 
-def test_a_model_whose_values_are_read_is_made_up_to_a_bound(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("name", MODELS)
+def test_a_model_that_is_filled_computes_and_is_exported_with_those_values(
+    name: str, tmp_path: Path
 ) -> None:
-    ctx = context(tmp_path)
-    monkeypatch.setattr(storageless, "MOST_BYTES", 2 << 20)
-    run_trial(Made(functional, *IDS), ctx)
-    name = re.escape("the program reads the value of embedding/embeddings:0 while its model is")
-    for make in (reads, reads_rows):
-        with pytest.raises(ProgramError, match=name):
-            run_trial(Made(make, *IDS), ctx)
+    make, (dtype, shape) = MODELS[name]
+    program, ctx = Made(make, dtype, shape), context(tmp_path)
+    features, _ = batch_specs(program, ctx)
+    plain = build_model(program, ctx, features)
+    chance = np.random.default_rng(1)
+    values = [chance.normal(size=v.shape).astype(v.dtype.as_numpy_dtype) for v in plain.variables]
+
+    def fill(model: Any) -> None:
+        for variable, value in zip(model.variables, values, strict=True):
+            variable.assign(value)
+
+    fill(plain)
+    filled = build_filled(program, ctx, features, fill, "float32")
+    given = tf.constant("a", shape=(3, 2)) if dtype is tf.string else tf.ones((3, *shape), dtype)
+    expected = plain(given, training=False).numpy()
+    np.testing.assert_array_equal(filled(given, training=False), expected)
+
+    path = export(filled, features, 1, tmp_path / "export", check_owner=lambda: None)
+    served = tf.saved_model.load(str(path)).signatures["serving_default"]
+    (found,) = served(**{next(iter(served.structured_input_signature[1])): given}).values()
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
 
 
-def test_a_broken_large_model_has_its_own_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def broken() -> Any:
-        functional()
+def test_a_broken_model_has_its_own_error_and_a_small_one_is_built_once(tmp_path: Path) -> None:
+    built = 0
+
+    def broken(rows: int) -> Any:
+        nonlocal built
+        built += 1
+        layers.Embedding(rows, 64).build(None)
         raise ValueError("no such file: vectors.txt")
 
-    for bound in (storageless.MOST_BYTES, 2 << 20):
-        monkeypatch.setattr(storageless, "MOST_BYTES", bound)
+    for rows, times in ((10, 1), (ROWS, 3)):
         with pytest.raises(HookError, match=r"^the program failed in build_model: ValueError: no"):
-            run_trial(Made(broken, *IDS), context(tmp_path))
+            run_trial(Made(partial(broken, rows), *IDS), context(tmp_path))
+        assert built == times
+        built = 0
+
+
+def test_a_program_that_reads_a_value_is_told_what_that_costs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for make in (reads, reads_rows):
+        run_trial(Made(make, *IDS), context(tmp_path))
+        told = capsys.readouterr()
+        assert "the program reads embedding/embeddings:0 while its model is" in told.err + told.out
 
 
 MEMORY = """

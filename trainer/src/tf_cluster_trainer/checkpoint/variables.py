@@ -6,15 +6,20 @@ The plain copy of the model has the full ones.
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from tf_cluster_trainer.checkpoint.record import TensorSpec
 
 ITERATIONS = "optimizer/iterations"
+_GROUP_BYTES = 64 << 20
 
 
 @dataclass(frozen=True)
@@ -110,24 +115,51 @@ def read(stored: Iterable[StoredTensor]) -> list[list[Any]]:
 
 
 class Copy:
-    """Reads all tensors into this process' memory; remote reads run in parallel."""
+    """Reads all tensors into this process' memory, some at a time; remote reads run in parallel."""
 
     def __init__(self, stored: Iterable[StoredTensor], device: str) -> None:
-        self._stored = tuple(stored)
         self._device = device
-        self._read = tf.function(self._values)
+        self._stored = tuple(stored)
+        self._reads = [
+            (group, tf.function(partial(self._values, group))) for group in groups(self._stored)
+        ]
 
     def __call__(self) -> dict[str, Any]:
-        """The full tensors as NumPy arrays, by key."""
-        values = self._read()
-        return {one.key: value.numpy() for one, value in zip(self._stored, values, strict=True)}
+        """The full tensors as NumPy arrays, by key. No one may write to them."""
+        found: dict[str, Any] = {}
+        for group, values in self._reads:
+            for one, parts in zip(group, values(), strict=True):
+                # Not `numpy()`, which copies.
+                arrays = [np.asarray(part) for part in parts]
+                found[one.key] = arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
+        return {one.key: found[one.key] for one in self._stored}
 
-    def _values(self) -> list[Any]:
+    def _values(self, group: Iterable[StoredTensor]) -> list[list[Any]]:
         with tf.device(self._device):
-            return [
-                tf.concat(parts, axis=0) if len(parts) > 1 else tf.identity(parts[0])
-                for parts in read(self._stored)
-            ]
+            return [[tf.identity(part) for part in parts] for parts in read(group)]
+
+
+def groups(stored: Iterable[StoredTensor]) -> list[list[StoredTensor]]:
+    """What to read together, up to 64 MiB or one tensor; one group after the other.
+
+    A variable's slots follow it at once, in the optimizer's order: see `read`.
+    """
+    families: dict[str, list[StoredTensor]] = {}
+    for one in stored:
+        families.setdefault(one.slot_of or one.key, []).append(one)
+    found: list[list[StoredTensor]] = []
+    room = 0
+    for one in itertools.chain.from_iterable(families.values()):
+        if not found or _size(one) > room:
+            found.append([])
+            room = _GROUP_BYTES
+        found[-1].append(one)
+        room -= _size(one)
+    return found
+
+
+def _size(stored: StoredTensor) -> int:
+    return math.prod(stored.spec.shape) * int(tf.as_dtype(stored.spec.dtype).size or 0)
 
 
 def _keys(variables: Iterable[Any]) -> list[str]:

@@ -5,14 +5,21 @@ from __future__ import annotations
 import os
 import shutil
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from tf_cluster_trainer.checkpoint import record
 from tf_cluster_trainer.checkpoint.record import Checkpoint
 from tf_cluster_trainer.run_directory import layout
+
+SLICE_BYTES = 64 << 20
+# TensorFlow reads no slices of these types.
+_NEVER_SLICED = ("float16", "uint64", "object")
 
 
 def write(saved: Checkpoint, checkpoints: Path, *, check_owner: Callable[[], None]) -> Path:
@@ -69,20 +76,63 @@ def _has_meta(path: Path) -> bool:
 
 
 def _bundle(saved: Checkpoint, directory: Path) -> None:
-    tensors = {record.STEP: saved.meta.step, **saved.tensors}
+    """Write all tensors as one bundle, a slice at a time: an operation copies what it writes."""
+    tensors = {record.STEP: np.int64(saved.meta.step), **saved.tensors}
+    files = list(_files(tensors))
+    names = [layout.BUNDLE]
+    if len(files) > 1:
+        names = [f"{layout.BUNDLE}{layout.TEMPORARY}{number}" for number in range(len(files))]
     with tf.init_scope(), tf.device("CPU:0"):
         try:
-            tf.raw_ops.SaveV2(
-                prefix=str(directory / layout.BUNDLE),
-                tensor_names=list(tensors),
-                shape_and_slices=[""] * len(tensors),
-                tensors=[
-                    tf.constant(value, tf.int64) if key == record.STEP else tf.constant(value)
-                    for key, value in tensors.items()
-                ],
-            )
+            for name, slices in zip(names, files, strict=True):
+                tf.raw_ops.SaveV2(
+                    prefix=str(directory / name),
+                    tensor_names=[one.key for one in slices],
+                    shape_and_slices=[one.place for one in slices],
+                    tensors=[tf.constant(one.value) for one in slices],
+                )
+            if len(files) > 1:
+                tf.raw_ops.MergeV2Checkpoints(
+                    checkpoint_prefixes=[str(directory / name) for name in names],
+                    destination_prefix=str(directory / layout.BUNDLE),
+                    delete_old_dirs=False,
+                )
         except tf.errors.OpError as error:
             raise OSError(f"{directory}: {error.message}") from error
+
+
+@dataclass(frozen=True)
+class _Slice:
+    """Rows of a tensor, and which they are, in the words of SaveV2; "" is all of it."""
+
+    key: str
+    place: str
+    value: Any
+
+
+def _files(tensors: Mapping[str, Any]) -> Iterator[list[_Slice]]:
+    """What to write into each data file: about `SLICE_BYTES` at most, more of one row alone."""
+    held: list[_Slice] = []
+    size = 0
+    for key, value in tensors.items():
+        for one in _slices(key, value):
+            if held and size + one.value.nbytes > SLICE_BYTES:
+                yield held
+                held, size = [], 0
+            held.append(one)
+            size += one.value.nbytes
+    yield held
+
+
+def _slices(key: str, value: Any) -> Iterator[_Slice]:
+    if value.nbytes <= SLICE_BYTES or value.dtype.name in _NEVER_SLICED or not value.ndim:
+        yield _Slice(key, "", value)
+        return
+    shape, rows = value.shape, max(1, SLICE_BYTES // (value.nbytes // value.shape[0]))
+    for first in range(0, shape[0], rows):
+        part = value[first : first + rows]
+        ranges = [f"{first},{len(part)}", *(f"0,{size}" for size in shape[1:])]
+        yield _Slice(key, f"{' '.join(map(str, shape))} {':'.join(ranges)}", part)
 
 
 def flush(path: Path) -> None:

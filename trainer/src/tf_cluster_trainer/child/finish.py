@@ -15,7 +15,7 @@ from tf_cluster_trainer.program import precision
 from tf_cluster_trainer.program.base import Program
 from tf_cluster_trainer.program.context import Context
 from tf_cluster_trainer.program.evaluate import measure
-from tf_cluster_trainer.program.trial import Trial, build_model
+from tf_cluster_trainer.program.trial import Trial, build_filled
 from tf_cluster_trainer.protocol import Result
 from tf_cluster_trainer.run_directory import layout
 
@@ -33,10 +33,13 @@ def result(
     The model computes in float32, whatever the training's precision. Raises HookError if a hook
     fails, and NotOwnerError if another attempt owns the run.
     """
+
+    def fill(model: Any) -> None:
+        stored = checkpoint_variables.of_model(trial.variables, model)
+        checkpoint_variables.assign(stored, tensors)
+
     with tf.device("CPU:0"):
-        model = build_model(program, ctx, trial.features, precision.FULL)
-    stored = checkpoint_variables.of_model(trial.variables, model)
-    checkpoint_variables.assign(stored, tensors)
+        model = build_filled(program, ctx, trial.features, fill, precision.FULL)
     metrics = measure(program, ctx, model)
     directory = ctx.run_dir / layout.EXPORT
     path = export(model, trial.features, step, directory, check_owner=check_owner)

@@ -15,11 +15,9 @@ from typing import Any
 import tensorflow as tf
 from tensorflow.python.ops.resource_variable_ops import UninitializedVariable
 
-from tf_cluster_trainer.errors import HookError, ProgramError
+from tf_cluster_trainer.errors import HookError
 
 LEAST_BYTES = 1 << 20
-MOST_BYTES = 256 << 20
-"""Of large variables that are made with their values because the program reads one."""
 
 
 class ValueReadError(Exception):
@@ -47,57 +45,50 @@ class StoragelessVariable(UninitializedVariable):  # type: ignore[misc]
             raise ValueReadError(self.name)
 
 
-def storageless() -> AbstractContextManager[None]:
-    """In this scope large variables get no memory."""
+class Storageless:
+    """Makes large variables without memory in its scope."""
 
-    def create(create_next: Callable[..., Any], **given: Any) -> Any:
-        return StoragelessVariable(**given) if _size(given) else create_next(**given)
+    def __init__(self) -> None:
+        self._made: list[StoragelessVariable] = []
 
-    scope: AbstractContextManager[None] = tf.variable_creator_scope(create)
-    return scope
+    @property
+    def used(self) -> bool:
+        """Whether it has made one."""
+        return bool(self._made)
+
+    @property
+    def all_have_values(self) -> bool:
+        """Whether each of them was assigned a value since."""
+        return all(one.is_initialized() for one in self._made)
+
+    def scope(self) -> AbstractContextManager[None]:
+        """A scope of variable creation."""
+        made: AbstractContextManager[None] = tf.variable_creator_scope(self._create)
+        return made
+
+    def _create(self, create_next: Callable[..., Any], **given: Any) -> Any:
+        if not _is_large(given):
+            return create_next(**given)
+        self._made.append(StoragelessVariable(**given))
+        return self._made[-1]
 
 
-def bounded(above: Exception) -> AbstractContextManager[None]:
-    """In this scope large variables are made as always, up to 256 MiB; then raises `above`."""
-    made = 0
-
-    def create(create_next: Callable[..., Any], **given: Any) -> Any:
-        nonlocal made
-        made += _size(given)
-        if made > MOST_BYTES:
-            raise above
-        return create_next(**given)
-
-    scope: AbstractContextManager[None] = tf.variable_creator_scope(create)
-    return scope
-
-
-def why_not(error: Exception) -> Exception:
-    """What to say if a model that failed so without its values can't be made with them either."""
-    read: ValueReadError | None = None
-    cause: BaseException | None = error
-    while cause is not None:
+def read_in(error: BaseException | None) -> str:
+    """The variable whose missing value caused this error; "" if another thing did."""
+    read = ""
+    while error is not None:
         # The innermost: Keras makes others of its class, with longer messages.
-        read = cause if isinstance(cause, ValueReadError) else read
-        before = cause.cause if isinstance(cause, HookError) else cause.__cause__
-        cause = before or cause.__context__  # AutoGraph raises another error in its place
-    if read is None:
-        return error
-    return ProgramError(
-        f"the program reads the value of {read.name} while its model is built, and the model's "
-        f"large variables take more than the {MOST_BYTES >> 20} MiB that are made for that. Their "
-        "first values are made where they are trained: give a value by the layer's initializer, "
-        "and read values in evaluate or after_train"
-    )
+        read = error.name if isinstance(error, ValueReadError) else read
+        before = error.cause if isinstance(error, HookError) else error.__cause__
+        error = before or error.__context__  # AutoGraph raises another error in its place
+    return read
 
 
-def _size(given: dict[str, Any]) -> int:
-    """Bytes of a large variable; 0 of one that is made as always."""
+def _is_large(given: dict[str, Any]) -> bool:
     shape, dtype = given.get("shape"), given.get("dtype")
     if shape is None or dtype is None or not callable(given.get("initial_value")):
-        return 0
+        return False
     shape, dtype = tf.TensorShape(shape), tf.as_dtype(dtype)
     if not shape.is_fully_defined() or not dtype.size:
-        return 0
-    size = math.prod(shape.as_list()) * dtype.size
-    return size if size >= LEAST_BYTES else 0
+        return False
+    return bool(math.prod(shape.as_list()) * int(dtype.size) >= LEAST_BYTES)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 import tensorflow as tf
@@ -16,9 +17,11 @@ import tf_keras
 from tf_cluster_trainer.checkpoint import variables as checkpoint_variables
 from tf_cluster_trainer.checkpoint.record import TensorSpec
 from tf_cluster_trainer.errors import HookError, ProgramError
-from tf_cluster_trainer.program import precision, storageless
+from tf_cluster_trainer.log import log
+from tf_cluster_trainer.program import precision
 from tf_cluster_trainer.program.base import Program
 from tf_cluster_trainer.program.context import Context
+from tf_cluster_trainer.program.storageless import Storageless, read_in
 
 Found = TypeVar("Found")
 
@@ -62,9 +65,10 @@ def look_at_model(
 ) -> Found:
     """Return what `look` finds of the program's model, whose large variables take no memory.
 
-    Where that fails (the program, or `look`, may read the value of one), the model is made with all
-    values, up to a bound. Raises ProgramError. `look` keeps nothing of the model. `made` is called
-    with every variable that the program makes, when it does.
+    Where that fails (the program, or `look`, may read the value of one), the model's first call is
+    traced instead of made; where that fails too, the model is made with all values. Raises
+    ProgramError. `look` keeps nothing of the model. `made` is called with every variable that the
+    program makes, when it does.
     """
 
     def create(create_next: Callable[..., Any], **given: Any) -> Any:
@@ -72,16 +76,47 @@ def look_at_model(
         made(variable)
         return variable
 
-    each = tf.variable_creator_scope
-    try:
-        with storageless.storageless(), each(create), precision.policy(ctx.settings.precision):
-            model = _built(program, ctx, features, _trace_call)
-        return look(model)
-    except Exception as error:
-        above = storageless.why_not(error)
-    with storageless.bounded(above), each(create):
+    each = partial(tf.variable_creator_scope, create)
+    read = ""
+    # A call that is made gives the names that the real model has: in a trace, scopes are numbered.
+    for first_call in (_call, _trace_call):
+        storageless = Storageless()
+        try:
+            with storageless.scope(), each(), precision.policy(ctx.settings.precision):
+                model = _built(program, ctx, features, first_call)
+            return look(model)
+        except Exception as error:
+            if not storageless.used:
+                raise
+            read = read_in(error)
+    if read:
+        log(f"the program reads {read} while its model is built: here, too, all of it is made")
+    with each():
         model = build_model(program, ctx, features)
     return look(model)
+
+
+def build_filled(
+    program: Program, ctx: Context, features: Any, fill: Callable[[Any], None], named: str
+) -> Any:
+    """Build the program's model as `build_model` does, and fill its variables.
+
+    Large variables have no initial values before, which would take as much memory again; unless the
+    program needs one.
+    """
+    storageless = Storageless()
+    try:
+        with storageless.scope(), precision.policy(named):
+            model = _built(program, ctx, features, _call)
+        fill(model)
+        if storageless.all_have_values:
+            return model
+    except Exception:
+        if not storageless.used:
+            raise
+    model = build_model(program, ctx, features, named)
+    fill(model)
+    return model
 
 
 def build_model(program: Program, ctx: Context, features: Any, named: str = "") -> Any:
@@ -100,8 +135,6 @@ def _built(
     tf_keras.utils.set_random_seed(ctx.settings.seed)
     try:
         model = program.build_model(ctx)
-    except ProgramError:
-        raise
     except Exception as error:
         raise HookError("build_model", error) from error
     if not isinstance(model, tf_keras.Model):
@@ -112,8 +145,6 @@ def _built(
     if not model.built or not model.variables:
         try:
             first_call(model, features)
-        except ProgramError:
-            raise
         except Exception as error:
             raise HookError("the model's first call", error) from error
     if not model.trainable_variables:

@@ -30,7 +30,10 @@ GLANCE_SECONDS = 2.0
 
 
 class StateInitializer:
-    """The operations that check whether the ps have the state, and that fill it."""
+    """The operations that check whether the ps have the state, and that fill and read it.
+
+    Each of `reads` gives some tensors of a checkpoint, by key; `keys` are all, in their order.
+    """
 
     def __init__(self, graph: WorkerGraph) -> None:
         state = graph.state
@@ -46,8 +49,11 @@ class StateInitializer:
         self.no_members = state.members.initializer
         first = [v.initializer for v in state.variables() if v is not state.members]
         self.initialize = tf.group(*first)
-        reads = checkpoint_variables.read(state.stored)
-        self.reads = {one.key: parts[0] for one, parts in zip(state.stored, reads, strict=True)}
+        self.keys = [one.key for one in state.stored]
+        self.reads = []
+        for group in checkpoint_variables.groups(state.stored):
+            values = checkpoint_variables.read(group)
+            self.reads.append({o.key: parts[0] for o, parts in zip(group, values, strict=True)})
         self.ping = []
         for task in range(graph.ps):
             with tf.device(devices.ps(task)):

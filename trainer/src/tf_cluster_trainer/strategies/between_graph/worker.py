@@ -161,7 +161,7 @@ class BetweenGraph:
         busy = self._lockstep and self._work is not None
         if session is None or not self._state.ready or busy:
             raise NotNowError("the state on the ps is not at hand")
-        reading = in_thread(lambda: session.run(self._operations.reads))
+        reading = in_thread(partial(self._read, session))
         while not futures.wait([reading], LOOK_SECONDS).done:
             if probe.silent_for() > DEAD_SECONDS:
                 raise NotNowError("a ps does not answer any more")
@@ -172,7 +172,13 @@ class BetweenGraph:
             if not is_session_lost(error):
                 raise
             raise NotNowError(ps_are_lost(self._session.absent("ps"))) from error
-        return copied
+        return {key: copied[key] for key in self._operations.keys}
+
+    def _read(self, session: Any) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for some in self._operations.reads:
+            found |= session.run(some)
+        return found
 
     def leave(self) -> None:
         """Nothing to do: the others find the run's step on the ps and do not need this worker."""
