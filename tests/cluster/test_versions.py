@@ -25,7 +25,8 @@ from tests.cluster.machine_tools import tool_path
 from tools.machine import custom_resources
 from tools.machine.tools import OLDER_KUBERNETES
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900)]
+# An older API server may first have to be built: 4 minutes of two cores, and of busy ones far more.
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(2400)]
 
 VERSIONS = [
     pytest.param(version, marks=() if version == OLDER_KUBERNETES[0] else pytest.mark.full)
