@@ -88,7 +88,7 @@ def look_at_model(
         except Exception as error:
             if not storageless.used:
                 raise
-            read = read_in(error)
+            read = read_in(error) or read
     if read:
         log(f"the program reads {read} while its model is built: here, too, all of it is made")
     with each():
