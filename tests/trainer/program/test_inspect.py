@@ -48,7 +48,6 @@ PLACES = """
 import json, sys
 import tensorflow as tf
 from tf_cluster_trainer.config import Cluster
-from tf_cluster_trainer.checkpoint.record import TensorSpec
 from tf_cluster_trainer.inspect_program import _arguments, _config, inspected
 from tf_cluster_trainer.program import load
 from tf_cluster_trainer.program.context import Context, Flags

@@ -73,6 +73,16 @@ def pod(uid: str, ip: str, port: int, visits: int) -> threading.Thread:
     return _serve(server, visits, [HEAD, f'{{"pod": "{uid}"}}'.encode()])
 
 
+def port_of_a_pod_that_is_gone(names: NameServer) -> int:
+    """The pod `a` of ps-0 answered there, at 127.0.0.1, before."""
+    port = free_port()
+    names.leads_to["ps-0"] = "127.0.0.1"
+    gone = pod("a", "127.0.0.1", port, visits=1)
+    assert ask(f"ps-0:{port}", "/healthz") == {"pod": "a"}
+    gone.join()
+    return port
+
+
 def test_a_task_answers_for_its_own_pod_alone() -> None:
     assert answers_as(answering([HEAD, b'{"pod": "a"}']), "a")
     assert not answers_as(answering([HEAD, b'{"pod": "a"}']), "b")
@@ -124,11 +134,7 @@ def test_a_name_is_looked_up_once_while_its_pod_answers(names: NameServer) -> No
 def test_a_pod_that_is_gone_is_looked_for_by_its_name_in_the_same_question(
     names: NameServer,
 ) -> None:
-    port = free_port()
-    names.leads_to["ps-0"] = "127.0.0.1"
-    gone = pod("a", "127.0.0.1", port, visits=1)
-    assert ask(f"ps-0:{port}", "/healthz") == {"pod": "a"}
-    gone.join()
+    port = port_of_a_pod_that_is_gone(names)
     pod("b", "127.0.0.2", port, visits=2)
     names.leads_to["ps-0"] = "127.0.0.2"
     assert ask(f"ps-0:{port}", "/healthz") == {"pod": "b"}
@@ -139,11 +145,7 @@ def test_a_pod_that_is_gone_is_looked_for_by_its_name_in_the_same_question(
 def test_another_pod_with_the_address_of_one_that_is_gone_does_not_answer_for_it(
     names: NameServer,
 ) -> None:
-    port = free_port()
-    names.leads_to["ps-0"] = "127.0.0.1"
-    gone = pod("a", "127.0.0.1", port, visits=1)
-    assert ask(f"ps-0:{port}", "/healthz") == {"pod": "a"}
-    gone.join()
+    port = port_of_a_pod_that_is_gone(names)
     pod("of another release", "127.0.0.1", port, visits=1)
     pod("b", "127.0.0.2", port, visits=1)
     names.leads_to["ps-0"] = "127.0.0.2"
@@ -151,11 +153,7 @@ def test_another_pod_with_the_address_of_one_that_is_gone_does_not_answer_for_it
 
 
 def test_a_pod_that_is_gone_with_its_name_is_told_so(names: NameServer) -> None:
-    port = free_port()
-    names.leads_to["ps-0"] = "127.0.0.1"
-    gone = pod("a", "127.0.0.1", port, visits=1)
-    assert ask(f"ps-0:{port}", "/healthz") == {"pod": "a"}
-    gone.join()
+    port = port_of_a_pod_that_is_gone(names)
     del names.leads_to["ps-0"]
     with pytest.raises(NoNameError):
         ask(f"ps-0:{port}", "/healthz")

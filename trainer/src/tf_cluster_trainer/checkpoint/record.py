@@ -1,7 +1,8 @@
 """The canonical form of a checkpoint, the same for every strategy.
 
     checkpoints/ckpt-<step>/
-      variables.index, variables.data-00000-of-00001    TensorFlow's bundle format
+      variables.index, variables.data-00000-of-00001    TensorFlow's bundle format; a large one
+                                                        has several data files
       meta.json
 
 The bundle holds full, unpartitioned tensors: `model/<variable>`, `optimizer/<slot>/<variable>`,

@@ -150,16 +150,17 @@ def groups(stored: Iterable[StoredTensor]) -> list[list[StoredTensor]]:
     found: list[list[StoredTensor]] = []
     room = 0
     for one in itertools.chain.from_iterable(families.values()):
-        if not found or _size(one) > room:
+        if not found or size(one.spec) > room:
             found.append([])
             room = _GROUP_BYTES
         found[-1].append(one)
-        room -= _size(one)
+        room -= size(one.spec)
     return found
 
 
-def _size(stored: StoredTensor) -> int:
-    return math.prod(stored.spec.shape) * int(tf.as_dtype(stored.spec.dtype).size or 0)
+def size(spec: TensorSpec) -> int:
+    """Bytes of a tensor; 0 of one of strings, whose bytes are not known."""
+    return math.prod(spec.shape) * int(tf.as_dtype(spec.dtype).size or 0)
 
 
 def _keys(variables: Iterable[Any]) -> list[str]:

@@ -128,7 +128,7 @@ def train_as_chief(start: Start, resume_point: ResumePoint, training: Training) 
     if not finished:
         log(f"stopped at step {counters.step} of {settings.steps}; it is saved")
         return exit_codes.STOPPED
-    tensors = {key: tensors[key] for key in prepared.trial.variables}  # the rest is memory
+    tensors = {key: tensors[key] for key in prepared.trial.variables}  # slots are saved by now
     stop.at_once()
     start.servers.release()
     channel.send(

@@ -43,7 +43,7 @@ class Trial:
 
 
 def run_trial(program: Program, ctx: Context) -> Trial:
-    """Call the hooks once. Raises ProgramError that names the first wrong hook and the reason."""
+    """Try the hooks. Raises ProgramError that names the first wrong hook and the reason."""
     features, labels = batch_specs(program, ctx)
 
     def tried(model: Any) -> Trial:

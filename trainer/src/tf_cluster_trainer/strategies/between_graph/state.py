@@ -32,7 +32,7 @@ GLANCE_SECONDS = 2.0
 class StateInitializer:
     """The operations that check whether the ps have the state, and that fill and read it.
 
-    Each of `reads` gives some tensors of a checkpoint, by key; `keys` are all, in their order.
+    Each of `reads` gives some tensors of a checkpoint, by key.
     """
 
     def __init__(self, graph: WorkerGraph) -> None:
@@ -49,7 +49,6 @@ class StateInitializer:
         self.no_members = state.members.initializer
         first = [v.initializer for v in state.variables() if v is not state.members]
         self.initialize = tf.group(*first)
-        self.keys = [one.key for one in state.stored]
         self.reads = []
         for group in checkpoint_variables.groups(state.stored):
             values = checkpoint_variables.read(group)

@@ -121,7 +121,7 @@ def spread(specs: Iterable[TensorSpec], ps: int) -> list[int]:
     tasks = []
     for spec in specs:
         task = bytes_at.index(min(bytes_at))
-        bytes_at[task] += int(np.prod(spec.shape, dtype=np.int64)) * tf.as_dtype(spec.dtype).size
+        bytes_at[task] += checkpoint_variables.size(spec)
         tasks.append(task)
     return tasks
 

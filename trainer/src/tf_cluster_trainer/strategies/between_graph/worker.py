@@ -172,7 +172,7 @@ class BetweenGraph:
             if not is_session_lost(error):
                 raise
             raise NotNowError(ps_are_lost(self._session.absent("ps"))) from error
-        return {key: copied[key] for key in self._operations.keys}
+        return {one.key: copied[one.key] for one in self._graph.state.stored}
 
     def _read(self, session: Any) -> dict[str, Any]:
         found: dict[str, Any] = {}

@@ -12,6 +12,7 @@ from typing import Any
 import tensorflow as tf
 
 from tf_cluster_trainer.checkpoint.record import TensorSpec
+from tf_cluster_trainer.checkpoint.variables import size
 from tf_cluster_trainer.errors import ProgramError
 
 SHARD_BYTES = 256 << 10
@@ -24,7 +25,7 @@ MESSAGE_BYTES = 2 << 30
 
 def partitioner(ps: int, variables: Iterable[TensorSpec]) -> Callable[..., Any] | None:
     """TensorFlow's partitioner for so many ps; None where no variable is cut."""
-    if ps == 1 and all(_size(one) <= PART_BYTES for one in variables):
+    if ps == 1 and all(size(one) <= PART_BYTES for one in variables):
         return None
     by_ps = tf.distribute.experimental.partitioners.MinSizePartitioner(
         min_shard_bytes=SHARD_BYTES, max_shards=ps
@@ -32,7 +33,7 @@ def partitioner(ps: int, variables: Iterable[TensorSpec]) -> Callable[..., Any] 
 
     def cut(shape: tf.TensorShape, dtype: tf.DType) -> list[int]:
         parts: list[int] = list(by_ps(shape, dtype))
-        least = math.ceil(_size(TensorSpec(tuple(shape), dtype.name)) / PART_BYTES)
+        least = math.ceil(size(TensorSpec(tuple(shape), dtype.name)) / PART_BYTES)
         if least > parts[0]:
             parts[0] = min(math.ceil(least / ps) * ps, shape[0])
         return parts
@@ -43,26 +44,22 @@ def partitioner(ps: int, variables: Iterable[TensorSpec]) -> Callable[..., Any] 
 def check_whole(variables: Mapping[str, TensorSpec], why: str) -> None:
     """Raise ProgramError that names a variable of 2 GiB or more: here each is in one piece."""
     for key, spec in variables.items():
-        if _size(spec) >= MESSAGE_BYTES:
-            raise ProgramError(_too_large(key, _size(spec), f"{why} each variable is whole"))
+        if size(spec) >= MESSAGE_BYTES:
+            raise ProgramError(_too_large(key, size(spec), f"{why} each variable is whole"))
 
 
 def check_rows(variables: Mapping[str, TensorSpec]) -> None:
     """Raise ProgramError that names a variable of which one row is too large."""
     for key, spec in variables.items():
         rows = spec.shape[0] if spec.shape else 1
-        row = _size(spec) // max(rows, 1)
+        row = size(spec) // max(rows, 1)
         if row >= MESSAGE_BYTES:
             raise ProgramError(_too_large(key, row, "variables are cut by rows, and one row of it"))
 
 
-def _too_large(key: str, size: int, why: str) -> str:
+def _too_large(key: str, found: int, why: str) -> str:
     return (
         f"the model's variable {key.removeprefix('model/')} can't be trained on parameter servers: "
-        f"{why}, here of {size / 2**30:.1f} GiB, and no message between two tasks holds 2 GiB. "
+        f"{why}, here of {found / 2**30:.1f} GiB, and no message between two tasks holds 2 GiB. "
         "In-graph replication in float32 cuts variables by rows; or make it of several variables"
     )
-
-
-def _size(spec: TensorSpec) -> int:
-    return math.prod(spec.shape) * int(tf.as_dtype(spec.dtype).size or 0)  # none of strings
