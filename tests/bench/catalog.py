@@ -24,6 +24,7 @@ from tests.bench import (
     reporting,
     servers,
     starts,
+    state_memory,
     tables,
     tfjob,
 )
@@ -50,5 +51,6 @@ MEASURES: dict[str, Measure] = {
     **recovery.MEASURES,
     **recovery_pods.MEASURES,
     **memory.MEASURES,
+    **state_memory.MEASURES,
     **polling.MEASURES,
 }

@@ -236,17 +236,23 @@ def test_it_was_never_degraded_and_each_commit_took_one_sync(story: Story) -> No
 
     assert not [line for line in lines if "Degraded" in line]
     assert {"Synced Progressing Succeeded", "Synced Healthy Succeeded"} <= {*lines}
-    # The first commit, a third worker, an end; a note may be too quick to be seen.
-    assert 3 <= _periods(story, "OutOfSync") <= 4, lines
+    # On a busy machine Argo CD syncs a first commit twice: what it made is still missing for it.
+    first = next(
+        at
+        for at, one in enumerate(lines)
+        if one in ("Synced Progressing Succeeded", "Synced Healthy Succeeded")
+    )
+    # A third worker, an end; a note may be too quick to be seen.
+    assert 2 <= _periods(lines[first:], "OutOfSync") <= 3, lines
     # And another sync by hand. No self-heal: nothing of an old attempt is left.
-    assert 4 <= _periods(story, "Running") <= 5, lines
+    assert 3 <= _periods(lines[first:], "Running") <= 4, lines
     inside, outside = story.seconds_out_of_sync()
     print(f"OutOfSync: {inside:.1f} s in operations, {outside:.1f} s outside of them")
 
 
-def _periods(story: Story, word: str) -> int:
+def _periods(lines: list[str], word: str) -> int:
     """How often the Application came to be so."""
-    are = [word in line.split(" ") for line in story.lines()]
+    are = [word in line.split(" ") for line in lines]
     return sum(now and not before for before, now in pairwise([False, *are]))
 
 

@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 from tf_cluster_trainer.checkpoint import export
 from tf_cluster_trainer.checkpoint import write as checkpoint_write
-from tf_cluster_trainer.checkpoint.record import Checkpoint, Meta, TensorSpec
+from tf_cluster_trainer.checkpoint.pieces import Piece
+from tf_cluster_trainer.checkpoint.record import Meta, TensorSpec
 from tf_cluster_trainer.errors import NotOwnerError
 from tf_cluster_trainer.program.trial import build_model, run_trial
 
@@ -41,8 +42,9 @@ class Disk:
 
 def checkpoint(log: Path, check_owner: Callable[[], None]) -> Path:
     spec = {"model/w": TensorSpec((3,), "float32")}
-    saved = Checkpoint(Meta(7, 56, {"0": 7}, "SGD", spec), {"model/w": np.ones(3, np.float32)})
-    return checkpoint_write.write(saved, log / "named", check_owner=check_owner)
+    meta = Meta(7, 56, {"0": 7}, "SGD", spec)
+    pieces = [[Piece("model/w", np.ones(3, np.float32))]]
+    return checkpoint_write.write(meta, pieces, log / "named", check_owner=check_owner)
 
 
 def exported(log: Path, check_owner: Callable[[], None]) -> Path:

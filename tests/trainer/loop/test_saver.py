@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable, Collection
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import tensorflow as tf
 from tf_cluster_trainer.checkpoint import write as checkpoint_write
-from tf_cluster_trainer.errors import NotFiniteError, NotOwnerError
+from tf_cluster_trainer.checkpoint.pieces import Piece
+from tf_cluster_trainer.checkpoint.record import TensorSpec
+from tf_cluster_trainer.errors import NotFiniteError, NotNowError, NotOwnerError
+from tf_cluster_trainer.loop import saver
 from tf_cluster_trainer.loop.counters import TrainingCounters
 from tf_cluster_trainer.loop.saver import Saver
-from tf_cluster_trainer.protocol import Message, Saved
+from tf_cluster_trainer.protocol import Finishing, Message, Phase, Saved, StepsMade
 
 from tests.support.children import PROGRAMS
 
@@ -29,23 +34,65 @@ class Heard:
         self.messages.append(message)
 
 
+class Weights:
+    """A state of two tensors that come one after the other, the second once `gate` is open."""
+
+    specs: Mapping[str, TensorSpec] = {
+        "model/w": TensorSpec((2,), "float32"),
+        "model/b": TensorSpec((), "float32"),
+    }
+
+    def __init__(self, weight: float = 0.0, errors: Sequence[Exception] = ()) -> None:
+        self.weight = weight
+        self.errors = [*errors]
+        self.gate = threading.Event()
+        self.gate.set()
+        self.threads: set[str] = set()
+
+    def pieces(self) -> Iterator[list[Piece]]:
+        self.threads.add(threading.current_thread().name)
+        yield [Piece("model/w", np.full(2, self.weight, np.float32))]
+        assert self.gate.wait(60)
+        if self.errors:
+            raise self.errors.pop(0)
+        yield [Piece("model/b", np.float32(0))]
+
+
+@pytest.fixture(params=["copied", "streamed"])
+def how(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A small state, which is copied, and one that is taken for large."""
+    if request.param == "streamed":
+        monkeypatch.setattr(saver, "COPY_BYTES", 0)
+    return str(request.param)
+
+
+@pytest.fixture
+def large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every state is taken for large."""
+    monkeypatch.setattr(saver, "COPY_BYTES", 0)
+
+
 def saves(
     directory: Path,
     channel: Any,
     check_owner: Callable[[], None] = lambda: None,
     keep: int = 3,
-    weight: float = 0.0,
+    state: Weights | None = None,
     trained: Collection[str] = ("model/w",),
+    lockstep: bool = False,
+    holds_state: bool = False,
 ) -> Saver:
     return Saver(
         directory=directory,
         keep=keep,
         optimizer="SGD",
         trained=trained,
-        copy=lambda: {"model/w": np.full(2, weight, np.float32)},
+        state=state or Weights(),
+        lockstep=lockstep,
         check_owner=check_owner,
         channel=channel,
         saved_step=None,
+        holds_state=holds_state,
     )
 
 
@@ -57,10 +104,11 @@ def at(step: int) -> TrainingCounters:
     return TrainingCounters(step, 8 * step, {"0": step}, step, 0.0, {}, 0)
 
 
+@pytest.mark.usefixtures("how")
 def test_a_step_is_saved_once(tmp_path: Path) -> None:
     channel = Heard()
     some = saves(tmp_path, channel)
-    some.last(at(5))
+    assert some.last(at(5)) == tmp_path / "ckpt-5"
     kept = (tmp_path / "ckpt-5").stat().st_ino
     some.begin(at(5))
     some.last(at(5))
@@ -98,21 +146,111 @@ def test_twenty_saves_take_no_more_memory_than_two(tmp_path: Path) -> None:
     assert resident[-1] - resident[1] < 4 * BUFFER_KIB, resident
 
 
+@pytest.mark.usefixtures("how")
 @pytest.mark.parametrize("weight", [float("nan"), float("inf")])
 def test_weights_that_are_not_finite_are_never_saved(tmp_path: Path, weight: float) -> None:
+    some = saves(tmp_path, Heard(), state=Weights(weight))
     with pytest.raises(NotFiniteError, match="w is NaN or infinite at step 5"):
-        saves(tmp_path, Heard(), weight=weight).last(at(5))
+        some.last(at(5))
     assert list(tmp_path.iterdir()) == []
 
 
 def test_large_finite_weights_are_saved(tmp_path: Path) -> None:
-    saves(tmp_path, Heard(), weight=3e38).last(at(5))  # their sum is not finite in float32
+    saves(tmp_path, Heard(), state=Weights(3e38)).last(at(5))  # their sum is not, in float32
     assert (tmp_path / "ckpt-5").is_dir()
 
 
 def test_what_no_gradient_changes_may_be_infinite(tmp_path: Path) -> None:
-    saves(tmp_path, Heard(), weight=float("-inf"), trained=()).last(at(5))
+    saves(tmp_path, Heard(), state=Weights(float("-inf")), trained=()).last(at(5))
     assert (tmp_path / "ckpt-5").is_dir()
+
+
+@pytest.mark.usefixtures("large")
+def test_a_large_state_is_read_while_training_goes_on(tmp_path: Path) -> None:
+    """The caller's thread reads nothing of it."""
+    state = Weights()
+    some = saves(tmp_path, Heard(), state=state)
+    state.gate.clear()
+    some.begin(at(5))  # returns, though half of the state is still to be read
+    some.begin(at(6))  # one save at a time
+    assert not (tmp_path / "ckpt-5").exists()
+    state.gate.set()
+    some.last(at(7))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["ckpt-5", "ckpt-7"]
+    assert threading.current_thread().name not in state.threads
+
+
+@pytest.mark.usefixtures("large")
+def test_in_lockstep_training_stands_still_until_a_large_state_is_written(tmp_path: Path) -> None:
+    some = saves(tmp_path, Heard(), lockstep=True)
+    some.begin(at(5))
+    assert (tmp_path / "ckpt-5").is_dir()
+
+
+LOST = [
+    pytest.param(NotNowError("ps-0 is lost"), id="not-now"),
+    pytest.param(tf.errors.UnavailableError(None, None, "Connection reset by peer"), id="wire"),
+]
+
+
+@pytest.mark.usefixtures("large")
+@pytest.mark.parametrize("error", LOST)
+def test_what_could_not_be_read_beside_the_training_is_said_and_the_next_save_is_whole(
+    tmp_path: Path, error: Exception, capsys: pytest.CaptureFixture[str]
+) -> None:
+    some = saves(tmp_path, Heard(), state=Weights(errors=[error]))
+    some.begin(at(5))
+    some.drain()
+    assert list(tmp_path.iterdir()) == []
+    assert "the checkpoint of step 5 is given up: " in "".join(capsys.readouterr())
+    some.begin(at(6))
+    some.drain()
+    assert [path.name for path in tmp_path.iterdir()] == ["ckpt-6"]
+
+
+@pytest.mark.usefixtures("large")
+@pytest.mark.parametrize("error", LOST)
+def test_what_can_not_be_read_in_lockstep_is_the_callers_error(
+    tmp_path: Path, error: Exception
+) -> None:
+    some = saves(tmp_path, Heard(), state=Weights(errors=[error]), lockstep=True)
+    with pytest.raises(type(error)):
+        some.begin(at(5))
+    some.begin(at(5))
+    assert [path.name for path in tmp_path.iterdir()] == ["ckpt-5"]
+
+
+@pytest.mark.usefixtures("large")
+def test_an_error_of_the_program_in_reading_is_not_swallowed(tmp_path: Path) -> None:
+    some = saves(tmp_path, Heard(), state=Weights(errors=[ZeroDivisionError("ours")]))
+    some.begin(at(5))
+    with pytest.raises(ZeroDivisionError):
+        some.last(at(6))
+
+
+def test_a_large_state_that_is_being_saved_at_a_stop_is_told(tmp_path: Path, how: str) -> None:
+    state = Weights()
+    some = saves(tmp_path, Heard(), state=state)
+    assert some.settle_before_last() is None
+    some.begin(at(5))
+    # A copy is followed by another save: that takes no ps long.
+    assert some.settle_before_last() == (5 if how == "streamed" else None)
+    assert some.settle_before_last() is None
+
+
+def test_the_ps_are_needed_until_the_state_is_read(tmp_path: Path, how: str) -> None:
+    channel = Heard()
+    saves(tmp_path, channel).last(at(5), finished=True)
+    copied, streamed = [Finishing, Phase, Saved], [StepsMade, Phase, Saved, Finishing]
+    assert [type(one) for one in channel.messages] == (copied if how == "copied" else streamed)
+
+
+@pytest.mark.usefixtures("large")
+def test_what_this_process_holds_anyway_is_copied(tmp_path: Path) -> None:
+    state = Weights()
+    some = saves(tmp_path, Heard(), state=state, holds_state=True)
+    some.last(at(5))
+    assert state.threads == {threading.current_thread().name}
 
 
 def test_what_a_killed_child_left_half_written_makes_room_for_the_next(tmp_path: Path) -> None:

@@ -22,12 +22,12 @@ COMBINATIONS = {
 
 @contextmanager
 def two_workers(
-    combination: str, directory: Path, **environment: str
+    combination: str, directory: Path, number_of_ps: int = 2, **environment: str
 ) -> Iterator[tuple[Children, dict[str, Any]]]:
     """A world of two workers, and of two ps where the combination has any; its settings."""
     strategy, replication, update = COMBINATIONS[combination]
     settings = {"strategy": strategy, "replication": replication, "update": update}
-    ps, told = 0 if strategy == "all-reduce" else 2, {**os.environ, **environment}
+    ps, told = 0 if strategy == "all-reduce" else number_of_ps, {**os.environ, **environment}
     with Children(directory, 2, ps, told, has_chief=replication == "in-graph") as world:
         yield world, settings
 
@@ -36,7 +36,7 @@ def trained(world: Children, **settings: Any) -> Child:
     """The client when all is over."""
     told = {"path": HERE, "per_call": 10, "batch": 32, **settings}
     if world.has_chief:
-        for kind, number in (("worker", 2), ("ps", 2)):
+        for kind, number in (("worker", 2), ("ps", world.ps)):
             for index in range(number):
                 world.start(kind, index, **told)
         client = world.chief(**told)

@@ -128,6 +128,10 @@ def lead() -> int:
             workers={"0": step},
         )
         time.sleep(0.02)
+    if (directory / f"{task}.reading").exists():  # a large state
+        tell("StepsMade")
+        while (directory / f"{task}.reading").exists():
+            time.sleep(0.02)
     tell("Finishing")
     save(total)
     while (directory / f"{task}.busy").exists():  # evaluating, say

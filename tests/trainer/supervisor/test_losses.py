@@ -325,6 +325,30 @@ def test_a_ps_replaced_while_the_chief_evaluates_is_not_missed(make_world: MakeW
     assert (chief.ends(), worker.ends(), chief.starts()) == (0, 0, 1)
 
 
+def test_while_the_last_large_checkpoint_is_read_a_ps_is_missed_and_no_worker(
+    make_world: MakeWorld,
+) -> None:
+    world = make_world(words=("parameter-server", "in-graph", "sync"))
+    chief = world.start("chief", GUARD_SECONDS="0.1")
+    worker, ps = world.start("worker"), world.start("ps")
+    chief.until(status="running")
+    reading = world.children / "chief-0.reading"
+    reading.touch()
+    chief.do("finish")
+    worker.kill()
+    worker = world.start("worker")
+    eventually("the new worker serves", lambda: worker.health().get("serving"))
+    time.sleep(1.0)  # ten questions
+    assert chief.progress()["restarts"] == 0
+    ps.kill()
+    world.start("ps")
+    chief.until(status="running", restarts=1)
+    assert "ps-0 was replaced and has no part" in chief.said()
+    reading.unlink()
+    chief.do("finish")
+    assert (chief.ends(), worker.ends(), chief.starts()) == (0, 0, 2)
+
+
 def test_a_chief_whose_workers_are_all_gone_gives_up_as_at_the_gate(make_world: MakeWorld) -> None:
     """Their Job may have failed for good: nobody would ever make another step."""
     world = make_world(deadline=2.0)

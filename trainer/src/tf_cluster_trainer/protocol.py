@@ -92,6 +92,14 @@ class Lost:
 
 
 @dataclass(frozen=True)
+class StepsMade:
+    """Chief's child: all steps are done; it needs no worker any more, and the ps until Finishing.
+
+    It comes only before a save that reads the ps for long.
+    """
+
+
+@dataclass(frozen=True)
 class Finishing:
     """Chief's child: all steps are done and the variables copied here; it needs no other task."""
 
@@ -138,6 +146,7 @@ Message = (
     | Placement
     | Saved
     | Lost
+    | StepsMade
     | Finishing
     | Result
     | Evaluated

@@ -4,15 +4,28 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
+from tf_cluster_trainer.checkpoint.pieces import Piece
+from tf_cluster_trainer.checkpoint.record import TensorSpec
+from tf_cluster_trainer.loop import saver
 from tf_cluster_trainer.loop.counters import TrainingCounters
-from tf_cluster_trainer.loop.saver import Saver
 
 OTHERS = 20
+
+
+class State:
+    """A small one."""
+
+    specs: Mapping[str, TensorSpec] = {"model/w": TensorSpec((1000,), "float32")}
+
+    def pieces(self) -> Iterator[list[Piece]]:
+        """One."""
+        yield [Piece("model/w", np.zeros(1000, np.float32))]
 
 
 def main(directory: Path, times: int) -> None:
@@ -28,12 +41,14 @@ def main(directory: Path, times: int) -> None:
         threading.Thread(target=idle, daemon=True).start()
     written = threading.Semaphore(0)
     channel = SimpleNamespace(send=lambda _: written.release())
-    saves = Saver(
+    saver.COPY_BYTES = 0  # the state is read while it is written: that takes two threads
+    saves = saver.Saver(
         directory=directory,
         keep=2,
         optimizer="SGD",
         trained=(),
-        copy=lambda: {"model/w": np.zeros(1000, np.float32)},
+        state=State(),
+        lockstep=False,
         check_owner=lambda: None,
         channel=cast(Any, channel),
         saved_step=None,

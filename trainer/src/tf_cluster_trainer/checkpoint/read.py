@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from tf_cluster_trainer.checkpoint import record
+from tf_cluster_trainer.checkpoint.pieces import Piece, piece_bytes, place, size, total
 from tf_cluster_trainer.checkpoint.record import Checkpoint, Meta, TensorSpec
 from tf_cluster_trainer.errors import ProgramError
 from tf_cluster_trainer.run_directory import layout
 
 _BLOCK = 1 << 20
+
+
+class DamagedError(Exception):
+    """Tensors of a checkpoint can't be read, as TensorFlow says; its files may be damaged."""
 
 
 def newest(checkpoints: Path, log: Callable[[str], None]) -> Checkpoint | None:
@@ -26,7 +35,7 @@ def newest(checkpoints: Path, log: Callable[[str], None]) -> Checkpoint | None:
     for step, path in found:
         try:
             whole = _read_again(path)
-        except Exception as error:  # the bundle's reader raises IndexError, RuntimeError, …
+        except Exception as error:  # meta.json may hold anything
             missing = isinstance(error, FileNotFoundError)
             if isinstance(error, OSError | MemoryError) and not missing:
                 raise  # the fault of the disk or of this process, not the checkpoint's
@@ -68,22 +77,116 @@ def check_model(meta: Meta, model: Mapping[str, TensorSpec]) -> None:
             )
 
 
-def read(path: Path, prefix: str = "") -> Checkpoint:
-    """Read the checkpoint in this directory: its tensors whose keys start with `prefix`.
+def read(path: Path) -> Checkpoint:
+    """Look at every byte of the checkpoint in this directory; return it.
 
-    If the checkpoint is not whole: raises OSError, ValueError, KeyError, or what TensorFlow's
-    reader raises.
+    If the checkpoint is not whole: raises OSError, ValueError, KeyError or DamagedError.
     """
-    meta = record.from_json((path / layout.META).read_text(encoding="utf-8"))
-    reader = tf.train.load_checkpoint(str(path / layout.BUNDLE))
-    wanted = [key for key in meta.tensors if key.startswith(prefix)]
-    tensors = {key: reader.get_tensor(key) for key in wanted}  # checks each tensor's CRC
-    if int(reader.get_tensor(record.STEP)) != meta.step:
-        raise ValueError(f"{layout.META} is of step {meta.step}, the tensors are not")
-    for key, tensor in tensors.items():
-        if tuple(tensor.shape) != meta.tensors[key].shape:
-            raise ValueError(f"{key} has shape {tensor.shape}, not {meta.tensors[key].shape}")
-    return Checkpoint(meta, tensors)
+    found = described(path)
+    for some in pieces(found, found.meta.tensors):
+        del some  # it came through its checksum
+    return found
+
+
+def described(path: Path) -> Checkpoint:
+    """The checkpoint in this directory, of which no large tensor is read.
+
+    Raises OSError, ValueError, KeyError or DamagedError.
+    """
+    found = Checkpoint(record.from_json((path / layout.META).read_text(encoding="utf-8")), path)
+    (step,) = _restore(found, [record.STEP], [""], ["int64"])
+    if int(step) != found.meta.step:
+        raise ValueError(f"{layout.META} is of step {found.meta.step}, the tensors are not")
+    return found
+
+
+def pieces(saved: Checkpoint, keys: Iterable[str]) -> Iterator[Sequence[Piece]]:
+    """Read these tensors; `piece_bytes` at a time, or one stored slice. Checks all checksums.
+
+    Raises DamagedError.
+    """
+    most = piece_bytes(total(saved.meta.tensors.values()))
+    held: list[_Stored] = []
+    room = most
+    for one in itertools.chain.from_iterable(_stored(saved.meta, key) for key in keys):
+        if held and one.size > room:
+            yield _restored(saved, held)
+            held, room = [], most
+        held.append(one)
+        room -= one.size
+    if held:
+        yield _restored(saved, held)
+
+
+def value(saved: Checkpoint, key: str) -> Any:
+    """One tensor, whole. Raises DamagedError."""
+    parts = [piece.value for some in pieces(saved, [key]) for piece in some]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+@dataclass(frozen=True)
+class _Stored:
+    """What is stored of a tensor in one place: `rows` rows from `first`, or all of it (None)."""
+
+    key: str
+    spec: TensorSpec
+    first: int | None
+    rows: int
+
+    @property
+    def size(self) -> int:
+        whole = size(self.spec)
+        return whole if self.first is None else whole // self.spec.shape[0] * self.rows
+
+    @property
+    def place(self) -> str:
+        """In the words of RestoreV2."""
+        if self.first is None:
+            return ""
+        return place(self.spec, self.first, self.rows)
+
+
+def _stored(meta: Meta, key: str) -> Iterator[_Stored]:
+    spec, begins = meta.tensors[key], meta.slices.get(key)
+    if not begins:
+        yield _Stored(key, spec, None, 0)
+        return
+    for first, after in zip(begins, (*begins[1:], spec.shape[0]), strict=True):
+        yield _Stored(key, spec, first, after - first)
+
+
+def _restored(saved: Checkpoint, stored: Sequence[_Stored]) -> list[Piece]:
+    values = _restore(
+        saved,
+        [one.key for one in stored],
+        [one.place for one in stored],
+        [one.spec.dtype for one in stored],
+    )
+    found = []
+    for one, tensor in zip(stored, values, strict=True):
+        shape = one.spec.shape if one.first is None else (one.rows, *one.spec.shape[1:])
+        if tuple(tensor.shape) != shape:
+            raise DamagedError(f"{one.key} has shape {tuple(tensor.shape)}, not {shape}")
+        found.append(Piece(one.key, np.asarray(tensor), one.first))
+    return found
+
+
+def _restore(
+    saved: Checkpoint, keys: Sequence[str], places: Sequence[str], dtypes: Sequence[str]
+) -> list[Any]:
+    with tf.init_scope(), tf.device("CPU:0"):
+        try:
+            found: list[Any] = tf.raw_ops.RestoreV2(
+                prefix=str(saved.path / layout.BUNDLE),
+                tensor_names=[*keys],
+                shape_and_slices=[*places],
+                dtypes=[tf.as_dtype(dtype) for dtype in dtypes],
+            )
+        except tf.errors.ResourceExhaustedError as error:
+            raise MemoryError(error.message) from error
+        except tf.errors.OpError as error:
+            raise DamagedError(f"{saved.path}: {error.message}") from error
+    return found
 
 
 def _read_again(path: Path) -> Checkpoint:

@@ -6,18 +6,21 @@
       meta.json
 
 The bundle holds full, unpartitioned tensors: `model/<variable>`, `optimizer/<slot>/<variable>`,
-`optimizer/iterations`, `step`. `tf.train.load_checkpoint(".../variables")` reads it.
+`optimizer/iterations`, `step`. `tf.train.load_checkpoint(".../variables")` reads it. A large tensor
+is stored in slices of whole rows, which no reader notices; meta.json says where they begin.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
 
 VERSION = 1
 STEP = "step"
+_DTYPES = {"object": "string"}  # as earlier trainers wrote it
 
 
 @dataclass(frozen=True)
@@ -30,21 +33,25 @@ class TensorSpec:
 
 @dataclass(frozen=True)
 class Meta:
-    """What meta.json says. `workers`: steps made by each worker index."""
+    """What meta.json says. `workers`: steps made by each worker index.
+
+    `slices` has the tensors that are not in one piece: the first row of each of their slices.
+    """
 
     step: int
     examples: int
     workers: Mapping[str, int]
     optimizer: str
     tensors: Mapping[str, TensorSpec]
+    slices: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A checkpoint in memory: NumPy arrays by their key in the bundle."""
+    """A checkpoint on disk, in this directory; checkpoint/read.py reads its tensors."""
 
     meta: Meta
-    tensors: Mapping[str, Any]
+    path: Path
 
 
 def to_json(meta: Meta) -> str:
@@ -59,6 +66,7 @@ def to_json(meta: Meta) -> str:
             key: {"shape": list(spec.shape), "dtype": spec.dtype}
             for key, spec in meta.tensors.items()
         },
+        "slices": {key: list(first) for key, first in meta.slices.items()},
     }
     return json.dumps(document, indent=1) + "\n"
 
@@ -68,13 +76,20 @@ def from_json(text: str) -> Meta:
     document = json.loads(text)
     if document["version"] != VERSION:
         raise ValueError(f"version {document['version']}, not {VERSION}")
+    tensors = {
+        key: TensorSpec(tuple(spec["shape"]), _DTYPES.get(spec["dtype"], spec["dtype"]))
+        for key, spec in document["tensors"].items()
+    }
+    # Earlier trainers wrote none.
+    slices = {key: tuple(first) for key, first in document.get("slices", {}).items()}
+    for key, first in slices.items():
+        if first[:1] != (0,) or any(a >= b for a, b in pairwise((*first, tensors[key].shape[0]))):
+            raise ValueError(f"the slices of {key} are not all of its rows: {first}")
     return Meta(
         step=document["step"],
         examples=document["examples"],
         workers=document["workers"],
         optimizer=document["optimizer"],
-        tensors={
-            key: TensorSpec(tuple(spec["shape"]), spec["dtype"])
-            for key, spec in document["tensors"].items()
-        },
+        tensors=tensors,
+        slices=slices,
     )

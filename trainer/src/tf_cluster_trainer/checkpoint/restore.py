@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from tf_cluster_trainer.checkpoint import read as checkpoint_read
 from tf_cluster_trainer.checkpoint import variables as checkpoint_variables
+from tf_cluster_trainer.checkpoint.pieces import Piece
 from tf_cluster_trainer.checkpoint.record import Checkpoint, TensorSpec
 from tf_cluster_trainer.checkpoint.resume_point import ResumePoint
 from tf_cluster_trainer.checkpoint.variables import StoredTensor
@@ -35,7 +37,10 @@ def resume_point_of(restored: Checkpoint | None, optimizer: str) -> ResumePoint:
         return ResumePoint()
     meta = restored.meta
     same = meta.optimizer == optimizer
-    updates = int(restored.tensors.get(checkpoint_variables.ITERATIONS, 0)) if same else 0
+    updates = 0
+    if same and checkpoint_variables.ITERATIONS in meta.tensors:
+        with _verified():
+            updates = int(checkpoint_read.value(restored, checkpoint_variables.ITERATIONS))
     return ResumePoint(meta.step, meta.examples, meta.workers, updates)
 
 
@@ -45,14 +50,30 @@ def fill(
     model: Iterable[StoredTensor],
     slots: Iterable[StoredTensor],
 ) -> None:
-    """Assign the checkpoint's tensors to the variables."""
+    """Assign the checkpoint's tensors to the variables. Raises OSError."""
     stored = (*model, *slots)
-    tensors = chosen(restored, optimizer, stored)
-    checkpoint_variables.assign((one for one in stored if one.key in tensors), tensors)
+    pieces = chosen(restored, optimizer, stored)
+    checkpoint_variables.assign(stored, itertools.chain.from_iterable(pieces))
 
 
-def chosen(restored: Checkpoint, optimizer: str, stored: Iterable[StoredTensor]) -> dict[str, Any]:
-    """Return the tensors to restore, by key.
+def described(path: Path) -> Checkpoint:
+    """The checkpoint in this directory, which is known to be whole. Raises OSError."""
+    with _verified():
+        return checkpoint_read.described(path)
+
+
+def fill_model(saved: Checkpoint, model: Iterable[StoredTensor]) -> None:
+    """Assign the tensors of a checkpoint that is known to be whole. Raises OSError."""
+    stored = tuple(model)
+    with _verified():
+        pieces = checkpoint_read.pieces(saved, [one.key for one in stored])
+        checkpoint_variables.assign(stored, itertools.chain.from_iterable(pieces))
+
+
+def chosen(
+    restored: Checkpoint, optimizer: str, stored: Iterable[StoredTensor]
+) -> Iterator[Sequence[Piece]]:
+    """Read the tensors to restore. Raises OSError.
 
     The optimizer's slots and iteration count are among them if the optimizer is the same and has
     them; otherwise they start afresh, and the log says so.
@@ -63,9 +84,20 @@ def chosen(restored: Checkpoint, optimizer: str, stored: Iterable[StoredTensor])
             f"the optimizer was {restored.meta.optimizer} and is {optimizer}: its slots are reset",
             WARNING,
         )
-    return {
-        one.key: restored.tensors[one.key]
+    keys = [
+        one.key
         for one in stored
         if (same or not one.key.startswith("optimizer/"))
         and restored.meta.tensors.get(one.key) == one.spec
-    }
+    ]
+    with _verified():
+        yield from checkpoint_read.pieces(restored, keys)
+
+
+@contextmanager
+def _verified() -> Iterator[None]:
+    """The checkpoint was read before: what can't be read of it now is the disk's fault."""
+    try:
+        yield
+    except checkpoint_read.DamagedError as error:
+        raise OSError(str(error)) from error

@@ -6,20 +6,16 @@ The plain copy of the model has the full ones.
 
 from __future__ import annotations
 
-import itertools
-import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
-import numpy as np
 import tensorflow as tf
 
+from tf_cluster_trainer.checkpoint.pieces import Piece
 from tf_cluster_trainer.checkpoint.record import TensorSpec
 
 ITERATIONS = "optimizer/iterations"
-_GROUP_BYTES = 64 << 20
 
 
 @dataclass(frozen=True)
@@ -77,90 +73,49 @@ def of_optimizer(
     return tuple(found)
 
 
-def assign(stored: Iterable[StoredTensor], tensors: Mapping[str, Any]) -> None:
-    """Assign the tensors to the variables."""
-    for one in stored:
-        value = tensors[one.key]
-        start = 0
-        for part in one.parts:
-            if len(one.parts) == 1:
+def assign(stored: Iterable[StoredTensor], pieces: Iterable[Piece]) -> None:
+    """Assign the pieces to the variables that hold their rows, wherever these are."""
+    by_key = {one.key: one for one in stored}
+    by_rows: dict[int, Any] = {}
+    for piece in pieces:
+        for part, start, value in _parts_of(by_key[piece.key], piece):
+            if not part.shape.rank or len(value) == part.shape[0]:
                 part.assign(value)
-            else:
-                part.assign(value[start : start + part.shape[0]])
-                start += part.shape[0]
+                continue
+            if id(part) not in by_rows and not part.is_initialized():
+                part.assign(tf.zeros(part.shape, part.dtype))
+            by_rows[id(part)] = part
+            with tf.device(part.device):
+                indices = tf.range(start, start + len(value), dtype=tf.int64)
+                put_rows(part, indices, value)
+    for part in by_rows.values():
+        with tf.device(part.device):
+            end_rows(part)
 
 
-def read(stored: Iterable[StoredTensor]) -> list[list[Any]]:
-    """Add operations to the current graph that read each tensor's parts where they are.
-
-    The slots of a part are read one after the other, in the optimizer's order. Other workers may
-    update them meanwhile; in this order LazyAdam's promise about m and v also holds for the copy.
-    """
-    last: dict[tuple[str, int], Any] = {}
-    found = []
-    for one in stored:
-        values = []
-        for at, part in enumerate(one.parts):
-            before = last.get((one.slot_of, at)) if one.slot_of else None
-            with (
-                tf.device(part.device),
-                tf.control_dependencies([] if before is None else [before]),
-            ):
-                # Like `read_value`, without its copy to the caller's device.
-                value = tf.raw_ops.ReadVariableOp(resource=part.handle, dtype=part.dtype)
-            last[one.slot_of, at] = value
-            values.append(value)
-        found.append(values)
-    return found
+def put_rows(part: Any, indices: Any, value: Any) -> Any:
+    """An operation that assigns rows of a variable, beside it."""
+    return tf.raw_ops.ResourceScatterUpdate(resource=part.handle, indices=indices, updates=value)
 
 
-class Copy:
-    """Reads all tensors into this process' memory, some at a time; remote reads run in parallel."""
-
-    def __init__(self, stored: Iterable[StoredTensor], device: str) -> None:
-        self._device = device
-        self._stored = tuple(stored)
-        self._reads = [
-            (group, tf.function(partial(self._values, group))) for group in groups(self._stored)
-        ]
-
-    def __call__(self) -> dict[str, Any]:
-        """The full tensors as NumPy arrays, by key. No one may write to them."""
-        found: dict[str, Any] = {}
-        for group, values in self._reads:
-            for one, parts in zip(group, values(), strict=True):
-                # Not `numpy()`, which copies.
-                arrays = [np.asarray(part) for part in parts]
-                found[one.key] = arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
-        return {one.key: found[one.key] for one in self._stored}
-
-    def _values(self, group: Iterable[StoredTensor]) -> list[list[Any]]:
-        with tf.device(self._device):
-            return [[tf.identity(part) for part in parts] for parts in read(group)]
+def end_rows(part: Any) -> Any:
+    """An operation after the last `put_rows`: without it, each read of the variable copies it."""
+    return tf.raw_ops.DisableCopyOnRead(resource=part.handle)
 
 
-def groups(stored: Iterable[StoredTensor]) -> list[list[StoredTensor]]:
-    """What to read together, up to 64 MiB or one tensor; one group after the other.
-
-    A variable's slots follow it at once, in the optimizer's order: see `read`.
-    """
-    families: dict[str, list[StoredTensor]] = {}
-    for one in stored:
-        families.setdefault(one.slot_of or one.key, []).append(one)
-    found: list[list[StoredTensor]] = []
-    room = 0
-    for one in itertools.chain.from_iterable(families.values()):
-        if not found or size(one.spec) > room:
-            found.append([])
-            room = _GROUP_BYTES
-        found[-1].append(one)
-        room -= size(one.spec)
-    return found
-
-
-def size(spec: TensorSpec) -> int:
-    """Bytes of a tensor; 0 of one of strings, whose bytes are not known."""
-    return math.prod(spec.shape) * int(tf.as_dtype(spec.dtype).size or 0)
+def _parts_of(stored: StoredTensor, piece: Piece) -> Iterator[tuple[Any, int, Any]]:
+    """Each part that has rows of the piece, its first such row, and their values."""
+    if len(stored.parts) == 1:
+        yield stored.parts[0], piece.first or 0, piece.value
+        return
+    begins = 0  # the tensor's row where the part begins
+    first = piece.first or 0
+    for part in stored.parts:
+        rows = part.shape[0]
+        low, high = max(first, begins), min(first + len(piece.value), begins + rows)
+        if low < high:
+            yield part, low - begins, piece.value[low - first : high - first]
+        begins += rows
 
 
 def _keys(variables: Iterable[Any]) -> list[str]:

@@ -2,41 +2,45 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import uuid
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
 from tf_cluster_trainer.checkpoint import record
-from tf_cluster_trainer.checkpoint.record import Checkpoint
+from tf_cluster_trainer.checkpoint.pieces import Piece, can_be_cut, cut, piece_bytes, place, total
+from tf_cluster_trainer.checkpoint.record import Meta
 from tf_cluster_trainer.run_directory import layout
 
-SLICE_BYTES = 64 << 20
-# TensorFlow reads no slices of these types.
-_NEVER_SLICED = ("float16", "uint64", "object")
 
-
-def write(saved: Checkpoint, checkpoints: Path, *, check_owner: Callable[[], None]) -> Path:
+def write(
+    meta: Meta,
+    pieces: Iterable[Sequence[Piece]],
+    checkpoints: Path,
+    *,
+    check_owner: Callable[[], None],
+) -> Path:
     """Write, flush to disk, rename into place, and return the checkpoint's directory.
 
+    `pieces` are all tensors that `meta` names; what raises while they come leaves no file.
     `check_owner` raises if another attempt owns the run; it is called before the first and before
     the last write. Raises OSError if the disk refuses a write. Uses only this process' CPU and
     makes no graph, so repeated saves from one thread cost no memory.
     """
     check_owner()
-    final = checkpoints / layout.checkpoint_name(saved.meta.step)
+    final = checkpoints / layout.checkpoint_name(meta.step)
     temporary = checkpoints / f"{final.name}{layout.TEMPORARY}{uuid.uuid4().hex[:8]}"
     temporary.mkdir(parents=True)
     try:
-        _bundle(saved, temporary)
-        meta = temporary / layout.META
-        meta.write_text(record.to_json(saved.meta), encoding="utf-8")
+        whole = replace(meta, slices=_bundle(meta, pieces, temporary))
+        (temporary / layout.META).write_text(record.to_json(whole), encoding="utf-8")
         for path in (*temporary.iterdir(), temporary):
             flush(path)
         check_owner()
@@ -70,69 +74,77 @@ def remove_partial(checkpoints: Path) -> None:
 def _has_meta(path: Path) -> bool:
     try:
         record.from_json((path / layout.META).read_text(encoding="utf-8"))
-    except (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, LookupError, ValueError, TypeError, AttributeError) as error:
+        if isinstance(error, OSError) and not isinstance(
+            error, FileNotFoundError | NotADirectoryError
+        ):
+            raise
         return False
     return True
 
 
-def _bundle(saved: Checkpoint, directory: Path) -> None:
-    """Write all tensors as one bundle, a slice at a time: an operation copies what it writes."""
-    tensors = {record.STEP: np.int64(saved.meta.step), **saved.tensors}
-    files = list(_files(tensors))
-    names = [layout.BUNDLE]
-    if len(files) > 1:
-        names = [f"{layout.BUNDLE}{layout.TEMPORARY}{number}" for number in range(len(files))]
+def _bundle(
+    meta: Meta, pieces: Iterable[Sequence[Piece]], directory: Path
+) -> dict[str, tuple[int, ...]]:
+    """Write all tensors as one bundle, a data file at a time: an operation copies what it writes.
+
+    Returns the first rows of the slices of each tensor that is not in one piece.
+    """
+    names: list[str] = []
+    slices: dict[str, list[int]] = {}
+    step = Piece(record.STEP, np.int64(meta.step))
+    for number, held in enumerate(_files(itertools.chain([[step]], pieces), meta)):
+        names.append(str(directory / f"{layout.BUNDLE}{layout.TEMPORARY}{number}"))
+        for one in held:
+            if one.first is not None:
+                slices.setdefault(one.key, []).append(one.first)
+        with _on_the_disk(directory):
+            tf.raw_ops.SaveV2(
+                prefix=names[-1],
+                tensor_names=[one.key for one in held],
+                shape_and_slices=[_place(one, meta) for one in held],
+                tensors=[tf.constant(one.value) for one in held],
+            )
+    with _on_the_disk(directory):
+        tf.raw_ops.MergeV2Checkpoints(
+            checkpoint_prefixes=names,
+            destination_prefix=str(directory / layout.BUNDLE),
+            delete_old_dirs=False,
+        )
+    return {key: tuple(first) for key, first in slices.items()}
+
+
+@contextmanager
+def _on_the_disk(directory: Path) -> Iterator[None]:
+    """Operations on this process' CPU; what they raise is an OSError."""
     with tf.init_scope(), tf.device("CPU:0"):
         try:
-            for name, slices in zip(names, files, strict=True):
-                tf.raw_ops.SaveV2(
-                    prefix=str(directory / name),
-                    tensor_names=[one.key for one in slices],
-                    shape_and_slices=[one.place for one in slices],
-                    tensors=[tf.constant(one.value) for one in slices],
-                )
-            if len(files) > 1:
-                tf.raw_ops.MergeV2Checkpoints(
-                    checkpoint_prefixes=[str(directory / name) for name in names],
-                    destination_prefix=str(directory / layout.BUNDLE),
-                    delete_old_dirs=False,
-                )
+            yield
         except tf.errors.OpError as error:
             raise OSError(f"{directory}: {error.message}") from error
 
 
-@dataclass(frozen=True)
-class _Slice:
-    """Rows of a tensor, and which they are, in the words of SaveV2; "" is all of it."""
-
-    key: str
-    place: str
-    value: Any
-
-
-def _files(tensors: Mapping[str, Any]) -> Iterator[list[_Slice]]:
-    """What to write into each data file: about `SLICE_BYTES` at most, more of one row alone."""
-    held: list[_Slice] = []
-    size = 0
-    for key, value in tensors.items():
-        for one in _slices(key, value):
-            if held and size + one.value.nbytes > SLICE_BYTES:
+def _files(pieces: Iterable[Sequence[Piece]], meta: Meta) -> Iterator[list[Piece]]:
+    """What to write into each data file: about `piece_bytes` at most, more of one row alone."""
+    most = piece_bytes(total(meta.tensors.values()))
+    held: list[Piece] = []
+    room = most
+    for piece in itertools.chain.from_iterable(pieces):
+        spec = meta.tensors.get(piece.key)
+        for one in cut(piece, most) if spec and can_be_cut(spec) else [piece]:
+            if held and one.value.nbytes > room:
                 yield held
-                held, size = [], 0
+                held, room = [], most
             held.append(one)
-            size += one.value.nbytes
+            room -= one.value.nbytes
     yield held
 
 
-def _slices(key: str, value: Any) -> Iterator[_Slice]:
-    if value.nbytes <= SLICE_BYTES or value.dtype.name in _NEVER_SLICED or not value.ndim:
-        yield _Slice(key, "", value)
-        return
-    shape, rows = value.shape, max(1, SLICE_BYTES // (value.nbytes // value.shape[0]))
-    for first in range(0, shape[0], rows):
-        part = value[first : first + rows]
-        ranges = [f"{first},{len(part)}", *(f"0,{size}" for size in shape[1:])]
-        yield _Slice(key, f"{' '.join(map(str, shape))} {':'.join(ranges)}", part)
+def _place(piece: Piece, meta: Meta) -> str:
+    """Which part of its tensor a piece is; "" is all of it."""
+    if piece.first is None:
+        return ""
+    return place(meta.tensors[piece.key], piece.first, len(piece.value))
 
 
 def flush(path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tf_cluster_trainer.checkpoint import restore
 from tf_cluster_trainer.checkpoint import variables as checkpoint_variables
+from tf_cluster_trainer.checkpoint.reading import VariableState
 from tf_cluster_trainer.child.records import (
     OnCounters,
     Start,
@@ -47,7 +48,6 @@ def train(start: Start) -> int:
     slots = checkpoint_variables.of_optimizer(calls.optimizer, model, calls.model)
     if restored:
         restore.fill(restored, settings.optimizer.name, model, slots)
-    del restored  # it is on the ps now; a copy here would only cost memory
 
     def run(plan: Plan, report: OnCounters, save: OnCounters) -> bool:
         return in_graph_loop.run(plan, calls, stop=start.stop.requested, report=report, save=save)
@@ -55,7 +55,7 @@ def train(start: Start) -> int:
     training = Training(
         devices=calls.devices(),
         counters=calls.counters,
-        copy=checkpoint_variables.Copy((*model, *slots), CHIEF),
+        state=VariableState((*model, *slots), CHIEF),
         quiesced=calls.quiesced,
         run=run,
         max_in_flight=1 if settings.combination.lockstep else cluster.size("worker"),

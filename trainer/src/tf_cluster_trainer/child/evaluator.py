@@ -6,11 +6,13 @@ in the run's directory. Of two evaluators, the one that started last writes.
 
 from __future__ import annotations
 
+import itertools
 import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import tensorflow as tf
 
@@ -29,7 +31,7 @@ from tf_cluster_trainer.program import precision
 from tf_cluster_trainer.program.base import Program
 from tf_cluster_trainer.program.evaluate import measure
 from tf_cluster_trainer.program.prepare import Prepared
-from tf_cluster_trainer.program.trial import build_model
+from tf_cluster_trainer.program.trial import build_filled
 from tf_cluster_trainer.protocol import Channel, Evaluated, Failure, Phase
 from tf_cluster_trainer.run_directory import evaluator_claim, layout
 from tf_cluster_trainer.run_directory.evaluations import Best
@@ -40,8 +42,6 @@ PERIOD_SECONDS = 1.0
 LOOKS = 3
 # Another machine wrote the last checkpoint: network volumes show it after a while.
 APPEAR_SECONDS = 120.0
-
-MODEL = "model/"
 
 
 def evaluate(config: Config, prepared: Prepared, channel: Channel, orders: Orders) -> int:
@@ -81,9 +81,7 @@ class Evaluator:
         self._passed_over: set[int] = set()
         self._events: EventFile | None = None
         self._said = ""
-        features, full = prepared.trial.features, prepared.trial.variables
-        self._model = build_model(prepared.program, prepared.ctx, features, precision.FULL)
-        self._stored = checkpoint_variables.of_model(full, self._model)
+        self._model: Any = None  # made with the first checkpoint's values
 
     def run(self, orders: Orders) -> int:
         """Measure until Finish has come and its step is done; return the exit code.
@@ -142,12 +140,9 @@ class Evaluator:
 
     def _evaluate(self, step: int, path: Path) -> None:
         self._tell("running", f"evaluating the checkpoint of step {step}")
-        saved = self._read(step, path)
-        if saved is None:
+        if not self._take(step, path):
             self._passed_over.add(step)
             return
-        checkpoint_read.check_model(saved.meta, self._prepared.trial.variables)
-        checkpoint_variables.assign(self._stored, saved.tensors)
         metrics = measure(self._prepared.program, self._prepared.ctx, self._model)
         self._kept.take_in()
         try:
@@ -163,28 +158,50 @@ class Evaluator:
         words = ", ".join(f"{name} {value:.4g}" for name, value in metrics.items())
         log(f"step {step}: {words}" + (f"; the best so far, in {export_path}" if better else ""))
 
-    def _read(self, step: int, path: Path) -> Checkpoint | None:
-        """Return the checkpoint's model; None if the checkpoint is gone or unreadable.
+    def _take(self, step: int, path: Path) -> bool:
+        """Give the checkpoint's values to the model; False if it is gone or unreadable.
 
-        Raises OSError if the disk fails.
+        Then some values may be of this checkpoint already: the next one replaces all. Raises
+        ProgramError if the model has changed, OSError if the disk fails.
         """
         trouble: Exception | None = None
         for _ in range(LOOKS):
+            saved = None
             try:
-                return checkpoint_read.read(path, MODEL)
-            except Exception as error:  # the bundle's reader raises IndexError, RuntimeError, …
+                saved = checkpoint_read.described(path)
+            except Exception as error:  # meta.json may hold anything
                 trouble = error
+            if saved is not None:
+                try:
+                    self._fill(saved)
+                    return True
+                except checkpoint_read.DamagedError as error:
+                    trouble = error
             # A removal takes a moment, in which parts of the checkpoint remain.
             self._sleep(PERIOD_SECONDS)
             if not path.is_dir():
                 log(f"the checkpoint of step {step} was removed before it could be evaluated")
-                return None
+                return False
         assert trouble is not None
         if isinstance(trouble, OSError) and not isinstance(trouble, FileNotFoundError):
             raise trouble
         words = checkpoint_read.first_line(trouble)
         log(f"the checkpoint of step {step} can't be read ({words}): it is passed over", WARNING)
-        return None
+        return False
+
+    def _fill(self, saved: Checkpoint) -> None:
+        program, ctx, trial = self._prepared.program, self._prepared.ctx, self._prepared.trial
+        checkpoint_read.check_model(saved.meta, trial.variables)
+
+        def fill(model: Any) -> None:
+            pieces = checkpoint_read.pieces(saved, trial.variables)
+            stored = checkpoint_variables.of_model(trial.variables, model)
+            checkpoint_variables.assign(stored, itertools.chain.from_iterable(pieces))
+
+        if self._model is None:
+            self._model = build_filled(program, ctx, trial.features, fill, precision.FULL)
+        else:
+            fill(self._model)
 
     def _export_if_better(self, step: int, metrics: dict[str, float]) -> bool:
         wanted = self._wanted

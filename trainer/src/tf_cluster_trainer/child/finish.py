@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import tensorflow as tf
 
+from tf_cluster_trainer.checkpoint import restore
 from tf_cluster_trainer.checkpoint import variables as checkpoint_variables
 from tf_cluster_trainer.checkpoint.export import export
 from tf_cluster_trainer.errors import HookError
@@ -24,19 +26,19 @@ def result(
     program: Program,
     ctx: Context,
     trial: Trial,
-    tensors: Mapping[str, Any],
-    step: int,
+    saved: Path,
     check_owner: Callable[[], None],
 ) -> Result:
-    """Evaluate, export and call after_train with a plain model that has the trained tensors.
+    """Evaluate, export and call after_train with a plain model of the checkpoint in `saved`.
 
     The model computes in float32, whatever the training's precision. Raises HookError if a hook
-    fails, and NotOwnerError if another attempt owns the run.
+    fails, NotOwnerError if another attempt owns the run, and OSError if the disk fails.
     """
+    found = restore.described(saved)
+    step = found.meta.step
 
     def fill(model: Any) -> None:
-        stored = checkpoint_variables.of_model(trial.variables, model)
-        checkpoint_variables.assign(stored, tensors)
+        restore.fill_model(found, checkpoint_variables.of_model(trial.variables, model))
 
     with tf.device("CPU:0"):
         model = build_filled(program, ctx, trial.features, fill, precision.FULL)

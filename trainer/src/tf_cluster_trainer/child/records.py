@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -14,6 +13,7 @@ import tensorflow as tf
 from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.checkpoint import restore
 from tf_cluster_trainer.checkpoint import write as checkpoint_write
+from tf_cluster_trainer.checkpoint.pieces import State
 from tf_cluster_trainer.checkpoint.record import Checkpoint
 from tf_cluster_trainer.checkpoint.resume_point import ResumePoint
 from tf_cluster_trainer.child import finish
@@ -59,17 +59,18 @@ class Training:
     """The training as its chief sees it, and its loop.
 
     `run(plan, report, save)` makes the steps; it returns True at the total, False when stopped.
-    Inside the context `quiesced()`, the counters and `copy()`, the tensors of a checkpoint by key,
-    are of the same step. `max_in_flight` and `workers_sharing_steps` are as in Plan.
+    Inside the context `quiesced()`, the counters and `state` are of the same step. `holds_state`:
+    that is in this process' memory. `max_in_flight` and `workers_sharing_steps` are as in Plan.
     """
 
     devices: Mapping[str, str]
     counters: Callable[[], TrainingCounters]
-    copy: Callable[[], Mapping[str, Any]]
+    state: State
     quiesced: Callable[[], AbstractContextManager[None]]
     run: Callable[[Plan, OnCounters, OnCounters], bool]
     max_in_flight: int
     workers_sharing_steps: int = 1
+    holds_state: bool = False
 
 
 def newest_of_ours(config: Config, prepared: Prepared) -> Checkpoint | None:
@@ -97,7 +98,9 @@ def train_as_chief(start: Start, resume_point: ResumePoint, training: Training) 
         keep=settings.checkpoint.keep,
         optimizer=settings.optimizer.name,
         trained=prepared.trial.trained,
-        copy=training.copy,
+        state=training.state,
+        lockstep=settings.combination.lockstep,
+        holds_state=training.holds_state,
         check_owner=check_owner,
         channel=channel,
         saved_step=resume_point.step or None,
@@ -114,12 +117,18 @@ def train_as_chief(start: Start, resume_point: ResumePoint, training: Training) 
     stop.save_first()
     with while_finite(training.counters):
         finished = training.run(plan, reports.report, saver.begin)
+    saved_meanwhile = saver.settle_before_last()
     with training.quiesced():
         counters = training.counters()
         reports.report(counters)
         reports.close()
+        if not finished and saved_meanwhile is not None:
+            # Another save would take as long again, and the ps leave soon.
+            at = f"stopped at step {counters.step} of {settings.steps}"
+            log(f"{at}; step {saved_meanwhile}, which was being saved, is saved")
+            return exit_codes.STOPPED
         try:
-            tensors = saver.last(counters, finished=finished)
+            saved = saver.last(counters, finished=finished)
         except NotNowError as error:
             if finished:
                 raise
@@ -128,14 +137,9 @@ def train_as_chief(start: Start, resume_point: ResumePoint, training: Training) 
     if not finished:
         log(f"stopped at step {counters.step} of {settings.steps}; it is saved")
         return exit_codes.STOPPED
-    tensors = {key: tensors[key] for key in prepared.trial.variables}  # slots are saved by now
     stop.at_once()
     start.servers.release()
-    channel.send(
-        finish.result(
-            prepared.program, prepared.ctx, prepared.trial, tensors, counters.step, check_owner
-        )
-    )
+    channel.send(finish.result(prepared.program, prepared.ctx, prepared.trial, saved, check_owner))
     return exit_codes.DONE
 
 

@@ -67,7 +67,8 @@ def train(start: Start, join: Join) -> int:
     training = Training(
         devices=worker.devices(),
         counters=worker.counters,
-        copy=worker.copy,
+        state=worker,
+        holds_state=worker.holds_state,
         quiesced=contextlib.nullcontext,
         run=run,
         max_in_flight=1,

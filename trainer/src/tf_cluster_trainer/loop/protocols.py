@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import Protocol
 
+from tf_cluster_trainer.checkpoint.pieces import State
 from tf_cluster_trainer.checkpoint.resume_point import ResumePoint
 from tf_cluster_trainer.loop.counters import TrainingCounters
 
@@ -26,8 +27,14 @@ class Calls(Protocol):
         """Inside this context no step is half applied, if the strategy can ensure that."""
 
 
-class TrainingWorker(Protocol):
-    """One worker's part in the training. Every method raises what ends the task."""
+class TrainingWorker(State, Protocol):
+    """One worker's part in the training. Every method raises what ends the task.
+
+    Only the chief reads the run's state, after a whole step. `holds_state`: it is in this process'
+    memory.
+    """
+
+    holds_state: bool
 
     def devices(self) -> Mapping[str, str]:
         """The device of every trainable variable, by the variable's name."""
@@ -47,9 +54,6 @@ class TrainingWorker(Protocol):
 
     def counters(self) -> TrainingCounters:
         """The run's counters so far. Only the chief calls it."""
-
-    def copy(self) -> Mapping[str, Any]:
-        """The full tensors of a checkpoint, by key, after a whole step. Only the chief calls it."""
 
     def leave(self) -> None:
         """Make no more steps; return when no other worker needs this one."""

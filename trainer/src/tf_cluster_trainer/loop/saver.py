@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent import futures
 from pathlib import Path
 from typing import Any
@@ -11,21 +11,30 @@ from typing import Any
 import numpy as np
 
 from tf_cluster_trainer.checkpoint import write as checkpoint_write
-from tf_cluster_trainer.checkpoint.record import Checkpoint, Meta, TensorSpec
-from tf_cluster_trainer.errors import NotFiniteError
+from tf_cluster_trainer.checkpoint.pieces import Piece, State, total
+from tf_cluster_trainer.checkpoint.record import Meta
+from tf_cluster_trainer.errors import NotFiniteError, NotNowError
 from tf_cluster_trainer.log import WARNING, log
 from tf_cluster_trainer.loop.counters import TrainingCounters
-from tf_cluster_trainer.protocol import Channel, Finishing, Phase, Saved
+from tf_cluster_trainer.protocol import Channel, Finishing, Phase, Saved, StepsMade
+from tf_cluster_trainer.run_directory import layout
+from tf_cluster_trainer.servers.lost import is_peer_lost
 
 SETTLE_SECONDS = 30.0
+COPY_BYTES = 256 << 20
 
 
 class Saver:
-    """Copies the variables in the caller's thread and writes the copy in one other thread.
+    """Reads the state on the ps, or of this process, and writes it in one other thread.
 
-    It is always the same thread, because TensorFlow leaves 8 MiB in the memory arena of every
-    thread that saves. `trained` are the keys of the variables that gradients change. `saved_step`
-    is the step of the checkpoint that this start resumed from.
+    A state of up to COPY_BYTES, or that this process holds anyway (`holds_state`), is copied in the
+    caller's thread, and training goes on while the copy is written. Another one is read while it is
+    written, so that this process never holds it. Meanwhile training goes on, or stands still where
+    an update must be whole (`lockstep`).
+
+    Always the same thread writes, because TensorFlow leaves 8 MiB in the memory arena of every
+    thread that saves. `trained` are the keys of the variables that gradients change.
+    `saved_step` is the step of the checkpoint that this start resumed from.
     """
 
     def __init__(
@@ -35,100 +44,159 @@ class Saver:
         keep: int,
         optimizer: str,
         trained: Collection[str],
-        copy: Callable[[], Mapping[str, Any]],
+        state: State,
+        lockstep: bool,
         check_owner: Callable[[], None],
         channel: Channel,
         saved_step: int | None,
+        holds_state: bool = False,
     ) -> None:
         self._directory = directory
         self._keep = keep
         self._optimizer = optimizer
         self._trained = trained
-        self._copy = copy
+        self._state = state
         self._check_owner = check_owner
         self._channel = channel
         self._saved_step = saved_step
         self._writer = futures.ThreadPoolExecutor(1, thread_name_prefix="save")
+        self._reader = futures.ThreadPoolExecutor(1, thread_name_prefix="read")
         self._writing: futures.Future[None] | None = None
+        size = total(state.specs.values())
+        self._copies = holds_state or size <= COPY_BYTES
+        self._waits = lockstep and not self._copies
+        if not self._copies:
+            meanwhile = "training stands still" if lockstep else "training goes on"
+            log(f"the state has {size / 2**20:.0f} MiB: {meanwhile} while it is saved")
 
     def begin(self, counters: TrainingCounters) -> None:
-        """Begin a save; the write continues after the return.
+        """Begin a save; unless training has to stand still, the write continues after the return.
 
-        Raises the error of the previous save: NotOwnerError, NotFiniteError. If the disk refuses
-        the write, the log says so and training goes on: the next save may succeed.
+        Raises the error of the previous save (NotOwnerError, NotFiniteError), and what reading the
+        state in this thread raises. If the disk refuses the write, or a ps is lost while it is read
+        beside the training, the log says so and training goes on: the next save may succeed.
         """
-        if self._writing:
-            if not self._writing.done():
-                return  # the disk is slower than the cadence
-            self._writing.result()
+        if self._writing and not self._writing.done():
+            return  # the disk is slower than the cadence
+        self._settle()
         if counters.step == self._saved_step:
             return  # no step was made: what is there is as good
-        began = time.monotonic()
-        copied = self._checkpoint(counters, self._copy())
-        self._writing = self._writer.submit(self._write_or_say, copied, began)
+        began, step = time.monotonic(), counters.step
+        if self._waits:
+            self._channel.send(Phase("saving", f"saving step {step}: training stands still"))
+        self._writing = self._writer.submit(
+            self._write_or_say, self._meta(counters), self._pieces(), began
+        )
+        if self._waits:
+            self._settle()
+            self._channel.send(Phase("running", f"training goes on from step {step}"))
 
-    def last(self, counters: TrainingCounters, *, finished: bool = False) -> Mapping[str, Any]:
-        """Save, wait until the checkpoint is whole, and return its tensors.
+    def settle_before_last(self) -> int | None:
+        """Wait for a save under way; the step of a large state that was saved meanwhile.
+
+        None: there was none, or it failed, which the log says. Raises NotOwnerError and
+        NotFiniteError.
+        """
+        if not self._writing:
+            return None
+        before = self._saved_step
+        self._settle()
+        return None if self._copies or self._saved_step == before else self._saved_step
+
+    def last(self, counters: TrainingCounters, *, finished: bool = False) -> Path:
+        """Save, wait until the checkpoint is whole, and return its directory.
 
         `finished`: all steps are made, so no other task is needed once the variables are copied.
-        Raises NotOwnerError, NotFiniteError and OSError.
+        Raises NotOwnerError, NotFiniteError, OSError and what reading the state raises.
         """
-        if self._writing:
-            self._writing.result()
+        self._settle()
         began = time.monotonic()
-        tensors = self._copy()
-        if finished:
-            self._channel.send(Finishing())
         if self._saved_step != counters.step:
+            pieces = self._pieces()
+            if finished:
+                self._channel.send(Finishing() if self._copies else StepsMade())
             self._channel.send(Phase("saving", f"saving step {counters.step}"))
-            self._writer.submit(self._write, self._checkpoint(counters, tensors), began).result()
-        return tensors
+            self._writer.submit(self._write, self._meta(counters), pieces, began).result()
+            if finished and not self._copies:
+                self._channel.send(Finishing())
+        elif finished:
+            self._channel.send(Finishing())
+        return self._directory / layout.checkpoint_name(counters.step)
 
     def drain(self) -> None:
-        """Wait for a write under way, up to SETTLE_SECONDS: its copy is complete in any case."""
+        """Wait for a write under way, up to SETTLE_SECONDS: a copy is written by then."""
         if self._writing:
             futures.wait([self._writing], SETTLE_SECONDS)
 
-    def _checkpoint(self, counters: TrainingCounters, tensors: Mapping[str, Any]) -> Checkpoint:
-        meta = Meta(
+    def _settle(self) -> None:
+        """Wait for a write under way. Raises its error, once."""
+        writing, self._writing = self._writing, None
+        if writing:
+            writing.result()
+
+    def _meta(self, counters: TrainingCounters) -> Meta:
+        return Meta(
             step=counters.step,
             examples=counters.examples,
             workers=counters.worker_steps,
             optimizer=self._optimizer,
-            tensors={
-                key: TensorSpec(value.shape, value.dtype.name) for key, value in tensors.items()
-            },
+            tensors=self._state.specs,
         )
-        return Checkpoint(meta, tensors)
 
-    def _write_or_say(self, copied: Checkpoint, began: float) -> None:
+    def _pieces(self) -> Iterable[Sequence[Piece]]:
+        """The state: a copy, or what will be read when it is asked for."""
+        coming = self._state.pieces()
+        return list(coming) if self._copies else self._read_ahead(coming)
+
+    def _read_ahead(self, coming: Iterator[Sequence[Piece]]) -> Iterator[Sequence[Piece]]:
+        """The same, each read while the one before is written."""
+        ahead = self._reader.submit(next, coming, None)
+        while (some := ahead.result()) is not None:
+            ahead = self._reader.submit(next, coming, None)
+            yield some
+
+    def _write_or_say(self, meta: Meta, pieces: Iterable[Sequence[Piece]], began: float) -> None:
         try:
-            self._write(copied, began)
-        except OSError as error:
-            log(f"the checkpoint of step {copied.meta.step} can't be written: {error}", WARNING)
+            self._write(meta, pieces, began)
+        except Exception as error:
+            read_beside = not (self._copies or self._waits)
+            if isinstance(error, OSError):
+                log(f"the checkpoint of step {meta.step} can't be written: {error}", WARNING)
+            elif read_beside and (isinstance(error, NotNowError) or is_peer_lost(error)):
+                # If a ps is gone, the steps find that out; one lost connection ends no training.
+                words = str(error).partition("\n")[0]
+                log(f"the checkpoint of step {meta.step} is given up: {words}", WARNING)
+            else:
+                raise
 
-    def _write(self, copied: Checkpoint, began: float) -> None:
-        self._check_finite(copied)
-        checkpoint_write.write(copied, self._directory, check_owner=self._check_owner)
-        self._saved_step = copied.meta.step
-        self._channel.send(Saved(copied.meta.step, time.monotonic() - began))
+    def _write(self, meta: Meta, pieces: Iterable[Sequence[Piece]], began: float) -> None:
+        finite = self._all_finite(meta.step, pieces)
+        checkpoint_write.write(meta, finite, self._directory, check_owner=self._check_owner)
+        self._saved_step = meta.step
+        self._channel.send(Saved(meta.step, time.monotonic() - began))
         # Flushing may have taken long enough for another attempt to take over.
         self._check_owner()
         checkpoint_write.prune(self._directory, self._keep)
 
-    def _check_finite(self, copied: Checkpoint) -> None:
-        """Raise NotFiniteError if a trained variable or a slot is not finite.
+    def _all_finite(
+        self, step: int, pieces: Iterable[Sequence[Piece]]
+    ) -> Iterator[Sequence[Piece]]:
+        """The pieces. Raises NotFiniteError if a trained variable or a slot is not finite.
 
         A gradient can be infinite though the loss is not. A variable that no gradient changes may
         be infinite for a reason.
         """
-        for key, value in copied.tensors.items():
-            if (key in self._trained or key.startswith("optimizer/")) and not _finite(value):
-                raise NotFiniteError(
-                    f"{key.removeprefix('model/')} is NaN or infinite at step {copied.meta.step}, "
-                    "though the loss was not; no checkpoint is made of it. A gradient was not "
-                    "finite (of sqrt or norm at 0, say)"
-                )
+        for some in pieces:
+            for piece in some:
+                key = piece.key
+                checked = key in self._trained or key.startswith("optimizer/")
+                if checked and not _finite(piece.value):
+                    raise NotFiniteError(
+                        f"{key.removeprefix('model/')} is NaN or infinite at step {step}, "
+                        "though the loss was not; no checkpoint is made of it. A gradient was not "
+                        "finite (of sqrt or norm at 0, say)"
+                    )
+            yield some
 
 
 def _finite(value: Any) -> bool:

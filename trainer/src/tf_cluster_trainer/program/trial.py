@@ -105,15 +105,18 @@ def build_filled(
     program needs one.
     """
     storageless = Storageless()
+    model = None
     try:
         with storageless.scope(), precision.policy(named):
             model = _built(program, ctx, features, _call)
-        fill(model)
-        if storageless.all_have_values:
-            return model
     except Exception:
         if not storageless.used:
             raise
+    if model is not None:
+        fill(model)
+        if storageless.all_have_values:
+            return model
+    del model, storageless  # and their memory
     model = build_model(program, ctx, features, named)
     fill(model)
     return model

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
@@ -19,7 +19,9 @@ from tensorflow.python.eager import context as eager_context
 
 from tf_cluster_trainer.checkpoint import restore
 from tf_cluster_trainer.checkpoint import variables as checkpoint_variables
-from tf_cluster_trainer.checkpoint.record import Checkpoint
+from tf_cluster_trainer.checkpoint.pieces import Piece
+from tf_cluster_trainer.checkpoint.reading import VariableState
+from tf_cluster_trainer.checkpoint.record import Checkpoint, TensorSpec
 from tf_cluster_trainer.checkpoint.resume_point import ResumePoint
 from tf_cluster_trainer.checkpoint.variables import StoredTensor
 from tf_cluster_trainer.config import Config, ConfigError
@@ -71,6 +73,8 @@ def join(context: StrategyContext) -> AllReduce:
 class AllReduce:
     """One worker of all-reduce: a copy of the model, and calls in which all make the same steps."""
 
+    holds_state = True
+
     def __init__(self, context: StrategyContext, strategy: Any) -> None:
         config, program = context.config, context.program
         settings, index = config.settings, config.task.index
@@ -94,7 +98,7 @@ class AllReduce:
         here = partial(_here, strategy)
         model, slots = (tuple(map(here, stored)) for stored in (model, slots))
         cpu = devices.worker_cpu(index)
-        self.copy = checkpoint_variables.Copy((*model, *slots), cpu)
+        self._state = VariableState((*model, *slots), cpu, by_rows=False)
         self._resume_point = self._restore(context.restored(), model, slots, optimizer)
         self._made = 0
         self._sums = np.zeros([1 + len(self._metrics)])
@@ -158,6 +162,15 @@ class AllReduce:
             metric_sums=dict(zip(self._metrics, metrics, strict=True)),
             origin_step=self._resume_point.step,
         )
+
+    @property
+    def specs(self) -> Mapping[str, TensorSpec]:
+        """The tensors of a checkpoint, by key."""
+        return self._state.specs
+
+    def pieces(self) -> Iterator[Sequence[Piece]]:
+        """Read all of the state from this process' variables."""
+        return self._state.pieces()
 
     def leave(self) -> None:
         """Wait until all workers are done: what a worker still sends is lost when its process ends.

@@ -54,6 +54,10 @@ class Session:
             closing.start()
             closing.join(CLOSE_SECONDS)
 
+    def probe_of(self, session: Any) -> ConnectionProbe:
+        """A probe of this TensorFlow session, for a thread that reads in it."""
+        return ConnectionProbe(lambda: session.run(self._ping))
+
     def absent(self, kind: str) -> list[str]:
         """The tasks of this type that do not respond."""
         addresses = self._cluster.cluster.get(kind, ())

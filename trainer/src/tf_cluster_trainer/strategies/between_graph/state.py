@@ -7,16 +7,24 @@ an older generation do not count.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
 from tf_cluster_trainer.checkpoint import restore
-from tf_cluster_trainer.checkpoint import variables as checkpoint_variables
+from tf_cluster_trainer.checkpoint.pieces import Piece, can_be_cut, cut, piece_bytes, total
+from tf_cluster_trainer.checkpoint.reading import (
+    plan_of,
+    read_ops,
+    read_rows_ops,
+    row_pieces,
+    whole_pieces,
+)
 from tf_cluster_trainer.checkpoint.record import Checkpoint
 from tf_cluster_trainer.checkpoint.resume_point import ResumePoint
+from tf_cluster_trainer.checkpoint.variables import StoredTensor, end_rows, put_rows
 from tf_cluster_trainer.log import WARNING, log
 from tf_cluster_trainer.loop.counters import TrainingCounters
 from tf_cluster_trainer.program.trial import build_model
@@ -30,10 +38,7 @@ GLANCE_SECONDS = 2.0
 
 
 class StateInitializer:
-    """The operations that check whether the ps have the state, and that fill and read it.
-
-    Each of `reads` gives some tensors of a checkpoint, by key.
-    """
+    """The operations that check whether the ps have the state, and that fill it."""
 
     def __init__(self, graph: WorkerGraph) -> None:
         state = graph.state
@@ -49,18 +54,57 @@ class StateInitializer:
         self.no_members = state.members.initializer
         first = [v.initializer for v in state.variables() if v is not state.members]
         self.initialize = tf.group(*first)
-        self.reads = []
-        for group in checkpoint_variables.groups(state.stored):
-            values = checkpoint_variables.read(group)
-            self.reads.append({o.key: parts[0] for o, parts in zip(group, values, strict=True)})
         self.ping = []
         for task in range(graph.ps):
             with tf.device(devices.ps(task)):
                 self.ping.append(tf.constant(task))
-        self.puts = {}
-        for one in state.stored:
-            value = tf.compat.v1.placeholder(one.parts[0].dtype, one.spec.shape)
-            self.puts[one.key] = (value, one.parts[0].assign(value, read_value=False))
+        self.puts = {one.key: Put(one) for one in state.stored}
+
+
+class Put:
+    """The operations that give a tensor's variable its value, at once or some rows at a time."""
+
+    def __init__(self, stored: StoredTensor) -> None:
+        (variable,), shape = stored.parts, stored.spec.shape
+        self._whole = tf.compat.v1.placeholder(variable.dtype, shape)
+        self._assign = variable.assign(self._whole, read_value=False)
+        if not can_be_cut(stored.spec):
+            return  # no piece of it has rows alone
+        self._rows = tf.compat.v1.placeholder(variable.dtype, [None, *shape[1:]])
+        self._first = tf.compat.v1.placeholder(tf.int64, [])
+        with tf.device(variable.device):
+            indices = tf.range(self._first, self._first + tf.shape(self._rows, tf.int64)[0])
+            with tf.control_dependencies([put_rows(variable, indices, self._rows)]):
+                self._put = end_rows(variable)
+
+    def run(self, run: Any, piece: Piece) -> None:
+        """Give the rows of this piece their values; `run` is a session's."""
+        if piece.first is None:
+            run(self._assign, {self._whole: piece.value})
+        else:
+            run(self._put, {self._rows: piece.value, self._first: piece.first})
+
+
+class StateReading:
+    """The operations that read the state, some of it at a time."""
+
+    def __init__(self, stored: Sequence[StoredTensor]) -> None:
+        self.specs = {one.key: one.spec for one in stored}
+        self._plan = plan_of(stored)
+        self._groups = [read_ops(group) for group in self._plan.groups]
+        self._start, self._count = (tf.compat.v1.placeholder(tf.int64, []) for _ in range(2))
+        self._rows = {
+            key: read_rows_ops(family, at, self._start, self._count)
+            for (key, at), family in self._plan.families.items()
+        }
+
+    def pieces(self, run: Callable[..., Any]) -> Iterator[list[Piece]]:
+        """Read all of it; `run` is a session's. Raises the session's errors."""
+        for group, values in zip(self._plan.groups, self._groups, strict=True):
+            yield whole_pieces(group, run(values))
+        for rows in self._plan.rows:
+            place = {self._start: rows.row_in_part, self._count: rows.count}
+            yield row_pieces(rows, run(self._rows[rows.family[0].key], place))
 
 
 class RunState:
@@ -144,25 +188,29 @@ class RunState:
         if not run(operations.members_are_there):
             run(operations.no_members)
         run(operations.initialize)
-        for key, tensor in self._first_tensors().items():
-            value, put = operations.puts[key]
-            run(put, {value: tensor})
+        for piece in self._first_values():
+            operations.puts[piece.key].run(run, piece)
         point = self._resume_point
         began = [self._graph.generations.next(above), point.step, point.updates]
         run(operations.begin, {operations.given_generation: began})
         self._generation = int(run(operations.generation)[0])
-        self._restored = None  # it is on the ps now; a copy here would only cost memory
 
-    def _first_tensors(self) -> Mapping[str, Any]:
+    def _first_values(self) -> Iterator[Piece]:
         """The values that differ from the initial ones."""
+        stored = self._graph.state.stored
         if self._restored:
             optimizer = self._context.config.settings.optimizer.name
-            return restore.chosen(self._restored, optimizer, self._graph.state.stored)
+            for some in restore.chosen(self._restored, optimizer, stored):
+                yield from some
+            return
         context = self._context
         with tf.device("CPU:0"):
             model = build_model(context.program, context.ctx, context.trial.features)
-        keys = context.trial.variables
-        return {k: v.numpy() for k, v in zip(keys, model.variables, strict=True)}
+        specs = context.trial.variables
+        most = piece_bytes(total(specs.values()))
+        for (key, spec), variable in zip(specs.items(), model.variables, strict=True):
+            whole = Piece(key, np.asarray(variable.read_value()))
+            yield from cut(whole, most) if can_be_cut(spec) else [whole]
 
     # These run in the caller's thread.
 

@@ -17,6 +17,7 @@ import numpy as np
 import tensorflow as tf
 
 from tf_cluster_trainer.checkpoint import variables as checkpoint_variables
+from tf_cluster_trainer.checkpoint.pieces import size
 from tf_cluster_trainer.checkpoint.record import TensorSpec
 from tf_cluster_trainer.checkpoint.variables import StoredTensor
 from tf_cluster_trainer.config import Cluster, Settings
@@ -121,7 +122,7 @@ def spread(specs: Iterable[TensorSpec], ps: int) -> list[int]:
     tasks = []
     for spec in specs:
         task = bytes_at.index(min(bytes_at))
-        bytes_at[task] += checkpoint_variables.size(spec)
+        bytes_at[task] += size(spec)
         tasks.append(task)
     return tasks
 

@@ -8,13 +8,15 @@ docs/decisions/0008-between-graph.md.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent import futures
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import tensorflow as tf
 
+from tf_cluster_trainer.checkpoint.pieces import Piece
+from tf_cluster_trainer.checkpoint.record import TensorSpec
 from tf_cluster_trainer.checkpoint.resume_point import ResumePoint
 from tf_cluster_trainer.config import Config
 from tf_cluster_trainer.errors import NotNowError, PeerLostError
@@ -38,6 +40,7 @@ from tf_cluster_trainer.strategies.between_graph.state import (
     GLANCE_SECONDS,
     RunState,
     StateInitializer,
+    StateReading,
 )
 from tf_cluster_trainer.strategies.between_graph.sync_calls import SyncCalls
 from tf_cluster_trainer.strategies.between_graph.traced_step import TracedStep
@@ -45,6 +48,7 @@ from tf_cluster_trainer.strategies.between_graph.variables import PsState
 from tf_cluster_trainer.strategies.context import Join, StrategyContext
 from tf_cluster_trainer.strategies.step import devices, parts
 
+Answer = TypeVar("Answer")
 LOOK_SECONDS = 0.2
 PAUSE_SECONDS = 0.1
 # Budget of a stop: these and session.CLOSE_SECONDS together must be less than ps.preStopSeconds, in
@@ -88,15 +92,18 @@ def join(context: StrategyContext, step: TracedStep) -> BetweenGraph:
         lockstep = config.settings.combination.lockstep
         calls: Calls = SyncCalls(graph) if lockstep else AsyncCalls(graph)
         operations = StateInitializer(graph)
+        reading = StateReading(graph.state.stored)
     tf_graph.finalize()
     state = RunState(context, restored, graph, calls, operations)
     server = _serve(config)
     session = Session(server, tf_graph, config.task.index, config.cluster, operations.ping)
-    return BetweenGraph(context, graph, state, session, operations)
+    return BetweenGraph(context, graph, state, session, reading)
 
 
 class BetweenGraph:
     """One worker's part. It makes calls in a thread, so that it always notices a stop."""
+
+    holds_state = False
 
     def __init__(
         self,
@@ -104,14 +111,14 @@ class BetweenGraph:
         graph: WorkerGraph,
         state: RunState,
         session: Session,
-        operations: StateInitializer,
+        reading: StateReading,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._config = context.config
         self._graph = graph
         self._state = state
         self._session = session
-        self._operations = operations
+        self._reading = reading
         self._clock = clock
         self._lockstep = context.config.settings.combination.lockstep
         self._outage = Outage(state.seen.step, session.absent, context.lost, clock)
@@ -155,30 +162,48 @@ class BetweenGraph:
         """The run's counters as last read."""
         return self._state.counters()
 
-    def copy(self) -> Mapping[str, Any]:
-        """The full tensors of a checkpoint. Raises NotNowError while they can't be read."""
-        session, probe = self._session.current, self._session.probe
+    @property
+    def specs(self) -> Mapping[str, TensorSpec]:
+        """The tensors of a checkpoint, by key."""
+        return self._reading.specs
+
+    def pieces(self) -> Iterator[Sequence[Piece]]:
+        """Read the present state, in any thread; the caller's knows what is present.
+
+        Raises NotNowError when it can't be read now, also half-way.
+        """
+        session = self._session.current
         busy = self._lockstep and self._work is not None
         if session is None or not self._state.ready or busy:
             raise NotNowError("the state on the ps is not at hand")
-        reading = in_thread(partial(self._read, session))
-        while not futures.wait([reading], LOOK_SECONDS).done:
-            if probe.silent_for() > DEAD_SECONDS:
-                raise NotNowError("a ps does not answer any more")
-        probe.forget()
+        return self._pieces(session, self._state.seen.generation)
+
+    def _pieces(self, session: Any, generation: int) -> Iterator[Sequence[Piece]]:
+        coming = self._reading.pieces(session.run)
+        probe = self._session.probe_of(session)
+        while True:
+            asked = in_thread(partial(next, coming, None))
+            while not futures.wait([asked], LOOK_SECONDS).done:
+                if probe.silent_for() > DEAD_SECONDS:
+                    raise NotNowError("a ps does not answer any more")
+                if self._session.current is not session:
+                    raise NotNowError("the ps are asked in another session by now")
+            probe.forget()
+            some = self._answer(asked)
+            if some is None:
+                return
+            if self._state.seen.generation != generation:
+                raise NotNowError("the ps got another state meanwhile")
+            yield some
+
+    def _answer(self, asked: futures.Future[Answer]) -> Answer:
+        """What the ps answered. Raises NotNowError if they are lost."""
         try:
-            copied: dict[str, Any] = reading.result()
+            return asked.result()
         except Exception as error:
             if not is_session_lost(error):
                 raise
             raise NotNowError(ps_are_lost(self._session.absent("ps"))) from error
-        return {one.key: copied[one.key] for one in self._graph.state.stored}
-
-    def _read(self, session: Any) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        for some in self._operations.reads:
-            found |= session.run(some)
-        return found
 
     def leave(self) -> None:
         """Nothing to do: the others find the run's step on the ps and do not need this worker."""

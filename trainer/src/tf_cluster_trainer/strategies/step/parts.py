@@ -11,8 +11,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from tf_cluster_trainer.checkpoint.pieces import size
 from tf_cluster_trainer.checkpoint.record import TensorSpec
-from tf_cluster_trainer.checkpoint.variables import size
 from tf_cluster_trainer.errors import ProgramError
 
 SHARD_BYTES = 256 << 10

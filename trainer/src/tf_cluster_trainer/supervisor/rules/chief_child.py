@@ -70,6 +70,8 @@ def on_message(turn: Turn, child: ChildRun, message: protocol.Message) -> None:
         turn.do(HurryPeers())
     elif isinstance(message, protocol.Failure):
         turn.change_child(failure=message.message)
+    elif isinstance(message, protocol.StepsMade):
+        turn.change_child(needs_workers=False)
     elif isinstance(message, protocol.Finishing):
         turn.change_child(phase=Phase.FINISHING)
         turn.do(AskNobody())
@@ -148,6 +150,8 @@ def end_when_alone(turn: Turn) -> None:
     workers = [task for task in turn.chief.guarded if task.startswith("worker-")]
     if child is None or not child.alive or child.phase is not Phase.TRAINING:
         return
+    if not child.needs_workers:
+        return
     if not workers or turn.chief.script:
         return
     if any(child.seen[task].reason is None for task in workers):
@@ -168,6 +172,8 @@ def _kill_for(turn: Turn, lost: Sequence[str], reason: str) -> None:
     """The child waits for these in vain: kill it, to be started again."""
     child = turn.state.child
     if child is None or not child.alive or child.phase is Phase.FINISHING:
+        return
+    if not child.needs_workers and not any(task.startswith("ps-") for task in lost):
         return
     if turn.state.ending is None and child.failure is None:
         turn.do(CountLosses(tuple(lost)))

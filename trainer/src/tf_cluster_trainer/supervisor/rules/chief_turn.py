@@ -87,6 +87,7 @@ class ChildRun:
     alone_since: float | None = None  # no worker answers; as Turn.ran
     first_report: int | None = None
     stepped: bool = False
+    needs_workers: bool = True  # False when all steps are made
     result: protocol.Result | None = None
     failure: str | None = None
 

@@ -1,0 +1,87 @@
+"""What each task has in memory for each byte of the run's state: an embedding with Adam.
+
+Two runs from the first step to the end, of a table and of one three times as large; the difference
+of the peaks against that of the states. Memory hardly depends on what else the machine does.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+
+from tests.bench import processes
+from tests.bench.embedding_size import document
+from tests.bench.measure import Measure, Sample
+from tests.bench.ours_run import Ours
+from tests.bench.rates import COMBINATIONS
+from tests.bench.rows import Bar, Figure
+
+ROWS = (2_000_000, 6_000_000)
+ROW_BYTES = 3 * 16 * 4  # with Adam's two slots
+PS = 2
+STEPS, CHECKPOINTS = 600, 4
+PERIOD = 0.1
+CLIENT = {"in-graph-async": "chief-0", "between-graph-async": "worker-0"}
+STEPPING, ENDING, ON_PS = "client, steps and saves", "client, to the end", "ps"
+BARS = {
+    STEPPING: Bar("≤ 0.05 × of the state", 0.05),
+    ENDING: Bar("≤ 0.05 × of the state", 0.05),
+    ON_PS: Bar("≤ 1.25 × of its share", 1.25),
+}
+
+
+def growth(name: str) -> Measure:
+    """Peaks of resident pages of the client and of a ps, by combination."""
+
+    def take(count: int) -> Iterator[Sample]:
+        for _ in range(count):
+            small, large = (_peaks(name, rows) for rows in ROWS)
+            states = {STEPPING: 1.0, ENDING: 1.0, ON_PS: 1 / PS}
+            bytes_more = (ROWS[1] - ROWS[0]) * ROW_BYTES
+            yield {
+                column: (large[column] - small[column]) / (bytes_more * part)
+                for column, part in states.items()
+            }
+
+    rows = [
+        Figure(
+            f"memory for each byte of the state, {name}, {column}",
+            bar,
+            (column,),
+            against=f"a state of {ROWS[0] * ROW_BYTES >> 20} MiB, for one three times as large",
+        )
+        for column, bar in BARS.items()
+    ]
+    return Measure(take, 6, 8, dict.fromkeys(BARS, "×"), rows)
+
+
+def _peaks(name: str, rows: int) -> dict[str, float]:
+    """Bytes, by column."""
+    told = document(rows, {**COMBINATIONS[name].settings, "ps": PS})
+    told["train"] |= {
+        "steps": STEPS,
+        "checkpoint": {"seconds": 3600, "steps": STEPS // CHECKPOINTS, "keep": 1},
+        "reportSeconds": 0.5,
+    }
+    found = dict.fromkeys(BARS, 0.0)
+    with Ours(told) as training:
+        training.wait_for_all()
+        while training.processes()[0].poll() is None:
+            tasks = training.tasks()
+            with suppress(ProcessLookupError, FileNotFoundError):
+                if client := tasks.get(CLIENT[name]):
+                    found[ENDING] = processes.resident(client[-1], "VmHWM")
+                    if training.points()[-1].step < STEPS:
+                        found[STEPPING] = found[ENDING]
+                for task in (f"ps-{index}" for index in range(PS)):
+                    if task in tasks:
+                        peak = float(processes.resident(tasks[task][-1], "VmHWM"))
+                        found[ON_PS] = max(found[ON_PS], peak)
+            time.sleep(PERIOD)
+        if code := training.processes()[0].returncode:
+            raise RuntimeError(f"ended with {code}:\n{training.words()}")
+    return found
+
+
+MEASURES = {f"memory-state-{name}": growth(name) for name in CLIENT}

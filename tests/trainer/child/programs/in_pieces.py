@@ -1,0 +1,54 @@
+"""A small model that is saved and filled as a large one is: in pieces, some rows at a time.
+
+Whoever imports this module has small pieces; so tests name it, and do not import it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+import tf_keras
+from tf_cluster_trainer import Context, Program
+from tf_cluster_trainer.checkpoint import pieces
+from tf_cluster_trainer.loop import saver
+
+pieces.PIECE_BYTES = 64 << 10
+pieces.LEAST_BYTES = 4 << 10
+saver.COPY_BYTES = 0
+
+# Rows that no number of ps divides, and enough bytes that in-graph several ps get parts.
+ROWS, WIDTH = 20_011, 16
+
+
+@dataclass(frozen=True)
+class Flags:
+    """`scale`: what the output is multiplied with; with 0 no gradient changes anything."""
+
+    scale: float = 1.0
+
+
+class InPieces(Program):
+    """Whether a row's number is even."""
+
+    flags = Flags
+
+    def build_model(self, ctx: Context) -> Any:
+        row = tf_keras.Input((), dtype=tf.int64, name="row")
+        found = tf_keras.layers.Embedding(ROWS, WIDTH, name="table")(row)
+        found = tf_keras.layers.Dense(1500, activation="relu", name="wide")(found)
+        found = tf_keras.layers.Dense(1, name="out")(found)
+        return tf_keras.Model(row, tf_keras.layers.Rescaling(ctx.flags.scale)(found))
+
+    def dataset(self, ctx: Context, input_context: Any) -> Any:
+        rows = np.random.default_rng(3).integers(0, ROWS, 5000)
+        return tf.data.Dataset.from_tensor_slices((rows, (rows[:, None] % 2).astype(np.float32)))
+
+    def evaluate(self, ctx: Context, model: Any) -> dict[str, float]:
+        return {
+            layer.name: float(np.sum(layer.get_weights()[0], dtype=np.float64))
+            for layer in model.layers
+            if layer.get_weights()
+        }
