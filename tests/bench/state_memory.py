@@ -71,7 +71,9 @@ def _peaks(name: str, rows: int) -> dict[str, float]:
             tasks = training.tasks()
             with suppress(ProcessLookupError, FileNotFoundError):
                 if client := tasks.get(CLIENT[name]):
-                    found[ENDING] = processes.resident(client[-1], "VmHWM")
+                    # Not the last look's: the supervisor outlives its child.
+                    peak = float(processes.resident(client[-1], "VmHWM"))
+                    found[ENDING] = max(found[ENDING], peak)
                     if training.points()[-1].step < STEPS:
                         found[STEPPING] = found[ENDING]
                 for task in (f"ps-{index}" for index in range(PS)):
