@@ -7,14 +7,15 @@ its slots) come together.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import tensorflow as tf
 
 from tf_cluster_trainer.checkpoint.record import TensorSpec
 
+Item = TypeVar("Item")
 PIECE_BYTES = 32 << 20
 LEAST_BYTES = 1 << 20
 """A tensor with fewer is never cut."""
@@ -67,6 +68,22 @@ def can_be_cut(spec: TensorSpec) -> bool:
 def piece_bytes(whole: int) -> int:
     """Bytes of a piece of a state that has so many: more where the pieces would be too many."""
     return max(PIECE_BYTES, math.ceil(whole / _MOST_PIECES))
+
+
+def packed(
+    items: Iterable[Item], size_of: Callable[[Item], int], most: int
+) -> Iterator[list[Item]]:
+    """The items in their order, as many together as have `most` bytes at most, or one alone."""
+    held: list[Item] = []
+    room = most
+    for one in items:
+        if held and size_of(one) > room:
+            yield held
+            held, room = [], most
+        held.append(one)
+        room -= size_of(one)
+    if held:
+        yield held
 
 
 def cut(piece: Piece, most: int) -> Iterator[Piece]:

@@ -12,7 +12,7 @@ import numpy as np
 import tensorflow as tf
 
 from tf_cluster_trainer.checkpoint import record
-from tf_cluster_trainer.checkpoint.pieces import Piece, piece_bytes, place, size, total
+from tf_cluster_trainer.checkpoint.pieces import Piece, packed, piece_bytes, place, size, total
 from tf_cluster_trainer.checkpoint.record import Checkpoint, Meta, TensorSpec
 from tf_cluster_trainer.errors import ProgramError
 from tf_cluster_trainer.run_directory import layout
@@ -106,16 +106,9 @@ def pieces(saved: Checkpoint, keys: Iterable[str]) -> Iterator[Sequence[Piece]]:
     Raises DamagedError.
     """
     most = piece_bytes(total(saved.meta.tensors.values()))
-    held: list[_Stored] = []
-    room = most
-    for one in itertools.chain.from_iterable(_stored(saved.meta, key) for key in keys):
-        if held and one.size > room:
-            yield _restored(saved, held)
-            held, room = [], most
-        held.append(one)
-        room -= one.size
-    if held:
-        yield _restored(saved, held)
+    stored = itertools.chain.from_iterable(_stored(saved.meta, key) for key in keys)
+    for together in packed(stored, lambda one: one.size, most):
+        yield _restored(saved, together)
 
 
 def value(saved: Checkpoint, key: str) -> Any:

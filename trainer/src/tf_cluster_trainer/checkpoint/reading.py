@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tf_cluster_trainer.checkpoint.pieces import Piece, can_be_cut, piece_bytes, size, total
+from tf_cluster_trainer.checkpoint.pieces import Piece, can_be_cut, packed, piece_bytes, size, total
 from tf_cluster_trainer.checkpoint.variables import StoredTensor
 
 
@@ -101,20 +101,14 @@ def plan_of(stored: Sequence[StoredTensor], *, by_rows: bool = True) -> ReadPlan
     families: dict[str, list[StoredTensor]] = {}
     for one in stored:
         families.setdefault(one.slot_of or one.key, []).append(one)
-    groups: list[list[StoredTensor]] = []
+    whole: list[StoredTensor] = []
     rows: list[Rows] = []
-    room = 0
     for family in families.values():
         if by_rows and total(one.spec for one in family) > most and can_be_cut(family[0].spec):
             rows.extend(_rows(tuple(family), most))
-            continue
-        for one in family:
-            if not groups or size(one.spec) > room:
-                groups.append([])
-                room = most
-            groups[-1].append(one)
-            room -= size(one.spec)
-    return ReadPlan([*map(tuple, groups)], rows)
+        else:
+            whole.extend(family)
+    return ReadPlan([*map(tuple, packed(whole, lambda one: size(one.spec), most))], rows)
 
 
 def _rows(family: tuple[StoredTensor, ...], most: int) -> Iterator[Rows]:

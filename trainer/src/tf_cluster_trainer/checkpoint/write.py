@@ -15,7 +15,15 @@ import numpy as np
 import tensorflow as tf
 
 from tf_cluster_trainer.checkpoint import record
-from tf_cluster_trainer.checkpoint.pieces import Piece, can_be_cut, cut, piece_bytes, place, total
+from tf_cluster_trainer.checkpoint.pieces import (
+    Piece,
+    can_be_cut,
+    cut,
+    packed,
+    piece_bytes,
+    place,
+    total,
+)
 from tf_cluster_trainer.checkpoint.record import Meta
 from tf_cluster_trainer.run_directory import layout
 
@@ -127,17 +135,13 @@ def _on_the_disk(directory: Path) -> Iterator[None]:
 def _files(pieces: Iterable[Sequence[Piece]], meta: Meta) -> Iterator[list[Piece]]:
     """What to write into each data file: about `piece_bytes` at most, more of one row alone."""
     most = piece_bytes(total(meta.tensors.values()))
-    held: list[Piece] = []
-    room = most
-    for piece in itertools.chain.from_iterable(pieces):
+
+    def small(piece: Piece) -> Iterable[Piece]:
         spec = meta.tensors.get(piece.key)
-        for one in cut(piece, most) if spec and can_be_cut(spec) else [piece]:
-            if held and one.value.nbytes > room:
-                yield held
-                held, room = [], most
-            held.append(one)
-            room -= one.value.nbytes
-    yield held
+        return cut(piece, most) if spec and can_be_cut(spec) else [piece]
+
+    each = itertools.chain.from_iterable(map(small, itertools.chain.from_iterable(pieces)))
+    return packed(each, lambda one: int(one.value.nbytes), most)
 
 
 def _place(piece: Piece, meta: Meta) -> str:
