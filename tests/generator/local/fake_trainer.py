@@ -19,6 +19,7 @@ import time
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import Any
 
 CONFIG = Path(os.environ["TF_CLUSTER_CONFIG"])
@@ -30,6 +31,23 @@ DATA = Path(TRAINING["dirs"]["data"])
 RUN = Path(TRAINING["dirs"]["log"]) / TRAINING["run"]["name"] / TRAINING["run"]["id"]
 TOTAL = TRAINING["train"]["steps"]
 CLIENT = "chief-0" if "chief" in CLUSTER["cluster"] else "worker-0"
+
+
+class Stop:
+    """SIGTERM. Its handler may put into a SimpleQueue, but may not set a `threading.Event`."""
+
+    def __init__(self) -> None:
+        self._asked: SimpleQueue[bool] = SimpleQueue()
+
+    def ask(self) -> None:
+        self._asked.put(True)
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for the signal; whether it has come. Ask no more once it has."""
+        try:
+            return self._asked.get(timeout=seconds)
+        except Empty:
+            return False
 
 
 def status_address(kind: str, index: int) -> tuple[str, int]:
@@ -99,7 +117,7 @@ class Chief:
         (RUN / "step").write_text(str(self.step))
         (RUN / "progress.json").write_text(json.dumps(self.document))
 
-    def train(self, stop: threading.Event) -> int:
+    def train(self, stop: Stop) -> int:
         self.serve()
         speed = TRAINING["flags"].get("steps_per_second", 400)
         while self.step < TOTAL:
@@ -131,7 +149,7 @@ def client_has_ended() -> bool:
     return bool(document["final"] and document["attempt"] == CLUSTER["attempt"])
 
 
-def evaluator(stop: threading.Event) -> int:
+def evaluator(stop: Stop) -> int:
     """Evaluates for `evaluates` seconds when the client is done."""
     own_host, _, own_port = os.environ["TF_CLUSTER_STATUS"].partition(":")
     message = "evaluating the checkpoint of step 400"
@@ -144,7 +162,7 @@ def evaluator(stop: threading.Event) -> int:
     return 42
 
 
-def worker(stop: threading.Event) -> int:
+def worker(stop: Stop) -> int:
     while not stop.wait(0.1):
         if client_has_ended():
             return 0
@@ -159,8 +177,8 @@ def main() -> int:
             return 1  # it ended before this process could be tied to it
     start = note_start()
     mine = faults(start)
-    stop = threading.Event()
-    signal.signal(signal.SIGTERM, signal.SIG_IGN if "deaf" in mine else lambda *_: stop.set())
+    stop = Stop()
+    signal.signal(signal.SIGTERM, signal.SIG_IGN if "deaf" in mine else lambda *_: stop.ask())
     child = subprocess.Popen(("sleep", "600"))
     (DATA / f"{TASK}.child").write_text(str(child.pid))
     print(f"{TASK} says hello", flush=True)
