@@ -614,7 +614,7 @@ def test_an_evaluator_that_fails_costs_the_run_its_exit_code_and_not_its_result(
 
 
 def test_an_evaluator_that_is_lost_after_the_training_is_started_again(start: Start) -> None:
-    run = start(evaluator=True, flags={"evaluates": 3})
+    run = start(evaluator=True, flags={"evaluates": 600})
     run.wait_until("the wait", lambda: "waiting for evaluator-0" in run.stderr)
     os.kill(run.starts("evaluator-0")[0]["pid"], signal.SIGKILL)
     assert run.wait() == 0, run.stderr

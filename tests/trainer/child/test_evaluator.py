@@ -182,6 +182,39 @@ def test_a_checkpoint_that_is_removed_while_it_is_read_is_passed_over(start: Sta
     assert "the checkpoint of step 1 was removed before it could be evaluated" in evaluator.text()
 
 
+def test_a_large_checkpoint_that_is_removed_while_its_pages_are_used_is_measured(
+    world: Children,
+) -> None:
+    settings = {
+        "module": "tests.trainer.child.programs.held_pages:Removed",
+        "path": HERE,
+        "run_id": "pages",
+        "steps": 60,
+    }
+    chief = world.chief(save_steps=20, per_call=10, keep=9, **settings)
+    chief.wait_for(Ready)
+    chief.go()
+    assert chief.exit_code() == exit_codes.DONE, chief.tail()
+    assert "MiB of the model are pages of the checkpoint's files" in chief.text()
+    run_dir, steps = world.run_dir("pages"), world.checkpoints("pages")
+    assert len(steps) > 1
+
+    evaluator = world.start("evaluator", export_best="max:table", **settings)
+    evaluator.finish(60)
+    assert evaluator.exit_code() == exit_codes.DONE, evaluator.tail()
+    assert recorded_steps(run_dir) == steps
+    assert world.checkpoints("pages") == []
+    (result,) = chief.of(Result)
+    record = record_of(run_dir)
+    assert record["evaluations"][-1]["metrics"] == pytest.approx(result.metrics, rel=1e-12)
+    assert evaluator.text().count("MiB of the model are pages of the checkpoint's files") == len(
+        steps
+    )
+    assert not [*run_dir.glob("held/*")]
+    served = tf.saved_model.load(record["best"]["export"])
+    assert served.signatures["serving_default"](row=tf.range(3, dtype=tf.int64))
+
+
 def test_a_damaged_checkpoint_stays_where_it_is_and_as_the_last_one_is_an_error(
     start: Start,
 ) -> None:

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
+from tf_cluster_trainer.checkpoint import pieces
 from tf_cluster_trainer.checkpoint import write as checkpoint_write
 from tf_cluster_trainer.checkpoint.pieces import Piece
 from tf_cluster_trainer.checkpoint.record import TensorSpec
 from tf_cluster_trainer.errors import NotFiniteError, NotNowError, NotOwnerError
-from tf_cluster_trainer.loop import saver
 from tf_cluster_trainer.loop.counters import TrainingCounters
 from tf_cluster_trainer.loop.saver import Saver
 from tf_cluster_trainer.protocol import Finishing, Message, Phase, Saved, StepsMade
@@ -62,14 +62,14 @@ class Weights:
 def how(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """A small state, which is copied, and one that is taken for large."""
     if request.param == "streamed":
-        monkeypatch.setattr(saver, "COPY_BYTES", 0)
+        monkeypatch.setattr(pieces, "SMALL_STATE_BYTES", 0)
     return str(request.param)
 
 
 @pytest.fixture
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every state is taken for large."""
-    monkeypatch.setattr(saver, "COPY_BYTES", 0)
+    monkeypatch.setattr(pieces, "SMALL_STATE_BYTES", 0)
 
 
 def saves(

@@ -13,11 +13,11 @@ import tensorflow as tf
 import tf_keras
 from tf_cluster_trainer import Context, Program
 from tf_cluster_trainer.checkpoint import pieces
-from tf_cluster_trainer.loop import saver
 
 pieces.PIECE_BYTES = 64 << 10
 pieces.LEAST_BYTES = 4 << 10
-saver.COPY_BYTES = 0
+pieces.LEAST_MAPPED_BYTES = 64 << 10
+pieces.SMALL_STATE_BYTES = 0
 
 # Rows that no number of ps divides, and enough bytes that in-graph several ps get parts.
 ROWS, WIDTH = 20_011, 16

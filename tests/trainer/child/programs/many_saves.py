@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
+from tf_cluster_trainer.checkpoint import pieces
 from tf_cluster_trainer.checkpoint.pieces import Piece
 from tf_cluster_trainer.checkpoint.record import TensorSpec
 from tf_cluster_trainer.loop import saver
@@ -41,7 +42,7 @@ def main(directory: Path, times: int) -> None:
         threading.Thread(target=idle, daemon=True).start()
     written = threading.Semaphore(0)
     channel = SimpleNamespace(send=lambda _: written.release())
-    saver.COPY_BYTES = 0  # the state is read while it is written: that takes two threads
+    pieces.SMALL_STATE_BYTES = 0  # the state is read while it is written: that takes two threads
     saves = saver.Saver(
         directory=directory,
         keep=2,

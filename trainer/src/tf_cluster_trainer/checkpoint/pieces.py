@@ -19,12 +19,18 @@ Item = TypeVar("Item")
 PIECE_BYTES = 32 << 20
 LEAST_BYTES = 1 << 20
 """A tensor with fewer is never cut."""
+SMALL_STATE_BYTES = 256 << 20
+"""A state of up to so many bytes may be in memory once more."""
+LEAST_MAPPED_BYTES = 4 << 20
+PAGE_BYTES = 4096
 _MOST_PIECES = 1000
 # Types of which TensorFlow reads any slice of a checkpoint, and assigns rows on every device.
 _CUT = (
     *("float32", "float64", "bfloat16", "complex64", "complex128"),
     *("int8", "int16", "int64", "uint8", "bool"),
 )
+# Types that DLPack and TensorFlow give each other without a copy.
+_SHARED = ("float32", "float64", "complex64", "complex128", "int8", "int16", "int64", "uint8")
 
 
 @dataclass(frozen=True)
@@ -70,14 +76,40 @@ def piece_bytes(whole: int) -> int:
     return max(PIECE_BYTES, math.ceil(whole / _MOST_PIECES))
 
 
+def is_small(whole: int) -> bool:
+    """Whether a state of so many bytes is small enough for a copy in memory."""
+    return whole <= SMALL_STATE_BYTES
+
+
+def can_be_shared(spec: TensorSpec) -> bool:
+    """Whether an array of this kind can be a tensor of TensorFlow without a copy."""
+    return spec.dtype in _SHARED
+
+
+def can_be_mapped(key: str, spec: TensorSpec, whole: int) -> bool:
+    """Whether readers of a model may use this tensor's slices as pages of the checkpoint's files.
+
+    `whole`: bytes of the state. Each such slice begins a data file, so they must not be too many.
+    """
+    if is_small(whole) or not key.startswith("model/") or not can_be_shared(spec):
+        return False
+    return size(spec) >= max(LEAST_MAPPED_BYTES, math.ceil(whole / _MOST_PIECES))
+
+
 def packed(
-    items: Iterable[Item], size_of: Callable[[Item], int], most: int
+    items: Iterable[Item],
+    size_of: Callable[[Item], int],
+    most: int,
+    begins: Callable[[Item], bool] = lambda one: False,
 ) -> Iterator[list[Item]]:
-    """The items in their order, as many together as have `most` bytes at most, or one alone."""
+    """The items in their order, as many together as have `most` bytes at most, or one alone.
+
+    An item that `begins` one is the first of its group.
+    """
     held: list[Item] = []
     room = most
     for one in items:
-        if held and size_of(one) > room:
+        if held and (size_of(one) > room or begins(one)):
             yield held
             held, room = [], most
         held.append(one)
@@ -92,9 +124,23 @@ def cut(piece: Piece, most: int) -> Iterator[Piece]:
     if value.nbytes <= most or not value.ndim or len(value) == 1:
         yield piece
         return
-    rows = max(1, most // (value.nbytes // len(value)))
-    for at in range(0, len(value), rows):
+    at = 0
+    while at < len(value):
+        rows = rows_from(first + at, value.nbytes // len(value), most)
         yield Piece(piece.key, value[at : at + rows], first + at)
+        at += rows
+
+
+def rows_from(first: int, row_bytes: int, most: int) -> int:
+    """How many rows a slice has that begins at a tensor's row `first`: so many bytes, or one row.
+
+    Slices are whole pages of the tensor, where so many bytes have as many.
+    """
+    rows = max(1, most // max(row_bytes, 1))
+    unit = PAGE_BYTES // math.gcd(row_bytes, PAGE_BYTES)
+    if unit > rows:
+        return rows
+    return unit - first % unit if first % unit else rows - rows % unit
 
 
 def place(spec: TensorSpec, first: int, rows: int) -> str:

@@ -14,7 +14,15 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tf_cluster_trainer.checkpoint.pieces import Piece, can_be_cut, packed, piece_bytes, size, total
+from tf_cluster_trainer.checkpoint.pieces import (
+    Piece,
+    can_be_cut,
+    packed,
+    piece_bytes,
+    rows_from,
+    size,
+    total,
+)
 from tf_cluster_trainer.checkpoint.variables import StoredTensor
 
 
@@ -112,13 +120,14 @@ def plan_of(stored: Sequence[StoredTensor], *, by_rows: bool = True) -> ReadPlan
 
 
 def _rows(family: tuple[StoredTensor, ...], most: int) -> Iterator[Rows]:
-    a_row = total(one.spec for one in family) // family[0].spec.shape[0]
-    step, first = max(1, most // max(a_row, 1)), 0
+    spec, first = family[0].spec, 0  # a slot is like its variable
     for at, part in enumerate(family[0].parts):
-        for start in range(0, part.shape[0], step):
-            count = min(step, part.shape[0] - start)
+        start = 0
+        while start < part.shape[0]:
+            rows = rows_from(first, size(spec) // spec.shape[0], most // len(family))
+            count = min(rows, part.shape[0] - start)
             yield Rows(family, at, start, first, count)
-            first += count
+            start, first = start + count, first + count
 
 
 def whole_pieces(group: Sequence[StoredTensor], values: Iterable[Sequence[Any]]) -> list[Piece]:

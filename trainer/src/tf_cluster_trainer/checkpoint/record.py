@@ -7,7 +7,8 @@
 
 The bundle holds full, unpartitioned tensors: `model/<variable>`, `optimizer/<slot>/<variable>`,
 `optimizer/iterations`, `step`. `tf.train.load_checkpoint(".../variables")` reads it. A large tensor
-is stored in slices of whole rows, which no reader notices; meta.json says where they begin.
+is stored in slices of whole rows, which no reader notices; meta.json says where they begin. A slice
+that may be used as pages of its file (checkpoint/pages.py) is that data file's first.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ class Meta:
     """What meta.json says. `workers`: steps made by each worker index.
 
     `slices` has the tensors that are not in one piece: the first row of each of their slices.
+    `files` has those whose slices each begin a data file: its number.
     """
 
     step: int
@@ -44,6 +46,7 @@ class Meta:
     optimizer: str
     tensors: Mapping[str, TensorSpec]
     slices: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    files: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,7 @@ def to_json(meta: Meta) -> str:
             for key, spec in meta.tensors.items()
         },
         "slices": {key: list(first) for key, first in meta.slices.items()},
+        "files": {key: list(numbers) for key, numbers in meta.files.items()},
     }
     return json.dumps(document, indent=1) + "\n"
 
@@ -80,11 +84,15 @@ def from_json(text: str) -> Meta:
         key: TensorSpec(tuple(spec["shape"]), _DTYPES.get(spec["dtype"], spec["dtype"]))
         for key, spec in document["tensors"].items()
     }
-    # Earlier trainers wrote none.
+    # Earlier trainers wrote neither of these.
+    files = {key: tuple(numbers) for key, numbers in document.get("files", {}).items()}
     slices = {key: tuple(first) for key, first in document.get("slices", {}).items()}
     for key, first in slices.items():
         if first[:1] != (0,) or any(a >= b for a, b in pairwise((*first, tensors[key].shape[0]))):
             raise ValueError(f"the slices of {key} are not all of its rows: {first}")
+    for key, numbers in files.items():
+        if len(numbers) != len(slices.get(key, (0,))):
+            raise ValueError(f"the files of {key} are not as many as its slices: {numbers}")
     return Meta(
         step=document["step"],
         examples=document["examples"],
@@ -92,4 +100,5 @@ def from_json(text: str) -> Meta:
         optimizer=document["optimizer"],
         tensors=tensors,
         slices=slices,
+        files=files,
     )

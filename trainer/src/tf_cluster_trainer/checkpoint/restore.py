@@ -39,7 +39,7 @@ def resume_point_of(restored: Checkpoint | None, optimizer: str) -> ResumePoint:
     same = meta.optimizer == optimizer
     updates = 0
     if same and checkpoint_variables.ITERATIONS in meta.tensors:
-        with _verified():
+        with verified():
             updates = int(checkpoint_read.value(restored, checkpoint_variables.ITERATIONS))
     return ResumePoint(meta.step, meta.examples, meta.workers, updates)
 
@@ -58,16 +58,8 @@ def fill(
 
 def described(path: Path) -> Checkpoint:
     """The checkpoint in this directory, which is known to be whole. Raises OSError."""
-    with _verified():
+    with verified():
         return checkpoint_read.described(path)
-
-
-def fill_model(saved: Checkpoint, model: Iterable[StoredTensor]) -> None:
-    """Assign the tensors of a checkpoint that is known to be whole. Raises OSError."""
-    stored = tuple(model)
-    with _verified():
-        pieces = checkpoint_read.pieces(saved, [one.key for one in stored])
-        checkpoint_variables.assign(stored, itertools.chain.from_iterable(pieces))
 
 
 def chosen(
@@ -90,12 +82,12 @@ def chosen(
         if (same or not one.key.startswith("optimizer/"))
         and restored.meta.tensors.get(one.key) == one.spec
     ]
-    with _verified():
+    with verified():
         yield from checkpoint_read.pieces(restored, keys)
 
 
 @contextmanager
-def _verified() -> Iterator[None]:
+def verified() -> Iterator[None]:
     """The checkpoint was read before: what can't be read of it now is the disk's fault."""
     try:
         yield

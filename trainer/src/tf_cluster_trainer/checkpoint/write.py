@@ -18,6 +18,7 @@ from tf_cluster_trainer.checkpoint import record
 from tf_cluster_trainer.checkpoint.pieces import (
     Piece,
     can_be_cut,
+    can_be_mapped,
     cut,
     packed,
     piece_bytes,
@@ -47,7 +48,7 @@ def write(
     temporary = checkpoints / f"{final.name}{layout.TEMPORARY}{uuid.uuid4().hex[:8]}"
     temporary.mkdir(parents=True)
     try:
-        whole = replace(meta, slices=_bundle(meta, pieces, temporary))
+        whole = _bundle(meta, pieces, temporary)
         (temporary / layout.META).write_text(record.to_json(whole), encoding="utf-8")
         for path in (*temporary.iterdir(), temporary):
             flush(path)
@@ -91,21 +92,23 @@ def _has_meta(path: Path) -> bool:
     return True
 
 
-def _bundle(
-    meta: Meta, pieces: Iterable[Sequence[Piece]], directory: Path
-) -> dict[str, tuple[int, ...]]:
+def _bundle(meta: Meta, pieces: Iterable[Sequence[Piece]], directory: Path) -> Meta:
     """Write all tensors as one bundle, a data file at a time: an operation copies what it writes.
 
-    Returns the first rows of the slices of each tensor that is not in one piece.
+    Returns `meta` with the slices as they were written.
     """
     names: list[str] = []
     slices: dict[str, list[int]] = {}
+    files: dict[str, list[int]] = {}
     step = Piece(record.STEP, np.int64(meta.step))
+    begins_file = _begins_file(meta)
     for number, held in enumerate(_files(itertools.chain([[step]], pieces), meta)):
         names.append(str(directory / f"{layout.BUNDLE}{layout.TEMPORARY}{number}"))
         for one in held:
             if one.first is not None:
                 slices.setdefault(one.key, []).append(one.first)
+        if begins_file(held[0].key):
+            files.setdefault(held[0].key, []).append(number)
         with _on_the_disk(directory):
             tf.raw_ops.SaveV2(
                 prefix=names[-1],
@@ -119,7 +122,11 @@ def _bundle(
             destination_prefix=str(directory / layout.BUNDLE),
             delete_old_dirs=False,
         )
-    return {key: tuple(first) for key, first in slices.items()}
+    return replace(
+        meta,
+        slices={key: tuple(first) for key, first in slices.items()},
+        files={key: tuple(numbers) for key, numbers in files.items()},
+    )
 
 
 @contextmanager
@@ -133,15 +140,31 @@ def _on_the_disk(directory: Path) -> Iterator[None]:
 
 
 def _files(pieces: Iterable[Sequence[Piece]], meta: Meta) -> Iterator[list[Piece]]:
-    """What to write into each data file: about `piece_bytes` at most, more of one row alone."""
+    """What to write into each data file: about `piece_bytes` at most, more of one row alone.
+
+    The files are merged in this order, and a slice that may be mapped is the first of its file.
+    """
     most = piece_bytes(total(meta.tensors.values()))
+    begins_file = _begins_file(meta)
 
     def small(piece: Piece) -> Iterable[Piece]:
         spec = meta.tensors.get(piece.key)
         return cut(piece, most) if spec and can_be_cut(spec) else [piece]
 
     each = itertools.chain.from_iterable(map(small, itertools.chain.from_iterable(pieces)))
-    return packed(each, lambda one: int(one.value.nbytes), most)
+    return packed(
+        each,
+        lambda one: int(one.value.nbytes),
+        most,
+        begins=lambda one: begins_file(one.key),
+    )
+
+
+def _begins_file(meta: Meta) -> Callable[[str], bool]:
+    """Whether each slice of the tensor of this key begins a data file."""
+    whole = total(meta.tensors.values())
+    found = {key for key, spec in meta.tensors.items() if can_be_mapped(key, spec, whole)}
+    return found.__contains__
 
 
 def _place(piece: Piece, meta: Meta) -> str:

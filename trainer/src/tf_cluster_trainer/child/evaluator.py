@@ -1,14 +1,14 @@
 """The evaluator's child: it measures every checkpoint as it comes, and always the last one.
 
-It reads nothing of the training but checkpoints. It alone writes evaluations.json, eval/ and best/
-in the run's directory. Of two evaluators, the one that started last writes.
+It reads nothing of the training but checkpoints. It alone writes evaluations.json, eval/, best/ and
+held/ in the run's directory. Of two evaluators, the one that started last writes.
 """
 
 from __future__ import annotations
 
-import itertools
 import shutil
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,7 +18,6 @@ import tensorflow as tf
 
 from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.checkpoint import read as checkpoint_read
-from tf_cluster_trainer.checkpoint import variables as checkpoint_variables
 from tf_cluster_trainer.checkpoint.export import export, versions
 from tf_cluster_trainer.checkpoint.record import Checkpoint
 from tf_cluster_trainer.child.control import Orders
@@ -30,6 +29,7 @@ from tf_cluster_trainer.loop.event_file import EventFile
 from tf_cluster_trainer.program import precision
 from tf_cluster_trainer.program.base import Program
 from tf_cluster_trainer.program.evaluate import measure
+from tf_cluster_trainer.program.fill import fill_model
 from tf_cluster_trainer.program.prepare import Prepared
 from tf_cluster_trainer.program.trial import build_filled
 from tf_cluster_trainer.protocol import Channel, Evaluated, Failure, Phase
@@ -76,6 +76,7 @@ class Evaluator:
         self._sleep = sleep
         self._clock = clock
         self._run_dir = config.settings.run_dir
+        self._held = self._run_dir / layout.HELD / uuid.uuid4().hex[:8]
         self._wanted = config.export_best
         self._kept = KeptEvaluations(self._run_dir, self._wanted, self._check_owner)
         self._passed_over: set[int] = set()
@@ -90,6 +91,13 @@ class Evaluator:
         """
         if self._kept.evaluated >= 0:
             log(f"going on after step {self._kept.evaluated}, which was evaluated")
+        shutil.rmtree(self._held.parent, ignore_errors=True)  # of an earlier start
+        try:
+            return self._measure_all(orders)
+        finally:
+            shutil.rmtree(self._held, ignore_errors=True)
+
+    def _measure_all(self, orders: Orders) -> int:
         since: float | None = None
         while True:
             self._check_claim()
@@ -192,16 +200,18 @@ class Evaluator:
     def _fill(self, saved: Checkpoint) -> None:
         program, ctx, trial = self._prepared.program, self._prepared.ctx, self._prepared.trial
         checkpoint_read.check_model(saved.meta, trial.variables)
+        held = self._held / saved.path.name
 
         def fill(model: Any) -> None:
-            pieces = checkpoint_read.pieces(saved, trial.variables)
-            stored = checkpoint_variables.of_model(trial.variables, model)
-            checkpoint_variables.assign(stored, itertools.chain.from_iterable(pieces))
+            fill_model(model, trial.variables, saved, held)
 
         if self._model is None:
             self._model = build_filled(program, ctx, trial.features, fill, precision.FULL)
         else:
             fill(self._model)
+        for before in self._held.glob("*"):
+            if before != held:
+                shutil.rmtree(before, ignore_errors=True)
 
     def _export_if_better(self, step: int, metrics: dict[str, float]) -> bool:
         wanted = self._wanted

@@ -9,7 +9,6 @@ from typing import Any
 import tensorflow as tf
 
 from tf_cluster_trainer.checkpoint import restore
-from tf_cluster_trainer.checkpoint import variables as checkpoint_variables
 from tf_cluster_trainer.checkpoint.export import export
 from tf_cluster_trainer.errors import HookError
 from tf_cluster_trainer.log import log
@@ -17,6 +16,7 @@ from tf_cluster_trainer.program import precision
 from tf_cluster_trainer.program.base import Program
 from tf_cluster_trainer.program.context import Context
 from tf_cluster_trainer.program.evaluate import measure
+from tf_cluster_trainer.program.fill import fill_model
 from tf_cluster_trainer.program.trial import Trial, build_filled
 from tf_cluster_trainer.protocol import Result
 from tf_cluster_trainer.run_directory import layout
@@ -38,7 +38,8 @@ def result(
     step = found.meta.step
 
     def fill(model: Any) -> None:
-        restore.fill_model(found, checkpoint_variables.of_model(trial.variables, model))
+        with restore.verified():
+            fill_model(model, trial.variables, found)
 
     with tf.device("CPU:0"):
         model = build_filled(program, ctx, trial.features, fill, precision.FULL)

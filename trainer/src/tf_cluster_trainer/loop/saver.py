@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tf_cluster_trainer.checkpoint import write as checkpoint_write
-from tf_cluster_trainer.checkpoint.pieces import Piece, State, total
+from tf_cluster_trainer.checkpoint.pieces import Piece, State, is_small, total
 from tf_cluster_trainer.checkpoint.record import Meta
 from tf_cluster_trainer.errors import NotFiniteError, NotNowError
 from tf_cluster_trainer.log import WARNING, log
@@ -21,16 +21,15 @@ from tf_cluster_trainer.run_directory import layout
 from tf_cluster_trainer.servers.lost import is_peer_lost
 
 SETTLE_SECONDS = 30.0
-COPY_BYTES = 256 << 20
 
 
 class Saver:
     """Reads the state on the ps, or of this process, and writes it in one other thread.
 
-    A state of up to COPY_BYTES, or that this process holds anyway (`holds_state`), is copied in the
-    caller's thread, and training goes on while the copy is written. Another one is read while it is
-    written, so that this process never holds it. Meanwhile training goes on, or stands still where
-    an update must be whole (`lockstep`).
+    A small state, or one that this process holds anyway (`holds_state`), is copied in the caller's
+    thread, and training goes on while the copy is written. Another one is read while it is written,
+    so that this process never holds it. Meanwhile training goes on, or stands still where an update
+    must be whole (`lockstep`).
 
     Always the same thread writes, because TensorFlow leaves 8 MiB in the memory arena of every
     thread that saves. `trained` are the keys of the variables that gradients change.
@@ -63,7 +62,7 @@ class Saver:
         self._reader = futures.ThreadPoolExecutor(1, thread_name_prefix="read")
         self._writing: futures.Future[None] | None = None
         size = total(state.specs.values())
-        self._copies = holds_state or size <= COPY_BYTES
+        self._copies = holds_state or is_small(size)
         self._waits = lockstep and not self._copies
         if not self._copies:
             meanwhile = "training stands still" if lockstep else "training goes on"

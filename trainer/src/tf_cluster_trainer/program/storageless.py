@@ -15,6 +15,9 @@ from typing import Any
 import tensorflow as tf
 from tensorflow.python.ops.resource_variable_ops import UninitializedVariable
 
+from tf_cluster_trainer.checkpoint.pages import tensor_of, zeros
+from tf_cluster_trainer.checkpoint.pieces import can_be_shared
+from tf_cluster_trainer.checkpoint.record import TensorSpec
 from tf_cluster_trainer.errors import HookError
 
 LEAST_BYTES = 1 << 20
@@ -29,7 +32,20 @@ class ValueReadError(Exception):
 
 
 class StoragelessVariable(UninitializedVariable):  # type: ignore[misc]
-    """A variable that has a value only where the program assigns one."""
+    """A variable that has a value only where one is assigned, or given by `share`."""
+
+    _shares = False
+
+    @property
+    def can_share(self) -> bool:
+        """Whether its memory is that of this process."""
+        return tf.DeviceSpec.from_string(self.device).device_type in (None, "CPU")
+
+    def share(self, value: Any) -> None:
+        """Have this tensor as the value, without a copy of its memory."""
+        self._shares = True
+        with tf.init_scope(), tf.device(self.device):
+            tf.raw_ops.AssignVariableOp(resource=self.handle, value=value)
 
     def _read_variable_op(self, no_copy: bool = False) -> Any:
         self._check_value()
@@ -38,7 +54,17 @@ class StoragelessVariable(UninitializedVariable):  # type: ignore[misc]
     def sparse_read(self, indices: Any, name: str | None = None) -> Any:
         """Look rows up."""
         self._check_value()
+        if self._shares:
+            # What gathers from a variable first copies memory that is not TensorFlow's own, whole.
+            return tf.gather(self.read_value(), indices, name=name)
         return super().sparse_read(indices, name)
+
+    def gather_nd(self, indices: Any, name: str | None = None) -> Any:
+        """Look entries up."""
+        self._check_value()
+        if self._shares:
+            return tf.gather_nd(self.read_value(), indices, name=name)
+        return super().gather_nd(indices, name)
 
     def _check_value(self) -> None:
         if tf.executing_eagerly() and not self.is_initialized():
@@ -50,16 +76,29 @@ class Storageless:
 
     def __init__(self) -> None:
         self._made: list[StoragelessVariable] = []
+        self._lends = False
+        self._lent: set[int] = set()
 
     @property
     def used(self) -> bool:
         """Whether it has made one."""
         return bool(self._made)
 
-    @property
-    def all_have_values(self) -> bool:
-        """Whether each of them was assigned a value since."""
-        return all(one.is_initialized() for one in self._made)
+    def lend_zeros(self) -> None:
+        """From now on a variable that has no value reads as zeros, which take no memory either."""
+        self._lends = True
+        for one in self._made:
+            if not one.is_initialized():
+                self._lend(one)
+
+    def has_filled(self, model: Any) -> bool:
+        """Whether all that it made has a real value, once the model's variables were filled."""
+        # Where layers compute in mixed precision, the model has others around them.
+        filled = {id(getattr(variable, "handle", None)) for variable in model.variables}
+        return all(
+            id(one.handle) in filled or (one.is_initialized() and id(one) not in self._lent)
+            for one in self._made
+        )
 
     def scope(self) -> AbstractContextManager[None]:
         """A scope of variable creation."""
@@ -69,8 +108,19 @@ class Storageless:
     def _create(self, create_next: Callable[..., Any], **given: Any) -> Any:
         if not _is_large(given):
             return create_next(**given)
-        self._made.append(StoragelessVariable(**given))
-        return self._made[-1]
+        made = StoragelessVariable(**given)
+        self._made.append(made)
+        if self._lends:
+            self._lend(made)
+        return made
+
+    def _lend(self, one: StoragelessVariable) -> None:
+        self._lent.add(id(one))
+        spec = TensorSpec(tuple(one.shape.as_list()), one.dtype.name)
+        if one.can_share and can_be_shared(spec):
+            one.share(tensor_of(zeros(spec)))
+        else:
+            one.assign(tf.zeros(one.shape, one.dtype))
 
 
 def read_in(error: BaseException | None) -> str:

@@ -101,20 +101,20 @@ def build_filled(
 ) -> Any:
     """Build the program's model as `build_model` does, and fill its variables.
 
-    Large variables have no initial values before, which would take as much memory again; unless the
-    program needs one.
+    Large variables have no initial values before, which would take as much memory again; unless
+    `build_model` reads one. The model's first call reads zeros of them.
     """
     storageless = Storageless()
     model = None
     try:
         with storageless.scope(), precision.policy(named):
-            model = _built(program, ctx, features, _call)
+            model = _built(program, ctx, features, partial(_call_with_zeros, storageless))
     except Exception:
         if not storageless.used:
             raise
     if model is not None:
         fill(model)
-        if storageless.all_have_values:
+        if storageless.has_filled(model):
             return model
     del model, storageless  # and their memory
     model = build_model(program, ctx, features, named)
@@ -230,6 +230,11 @@ def _call(model: Any, features: Any) -> None:
     model(
         tf.nest.map_structure(lambda spec: tf.zeros(spec.shape, spec.dtype), ones), training=False
     )
+
+
+def _call_with_zeros(storageless: Storageless, model: Any, features: Any) -> None:
+    storageless.lend_zeros()
+    _call(model, features)
 
 
 def _trace_call(model: Any, features: Any) -> None:

@@ -18,6 +18,7 @@ EVENTS = "events"
 EXPORT = "export"
 EVALUATOR_EVENTS = "eval"
 BEST = "best"
+HELD = "held"
 
 # In a checkpoint's directory.
 BUNDLE = "variables"
