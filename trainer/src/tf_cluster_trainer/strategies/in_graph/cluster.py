@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import tensorflow as tf
@@ -11,7 +12,7 @@ from tf_cluster_trainer.checkpoint.record import TensorSpec
 from tf_cluster_trainer.config import Cluster
 from tf_cluster_trainer.errors import ProgramError
 from tf_cluster_trainer.log import log
-from tf_cluster_trainer.program import precision, tables
+from tf_cluster_trainer.program import initializers, precision, tables
 from tf_cluster_trainer.servers.serve import naming_a_taken_port
 from tf_cluster_trainer.strategies.in_graph import recurrent
 from tf_cluster_trainer.strategies.step import devices, parts
@@ -50,6 +51,13 @@ def _strategy(cluster: Cluster, partitioner: Callable[..., Any] | None) -> Any:
         ),
         variable_partitioner=partitioner,
     )
+
+
+@contextmanager
+def scope(strategy: Any) -> Iterator[None]:
+    """Variables are the strategy's; parts of one begin with values as the whole one has them."""
+    with strategy.scope(), tf.variable_creator_scope(initializers.in_scale):
+        yield
 
 
 def for_workers(make: Callable[[], Any]) -> Any:

@@ -1,0 +1,27 @@
+"""A variable in parts begins as a whole one does."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tf_cluster_trainer import exit_codes
+
+from tests.slices import sliced
+from tests.support.trainings import saved
+from tests.trainer.child.programs.wide_start import WIDE
+from tests.trainer.strategies.ways import trained, two_workers
+
+
+@pytest.mark.parametrize("update", sliced(["async", "sync"], 1))
+def test_a_kernel_in_parts_begins_in_the_range_of_a_whole_one(update: str, tmp_path: Path) -> None:
+    with two_workers(f"parameter-server-in-graph-{update}", tmp_path, 3) as (world, settings):
+        module = "tests.trainer.child.programs.wide_start:WideStart"
+        optimizer = {"name": "SGD", "learningRate": 0.001}
+        chief = trained(world, module=module, optimizer=optimizer, steps=20, **settings)
+        assert chief.exit_code() == exit_codes.DONE, chief.tail()
+        kernel = saved(world, "1", world.checkpoints()[-1])["wide/kernel"]
+    limit = math.sqrt(6 / WIDE)  # He's, by the rows of the whole kernel
+    assert 0.99 * limit < np.abs(kernel).max() <= limit * (1 + 1e-6)
