@@ -8,3 +8,8 @@ from pathlib import Path
 PACED = Path(__file__).with_name("paced.py")
 PACED_MODULE = "paced:Paced"
 PACED_INLINED = {"source": {"files": [PACED.name]}, "module": PACED_MODULE}
+
+# A recommender of two large tables.
+RECOMMENDER = Path(__file__).with_name("recommender.py")
+RECOMMENDER_MODULE = "recommender:Towers"
+RECOMMENDER_INLINED = {"source": {"files": [RECOMMENDER.name]}, "module": RECOMMENDER_MODULE}

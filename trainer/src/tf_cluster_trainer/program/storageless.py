@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any
 
 import tensorflow as tf
@@ -32,23 +33,55 @@ class ValueReadError(Exception):
 
 
 class StoragelessVariable(UninitializedVariable):  # type: ignore[misc]
-    """A variable that has a value only where one is assigned, or given by `share`."""
+    """A variable that has a value only where one is assigned, or given by `share`.
 
-    _shares = False
+    `make_value` makes the value that it would have had.
+    """
+
+    def __init__(self, **given: Any) -> None:
+        self.make_value: Callable[..., Any] = given["initial_value"]
+        self._shares = False
+        self._lent = False
+        self._made_when_read = False
+        super().__init__(**given)
 
     @property
     def can_share(self) -> bool:
         """Whether its memory is that of this process."""
         return tf.DeviceSpec.from_string(self.device).device_type in (None, "CPU")
 
+    @property
+    def has_own_value(self) -> bool:
+        """Whether it has a value that is not lent."""
+        return not self._lent and bool(self.is_initialized())
+
     def share(self, value: Any) -> None:
         """Have this tensor as the value, without a copy of its memory."""
-        self._shares = True
+        self._shares, self._lent = True, False
         with tf.init_scope(), tf.device(self.device):
             tf.raw_ops.AssignVariableOp(resource=self.handle, value=value)
 
+    def lend_zeros(self, *, made_when_read: bool) -> None:
+        """Read as zeros, which take no memory either; `made_when_read`: only where rows are read.
+
+        Then the first read of the whole variable makes its value.
+        """
+        spec = TensorSpec(tuple(self.shape.as_list()), self.dtype.name)
+        if self.can_share and can_be_shared(spec):
+            self.share(tensor_of(zeros(spec)))
+        else:
+            self.assign(tf.zeros(self.shape, self.dtype))
+        self._lent, self._made_when_read = True, made_when_read
+
+    def assign(self, *given: Any, **more: Any) -> Any:
+        """Have this value."""
+        self._lent = False
+        return super().assign(*given, **more)
+
     def _read_variable_op(self, no_copy: bool = False) -> Any:
         self._check_value()
+        if self._lent and self._made_when_read and tf.executing_eagerly():
+            self.assign(self.make_value())
         return super()._read_variable_op(no_copy)
 
     def sparse_read(self, indices: Any, name: str | None = None) -> Any:
@@ -56,14 +89,14 @@ class StoragelessVariable(UninitializedVariable):  # type: ignore[misc]
         self._check_value()
         if self._shares:
             # What gathers from a variable first copies memory that is not TensorFlow's own, whole.
-            return tf.gather(self.read_value(), indices, name=name)
+            return tf.gather(super()._read_variable_op(), indices, name=name)
         return super().sparse_read(indices, name)
 
     def gather_nd(self, indices: Any, name: str | None = None) -> Any:
         """Look entries up."""
         self._check_value()
         if self._shares:
-            return tf.gather_nd(self.read_value(), indices, name=name)
+            return tf.gather_nd(super()._read_variable_op(), indices, name=name)
         return super().gather_nd(indices, name)
 
     def _check_value(self) -> None:
@@ -76,17 +109,16 @@ class Storageless:
 
     def __init__(self) -> None:
         self._made: list[StoragelessVariable] = []
-        self._lends = False
-        self._lent: set[int] = set()
+        self._lend: Callable[[StoragelessVariable], None] | None = None
 
     @property
     def used(self) -> bool:
         """Whether it has made one."""
         return bool(self._made)
 
-    def lend_zeros(self) -> None:
-        """From now on a variable that has no value reads as zeros, which take no memory either."""
-        self._lends = True
+    def lend_zeros(self, *, made_when_read: bool) -> None:
+        """From now on lend zeros to the variables without a value; see there."""
+        self._lend = partial(StoragelessVariable.lend_zeros, made_when_read=made_when_read)
         for one in self._made:
             if not one.is_initialized():
                 self._lend(one)
@@ -95,10 +127,7 @@ class Storageless:
         """Whether all that it made has a real value, once the model's variables were filled."""
         # Where layers compute in mixed precision, the model has others around them.
         filled = {id(getattr(variable, "handle", None)) for variable in model.variables}
-        return all(
-            id(one.handle) in filled or (one.is_initialized() and id(one) not in self._lent)
-            for one in self._made
-        )
+        return all(id(one.handle) in filled or one.has_own_value for one in self._made)
 
     def scope(self) -> AbstractContextManager[None]:
         """A scope of variable creation."""
@@ -110,17 +139,9 @@ class Storageless:
             return create_next(**given)
         made = StoragelessVariable(**given)
         self._made.append(made)
-        if self._lends:
+        if self._lend:
             self._lend(made)
         return made
-
-    def _lend(self, one: StoragelessVariable) -> None:
-        self._lent.add(id(one))
-        spec = TensorSpec(tuple(one.shape.as_list()), one.dtype.name)
-        if one.can_share and can_be_shared(spec):
-            one.share(tensor_of(zeros(spec)))
-        else:
-            one.assign(tf.zeros(one.shape, one.dtype))
 
 
 def read_in(error: BaseException | None) -> str:

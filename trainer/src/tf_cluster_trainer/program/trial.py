@@ -104,14 +104,7 @@ def build_filled(
     Large variables have no initial values before, which would take as much memory again; unless
     `build_model` reads one. The model's first call reads zeros of them.
     """
-    storageless = Storageless()
-    model = None
-    try:
-        with storageless.scope(), precision.policy(named):
-            model = _built(program, ctx, features, partial(_call_with_zeros, storageless))
-    except Exception:
-        if not storageless.used:
-            raise
+    model, storageless = build_without_values(program, ctx, features, named)
     if model is not None:
         fill(model)
         if storageless.has_filled(model):
@@ -120,6 +113,29 @@ def build_filled(
     model = build_model(program, ctx, features, named)
     fill(model)
     return model
+
+
+def build_without_values(
+    program: Program, ctx: Context, features: Any, named: str = "", *, made_when_read: bool = False
+) -> tuple[Any, Storageless]:
+    """Build the program's model as `build_model` does, but its large variables without values.
+
+    The model is None if that fails: `build_model` reads the value of one, say. In the model's first
+    call they read as zeros; `made_when_read`: as StoragelessVariable.lend_zeros says.
+    """
+    storageless = Storageless()
+
+    def first_call(model: Any, features: Any) -> None:
+        storageless.lend_zeros(made_when_read=made_when_read)
+        _call(model, features)
+
+    try:
+        with storageless.scope(), precision.policy(named or ctx.settings.precision):
+            return _built(program, ctx, features, first_call), storageless
+    except Exception:
+        if not storageless.used:
+            raise
+        return None, storageless
 
 
 def build_model(program: Program, ctx: Context, features: Any, named: str = "") -> Any:
@@ -230,11 +246,6 @@ def _call(model: Any, features: Any) -> None:
     model(
         tf.nest.map_structure(lambda spec: tf.zeros(spec.shape, spec.dtype), ones), training=False
     )
-
-
-def _call_with_zeros(storageless: Storageless, model: Any, features: Any) -> None:
-    storageless.lend_zeros()
-    _call(model, features)
 
 
 def _trace_call(model: Any, features: Any) -> None:

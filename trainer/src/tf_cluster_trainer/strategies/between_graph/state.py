@@ -14,7 +14,7 @@ import numpy as np
 import tensorflow as tf
 
 from tf_cluster_trainer.checkpoint import restore
-from tf_cluster_trainer.checkpoint.pieces import Piece, can_be_cut, cut, piece_bytes, total
+from tf_cluster_trainer.checkpoint.pieces import Piece, can_be_cut
 from tf_cluster_trainer.checkpoint.reading import (
     plan_of,
     read_ops,
@@ -27,7 +27,7 @@ from tf_cluster_trainer.checkpoint.resume_point import ResumePoint
 from tf_cluster_trainer.checkpoint.variables import StoredTensor, end_rows, put_rows
 from tf_cluster_trainer.log import WARNING, log
 from tf_cluster_trainer.loop.counters import TrainingCounters
-from tf_cluster_trainer.program.trial import build_model
+from tf_cluster_trainer.program.first_values import first_values
 from tf_cluster_trainer.strategies.between_graph.graph import Calls, WorkerGraph
 from tf_cluster_trainer.strategies.between_graph.session import is_session_lost
 from tf_cluster_trainer.strategies.between_graph.variables import PsState
@@ -204,13 +204,9 @@ class RunState:
                 yield from some
             return
         context = self._context
-        with tf.device("CPU:0"):
-            model = build_model(context.program, context.ctx, context.trial.features)
-        specs = context.trial.variables
-        most = piece_bytes(total(specs.values()))
-        for (key, spec), variable in zip(specs.items(), model.variables, strict=True):
-            whole = Piece(key, np.asarray(variable.read_value()))
-            yield from cut(whole, most) if can_be_cut(spec) else [whole]
+        yield from first_values(
+            context.program, context.ctx, context.trial.features, context.trial.variables
+        )
 
     # These run in the caller's thread.
 

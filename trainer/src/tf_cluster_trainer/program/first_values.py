@@ -1,0 +1,83 @@
+"""The values of a new model, a piece at a time, so that no process holds all of a large one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tf_cluster_trainer.checkpoint.pieces import (
+    Piece,
+    can_be_cut,
+    cut,
+    is_small,
+    piece_bytes,
+    rows_from,
+    size,
+    total,
+)
+from tf_cluster_trainer.checkpoint.record import TensorSpec
+from tf_cluster_trainer.program.base import Program
+from tf_cluster_trainer.program.context import Context
+from tf_cluster_trainer.program.initializers import of_parts
+from tf_cluster_trainer.program.storageless import StoragelessVariable
+from tf_cluster_trainer.program.trial import build_model, build_without_values
+
+
+def first_values(
+    program: Program, ctx: Context, features: Any, full: Mapping[str, TensorSpec]
+) -> Iterator[Piece]:
+    """Make the model on this process' CPU; give the values of its variables.
+
+    `full` are their specs, by key. Of a large model only the small variables are held, and those
+    that are read or assigned while it is built. Each other one's initializer makes some rows at a
+    time, as it does for the parts of a partitioned variable, or else the whole variable. They are
+    the same each time. Raises ProgramError.
+    """
+    with tf.device("CPU:0"):
+        whole = total(full.values())
+        model = None
+        if not is_small(whole):
+            model, _ = build_without_values(program, ctx, features, made_when_read=True)
+        if model is None:
+            model = build_model(program, ctx, features)
+        for (key, spec), variable in zip(full.items(), model.variables, strict=True):
+            if isinstance(variable, StoragelessVariable) and not variable.has_own_value:
+                pieces = _made(variable, key, spec, piece_bytes(whole))
+            else:
+                pieces = iter([Piece(key, np.asarray(variable.read_value()))])
+            for piece in pieces:
+                yield from cut(piece, piece_bytes(whole)) if can_be_cut(spec) else [piece]
+
+
+def _made(variable: StoragelessVariable, key: str, spec: TensorSpec, most: int) -> Iterator[Piece]:
+    """What its initializer makes: if that is more than `most` bytes, some rows at a time."""
+    if size(spec) > most and can_be_cut(spec):
+        first = 0
+        while first < spec.shape[0]:
+            rows = rows_from(first, size(spec) // spec.shape[0], most)
+            shape = (min(rows, spec.shape[0] - first), *spec.shape[1:])
+            part = _part(variable, shape, (first, *(0 for _ in spec.shape[1:])))
+            if part is None:
+                break
+            yield Piece(key, part, first)
+            first += shape[0]
+        else:
+            return
+    yield Piece(key, _array(variable.make_value(), variable))
+
+
+def _part(variable: StoragelessVariable, shape: tuple[int, ...], offset: tuple[int, ...]) -> Any:
+    """The part of this shape at `offset`; None if the initializer knows no parts."""
+    try:
+        make = of_parts(variable.make_value, tuple(variable.shape))
+        value = make(partition_shape=shape, partition_offset=offset)
+    except (TypeError, ValueError):  # without keyword arguments; with others, as Keras checks them
+        return None
+    return _array(value, variable) if tuple(value.shape) == shape else None
+
+
+def _array(value: Any, variable: StoragelessVariable) -> Any:
+    return np.asarray(tf.convert_to_tensor(value, variable.dtype))
