@@ -145,12 +145,15 @@ def test_a_ps_that_is_too_small_for_the_program_is_told(
 ) -> None:
     (tmp_path / "program.json").write_text(json.dumps(PROGRAM))
 
-    told = tf_cluster("plan", "-", "--program", "program.json", stdin=DIGITS + "ps: 2\n")
+    one = tf_cluster("plan", "-", "--program", "program.json", stdin=DIGITS + "ps: 1\n")
+    two = tf_cluster("plan", "-", "--program", "program.json", stdin=DIGITS + "ps: 2\n")
 
-    assert told.returncode == 1
-    # Adam: 3 × 1,024 MB on two ps, 3.5 of it each; of 4 GiB.
-    assert "TOO LITTLE: ps-0…1 needs 5.378Gi of 4Gi" in told.stdout
-    assert "TOO LITTLE: chief-0 needs 16.11Gi of 4Gi" in told.stdout
+    # Adam: 3 × 1,024 MB, 1.5 of each ps' share; of 4 GiB.
+    assert one.returncode == 1
+    assert "TOO LITTLE: ps-0 needs 4.76Gi of 4Gi" in one.stdout
+    assert "TOO LITTLE: ps" not in two.stdout
+    assert "TOO LITTLE: chief" not in one.stdout + two.stdout
+    assert "700 MiB + 1.75 × copied" in two.stdout
 
 
 def test_batches_of_examples_of_no_known_size_are_told_to_come_on_top(

@@ -19,7 +19,7 @@ from tf_cluster_trainer.program.first_values import first_values
 from tf_cluster_trainer.program.trial import batch_specs, build_model, run_trial
 
 from tests.support.trainings import context
-from tests.trainer.program.test_storageless import ALL_IS_MADE, IDS, MODELS, Made
+from tests.trainer.program.test_storageless import IDS, MODELS, WITH_VALUES, Made
 
 MOST = 300 << 10
 layers = tf_keras.layers
@@ -70,7 +70,7 @@ def test_a_large_model_has_values_as_good_as_those(name: str, tmp_path: Path) ->
     for key, value in values_of(program, tmp_path)[0].items():
         np.testing.assert_array_equal(value, found[key])  # the same each time
     for key, value in plain_values(program, tmp_path).items():
-        if name in ALL_IS_MADE or np.ptp(value) == 0 or key == "model/pretrained/embeddings":
+        if name in WITH_VALUES or np.ptp(value) == 0 or key == "model/pretrained/embeddings":
             np.testing.assert_array_equal(found[key], value)
             continue
         # Drawn anew, from the same distribution; small ones are too few to compare.
@@ -98,8 +98,9 @@ def test_parts_of_a_table_are_drawn_apart_and_little_is_held(tmp_path: Path) -> 
         (lambda shape, dtype=None: tf.fill(shape, tf.constant(3.0)), (5000, 64)),
         (tf_keras.initializers.Constant(3.0), (5000, 64)),
         (tf.compat.v1.initializers.random_uniform(2.0, 4.0), (5000, 64)),
+        (tf.random_uniform_initializer(2.0, 4.0, seed=1), (5000, 64)),
     ],
-    ids=["orthogonal", "own function", "constant", "of TensorFlow 1"],
+    ids=["orthogonal", "own function", "constant", "of TensorFlow 1", "of TensorFlow 2"],
 )
 def test_an_initializer_that_knows_no_parts_makes_the_whole(
     tmp_path: Path, initializer: Callable[..., Any], shape: tuple[int, int]
@@ -115,6 +116,56 @@ def test_an_initializer_that_knows_no_parts_makes_the_whole(
         np.testing.assert_allclose(table @ table.T, np.eye(600), atol=1e-4)
     else:
         assert table.mean() == pytest.approx(3.0, abs=0.02)
+        assert len(np.unique(table[:, 0])) == 1 or len(np.unique(table[:, 0])) > 0.99 * len(table)
+
+
+class Normed(tf_keras.Model):  # type: ignore[misc]
+    """Its first call, a function of TensorFlow, sets a variable by another one's values."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = layers.Embedding(5000, 64)
+        self.norm = self.add_weight("norm", (64,), initializer="ones")
+        self.is_set = False
+
+    @tf.function
+    def call(self, ids: Any, training: bool = False) -> Any:
+        seen = self.table(ids)
+        if not self.is_set:
+            self.norm.assign(tf.norm(self.table.embeddings, axis=0))
+            self.is_set = True
+        return tf.reduce_mean(seen / self.norm, 1)
+
+
+class Landmarks(tf_keras.Model):  # type: ignore[misc]
+    """Its first call keeps some rows."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = layers.Embedding(5000, 64)
+        self.rows: Any = None
+
+    def call(self, ids: Any, training: bool = False) -> Any:
+        seen = self.table(ids)
+        if self.rows is None:
+            self.rows = tf.Variable(tf.gather(self.table.embeddings, [1, 2]), name="rows")
+        return tf.reduce_mean(seen, 1) + self.rows[0] * self.rows[1]
+
+
+class Marked(tf_keras.Model):  # type: ignore[misc]
+    """Its first call sets a row."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = layers.Embedding(5000, 64)
+        self.is_set = False
+
+    def call(self, ids: Any, training: bool = False) -> Any:
+        seen = self.table(ids)
+        if not self.is_set:
+            self.is_set = True
+            self.table.embeddings.scatter_nd_update([[0]], tf.fill([1, 64], 7.0))
+        return tf.reduce_mean(seen, 1)
 
 
 class Teacher(tf_keras.Model):  # type: ignore[misc]
@@ -134,12 +185,33 @@ class Teacher(tf_keras.Model):  # type: ignore[misc]
 
 
 @pytest.mark.usefixtures("all_is_large")
-def test_what_is_made_of_another_variables_value_is_made_of_its_real_one(tmp_path: Path) -> None:
-    found, _ = values_of(Made(Teacher, *IDS), tmp_path)
-    (kernel,) = (value for key, value in found.items() if key.endswith("/kernel"))
-    (slow,) = (value for key, value in found.items() if key.endswith("/slow"))
-    np.testing.assert_array_equal(kernel, slow)
-    assert kernel.std() > 0
+@pytest.mark.parametrize("make", [Normed, Landmarks, Marked, Teacher])
+def test_a_first_call_that_leaves_more_than_variables_is_made_with_all_values(
+    tmp_path: Path, make: Callable[[], Any]
+) -> None:
+    program = Made(make, *IDS)
+    found, _ = values_of(program, tmp_path)
+    for key, value in plain_values(program, tmp_path).items():
+        np.testing.assert_array_equal(found[key], value)
+
+
+@pytest.mark.usefixtures("all_is_large")
+@pytest.mark.parametrize("name", ["functional", "both ways", "attention"])
+def test_a_model_in_mixed_precision_has_them_too(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make, (dtype, shape) = MODELS[name]
+    before = context
+
+    def mixed(folder: Path) -> Any:
+        made = before(folder)
+        made.settings.precision = "mixed_bfloat16"
+        return made
+
+    monkeypatch.setattr(f"{__name__}.context", mixed)
+    found, parts = values_of(Made(make, dtype, shape), tmp_path)
+    assert all(value.dtype == np.float32 for value in found.values())
+    assert any(piece.first for piece in parts)
 
 
 MEMORY = """

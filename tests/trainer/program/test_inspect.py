@@ -13,7 +13,15 @@ from typing import Any
 import jsonschema
 import pytest
 import tensorflow as tf
-from tf_cluster.planning.memory import ProgramVariable, part_sizes, placed, read_program
+from tf_cluster.planning.memory import (
+    ProgramVariable,
+    can_be_mapped,
+    copied,
+    part_sizes,
+    placed,
+    read_program,
+)
+from tf_cluster_trainer.checkpoint import pieces
 from tf_cluster_trainer.checkpoint.record import TensorSpec
 from tf_cluster_trainer.inspect_program import OPTIMIZERS
 from tf_cluster_trainer.strategies.step import parts
@@ -156,6 +164,20 @@ def test_the_tool_and_the_trainer_cut_variables_alike(shape: tuple[int, ...], ps
 
     assert (len(sizes), sum(sizes)) == (count, size)
     assert max(sizes) <= max(parts.PART_BYTES, math.ceil(size / rows))
+
+
+@pytest.mark.parametrize("whole", [257 << 20, 5_000 << 20, 1 << 40])
+@pytest.mark.parametrize("dtype", ["float32", "int64", "bfloat16", "int32", "bool", "string"])
+@pytest.mark.parametrize("rows", [1, (1 << 20) - 1, 1 << 20, 2 << 20, 1 << 30])
+def test_the_tool_and_the_trainer_map_variables_alike(dtype: str, rows: int, whole: int) -> None:
+    spec = TensorSpec((rows,), dtype)
+    variable = ProgramVariable("a", (rows,), pieces.size(spec), True, 0, dtype)
+    assert can_be_mapped(variable, whole) == pieces.can_be_mapped("model/a", spec, whole)
+
+
+def test_the_tool_and_the_trainer_copy_the_same_states() -> None:
+    for whole in (1, 256 << 20, (256 << 20) + 1):
+        assert (copied([], whole) == whole) == pieces.is_small(whole)
 
 
 def test_without_a_task_the_command_says_what_it_is_for(tmp_path: Path) -> None:

@@ -211,6 +211,9 @@ ALL_IS_MADE = (
     "predicts",
     "takes weights over",
 )
+# A large one of these is built with all values where it is to be used: in its first call it makes a
+# variable of a value, or a tensor that it keeps.
+WITH_VALUES = (*ALL_IS_MADE, "late", "caches")
 
 
 def described(model: Any) -> list[tuple[str, tuple[int, ...], str, bool]]:

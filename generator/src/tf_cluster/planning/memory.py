@@ -22,6 +22,12 @@ Share = TypeVar("Share")
 SHARD_BYTES = 256 << 10
 PART_BYTES = 1 << 30
 """The least and the most bytes of a part of a variable: the trainer's strategies/step/parts.py."""
+SMALL_STATE_BYTES = 256 << 20
+LEAST_MAPPED_BYTES = 4 << 20
+MOST_PIECES = 1000
+PIECE_BYTES = 32 << 20
+SHARED = ("float32", "float64", "complex64", "complex128", "int8", "int16", "int64", "uint8")
+"""What the trainer copies in memory, and what not: its checkpoint/pieces.py."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +39,7 @@ class ProgramVariable:
     bytes: int
     trainable: bool
     made: int
+    dtype: str = "float32"
 
     @property
     def is_table(self) -> bool:
@@ -103,6 +110,7 @@ def read_program(raw: bytes, file: str) -> Program:
                     bytes=_size(one["bytes"]),
                     trainable=bool(one["trainable"]),
                     made=_size(one["made"]),
+                    dtype=str(one["dtype"]),
                 )
                 for one in data["variables"]
             ),
@@ -166,41 +174,61 @@ def needs(plan: Plan, program: Program) -> list[Need]:
             )
         )
 
-    for role, title, base, parts in _lines(plan, model, state, of_a_step):
+    held = copied(program.variables, state)
+    for role, title, base, parts in _lines(plan, held, state, of_a_step):
         size = base * MEBIBYTE + sum(factor * amount for _, factor, amount in parts)
         words = "".join(f" + {factor:g} × {word}" for word, factor, _ in parts)
         add(role, title, size, f"{base} MiB{words}")
     if "ps" in groups:
-        formula = "380 MiB + 3.5 × its share of the state"
+        formula = "480 MiB + 1.5 × its share of the state"
         for first, last, share in alike(shares(plan, program, slots)):
             title = f"ps-{first}" + (f"…{last}" if last > first else "")
-            add("ps", title, 380 * MEBIBYTE + 3.5 * share, formula)
+            add("ps", title, 480 * MEBIBYTE + 1.5 * share, formula)
     return found
 
 
 _Part = tuple[str, float, int]
 
 
+def copied(variables: Sequence[ProgramVariable], state: int) -> int:
+    """Bytes that a task with the whole state, or the whole model, has in memory at once.
+
+    A small state it copies. Of a large one it has some pieces, and the model's variables that it
+    can't use as pages of a checkpoint's files.
+    """
+    if state <= SMALL_STATE_BYTES:
+        return state
+    larger_pieces = 8 * max(0, state // MOST_PIECES - PIECE_BYTES)
+    whole = sum(one.bytes for one in variables if not can_be_mapped(one, state))
+    return SMALL_STATE_BYTES + larger_pieces + whole
+
+
+def can_be_mapped(one: ProgramVariable, state: int) -> bool:
+    """Whether a reader of a checkpoint of a large state uses this variable's values as they lie."""
+    return one.dtype in SHARED and one.bytes >= max(LEAST_MAPPED_BYTES, ceil(state / MOST_PIECES))
+
+
 def _lines(
-    plan: Plan, model: int, state: int, of_a_step: list[_Part]
+    plan: Plan, held: int, state: int, of_a_step: list[_Part]
 ) -> Iterator[tuple[str, str, int, list[_Part]]]:
     """Role, title, what it takes without a model, and what grows with what."""
     count = plan.counts["worker"]
     others = f"worker-1…{count - 1}" if count > 2 else "worker-1"
+    of_all = ("copied", 1.75, held)
     if "chief" in plan.counts:
-        yield "chief", "chief-0", 530, [("state", 5.45, state)]
+        yield "chief", "chief-0", 700, [of_all]
         title = "worker-0" + (f"…{count - 1}" if count > 1 else "")
         yield "worker", title, 610, of_a_step
     elif plan.release.combination.has_ps:
-        yield "worker", "worker-0", 610, [("model", 6.3, model), ("state", 3, state), *of_a_step]
+        yield "worker", "worker-0", 740, [of_all, *of_a_step]
         if count > 1:
-            yield "worker", others, 610, [("model", 4.1, model), *of_a_step]
+            yield "worker", others, 690, of_a_step
     else:
         yield "worker", "worker-0", 610, [("state", 5.45, state), *of_a_step]
         if count > 1:
             yield "worker", others, 610, [("state", 4.1, state), *of_a_step]
     if "evaluator" in plan.counts:
-        yield "evaluator", "evaluator-0", 530, [("model", 5.45, model)]
+        yield "evaluator", "evaluator-0", 640, [of_all]
 
 
 def shares(plan: Plan, program: Program, slots: int) -> list[int]:

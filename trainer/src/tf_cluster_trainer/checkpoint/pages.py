@@ -23,6 +23,8 @@ from tf_cluster_trainer.run_directory import layout
 
 # Linux' numbers; Python's mmap chooses the address itself and has no names for them.
 _MAP_FIXED, _MAP_NORESERVE = 0x10, 0x4000
+_WRITABLE = mmap.PROT_READ | mmap.PROT_WRITE
+_EMPTY = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _MAP_NORESERVE
 _FAILED = ctypes.c_void_p(-1).value
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -85,9 +87,13 @@ class Pages:
         try:
             if os.fstat(file).st_size < rows.nbytes:
                 return False
-            writable = mmap.PROT_READ | mmap.PROT_WRITE
-            where, private = rows.ctypes.data, mmap.MAP_PRIVATE | _MAP_FIXED
-            return bool(_libc.mmap(where, rows.nbytes, writable, private, file, 0) == where)
+            where, count = rows.ctypes.data, rows.nbytes
+            if _libc.mmap(where, count, _WRITABLE, mmap.MAP_PRIVATE | _MAP_FIXED, file, 0) == where:
+                return True
+            # A volume may refuse when the zeros are no more there.
+            if _libc.mmap(where, count, _WRITABLE, _EMPTY | _MAP_FIXED, -1, 0) != where:
+                raise MemoryError(f"the addresses of {count} bytes are lost")
+            return False
         finally:
             os.close(file)
 
@@ -107,9 +113,7 @@ def zeros(spec: TensorSpec) -> Any:
     Raises OSError if there is no room for its addresses.
     """
     count = -(-size(spec) // mmap.PAGESIZE) * mmap.PAGESIZE
-    writable = mmap.PROT_READ | mmap.PROT_WRITE
-    private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _MAP_NORESERVE
-    where = _libc.mmap(None, count, writable, private, -1, 0)
+    where = _libc.mmap(None, count, _WRITABLE, _EMPTY, -1, 0)
     if where in (None, _FAILED):
         raise OSError(ctypes.get_errno(), f"no room for the addresses of {count} bytes")
     buffer = (ctypes.c_byte * count).from_address(where)

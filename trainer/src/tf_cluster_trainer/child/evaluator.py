@@ -1,14 +1,13 @@
 """The evaluator's child: it measures every checkpoint as it comes, and always the last one.
 
 It reads nothing of the training but checkpoints. It alone writes evaluations.json, eval/, best/ and
-held/ in the run's directory. Of two evaluators, the one that started last writes.
+held/evaluator-* in the run's directory. Of two evaluators, the one that started last writes.
 """
 
 from __future__ import annotations
 
 import shutil
 import time
-import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -76,7 +75,7 @@ class Evaluator:
         self._sleep = sleep
         self._clock = clock
         self._run_dir = config.settings.run_dir
-        self._held = self._run_dir / layout.HELD / uuid.uuid4().hex[:8]
+        self._held = layout.held(self._run_dir, "evaluator")
         self._wanted = config.export_best
         self._kept = KeptEvaluations(self._run_dir, self._wanted, self._check_owner)
         self._passed_over: set[int] = set()
@@ -91,11 +90,11 @@ class Evaluator:
         """
         if self._kept.evaluated >= 0:
             log(f"going on after step {self._kept.evaluated}, which was evaluated")
-        shutil.rmtree(self._held.parent, ignore_errors=True)  # of an earlier start
         try:
             return self._measure_all(orders)
         finally:
-            shutil.rmtree(self._held, ignore_errors=True)
+            self._model = None
+            layout.release(self._held)
 
     def _measure_all(self, orders: Orders) -> int:
         since: float | None = None
@@ -209,6 +208,7 @@ class Evaluator:
             self._model = build_filled(program, ctx, trial.features, fill, precision.FULL)
         else:
             fill(self._model)
+        layout.release_earlier(self._held)
         for before in self._held.glob("*"):
             if before != held:
                 shutil.rmtree(before, ignore_errors=True)

@@ -36,13 +36,30 @@ def result(
     """
     found = restore.described(saved)
     step = found.meta.step
+    check_owner()
+    held = layout.held(ctx.run_dir, "client")
+    layout.release_earlier(held)
 
     def fill(model: Any) -> None:
         with restore.verified():
-            fill_model(model, trial.variables, found)
+            fill_model(model, trial.variables, found, held)
 
-    with tf.device("CPU:0"):
-        model = build_filled(program, ctx, trial.features, fill, precision.FULL)
+    try:
+        with tf.device("CPU:0"):
+            model = build_filled(program, ctx, trial.features, fill, precision.FULL)
+        return _used(program, ctx, trial, model, step, check_owner)
+    finally:
+        layout.release(held)
+
+
+def _used(
+    program: Program,
+    ctx: Context,
+    trial: Trial,
+    model: Any,
+    step: int,
+    check_owner: Callable[[], None],
+) -> Result:
     metrics = measure(program, ctx, model)
     directory = ctx.run_dir / layout.EXPORT
     path = export(model, trial.features, step, directory, check_owner=check_owner)

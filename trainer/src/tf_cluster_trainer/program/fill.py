@@ -11,7 +11,7 @@ from tf_cluster_trainer.checkpoint import read, variables
 from tf_cluster_trainer.checkpoint.pages import Pages, tensor_of
 from tf_cluster_trainer.checkpoint.record import Checkpoint, TensorSpec
 from tf_cluster_trainer.log import log
-from tf_cluster_trainer.program.storageless import StoragelessVariable
+from tf_cluster_trainer.program.storageless import inner
 
 
 def fill_model(
@@ -26,9 +26,9 @@ def fill_model(
     pages = Pages(saved, held)
     copied = {}
     for one in variables.of_model(full, model):
-        (variable,) = one.parts
-        if isinstance(variable, StoragelessVariable) and variable.can_share and pages.has(one.key):
-            variable.share(tensor_of(pages.array(one.key)))
+        empty = inner(one.parts[0])
+        if empty is not None and empty.can_share and pages.has(one.key):
+            empty.share(tensor_of(pages.array(one.key)))
         else:
             copied[one.key] = one
     some = read.pieces(saved, copied)

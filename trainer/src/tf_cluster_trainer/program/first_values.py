@@ -21,8 +21,8 @@ from tf_cluster_trainer.checkpoint.pieces import (
 from tf_cluster_trainer.checkpoint.record import TensorSpec
 from tf_cluster_trainer.program.base import Program
 from tf_cluster_trainer.program.context import Context
-from tf_cluster_trainer.program.initializers import of_parts
-from tf_cluster_trainer.program.storageless import StoragelessVariable
+from tf_cluster_trainer.program.initializers import is_of_keras, of_parts
+from tf_cluster_trainer.program.storageless import StoragelessVariable, inner
 from tf_cluster_trainer.program.trial import build_model, build_without_values
 
 
@@ -31,30 +31,30 @@ def first_values(
 ) -> Iterator[Piece]:
     """Make the model on this process' CPU; give the values of its variables.
 
-    `full` are their specs, by key. Of a large model only the small variables are held, and those
-    that are read or assigned while it is built. Each other one's initializer makes some rows at a
-    time, as it does for the parts of a partitioned variable, or else the whole variable. They are
-    the same each time. Raises ProgramError.
+    `full` are their specs, by key. A large model is built without large values, if that can be.
+    Each such variable's initializer then makes some rows at a time, as it does for the parts of a
+    partitioned variable, or else the whole variable. They are the same each time. Raises
+    ProgramError.
     """
+    whole, model = total(full.values()), None
     with tf.device("CPU:0"):
-        whole = total(full.values())
-        model = None
         if not is_small(whole):
-            model, _ = build_without_values(program, ctx, features, made_when_read=True)
+            model = build_without_values(program, ctx, features)[0]
         if model is None:
             model = build_model(program, ctx, features)
-        for (key, spec), variable in zip(full.items(), model.variables, strict=True):
-            if isinstance(variable, StoragelessVariable) and not variable.has_own_value:
-                pieces = _made(variable, key, spec, piece_bytes(whole))
-            else:
-                pieces = iter([Piece(key, np.asarray(variable.read_value()))])
-            for piece in pieces:
-                yield from cut(piece, piece_bytes(whole)) if can_be_cut(spec) else [piece]
+    for (key, spec), variable in zip(full.items(), model.variables, strict=True):
+        empty = inner(variable)
+        if empty is not None and not empty.has_own_value:
+            pieces = _made(empty, key, spec, piece_bytes(whole))
+        else:
+            pieces = iter([Piece(key, np.asarray(variable.read_value()))])
+        for piece in pieces:
+            yield from cut(piece, piece_bytes(whole)) if can_be_cut(spec) else [piece]
 
 
 def _made(variable: StoragelessVariable, key: str, spec: TensorSpec, most: int) -> Iterator[Piece]:
     """What its initializer makes: if that is more than `most` bytes, some rows at a time."""
-    if size(spec) > most and can_be_cut(spec):
+    if size(spec) > most and can_be_cut(spec) and is_of_keras(variable.make_value):
         first = 0
         while first < spec.shape[0]:
             rows = rows_from(first, size(spec) // spec.shape[0], most)
@@ -66,17 +66,20 @@ def _made(variable: StoragelessVariable, key: str, spec: TensorSpec, most: int) 
             first += shape[0]
         else:
             return
-    yield Piece(key, _array(variable.make_value(), variable))
+    with tf.device("CPU:0"):
+        value = _array(variable.make_value(), variable)
+    yield Piece(key, value)
 
 
 def _part(variable: StoragelessVariable, shape: tuple[int, ...], offset: tuple[int, ...]) -> Any:
     """The part of this shape at `offset`; None if the initializer knows no parts."""
-    try:
-        make = of_parts(variable.make_value, tuple(variable.shape))
-        value = make(partition_shape=shape, partition_offset=offset)
-    except (TypeError, ValueError):  # without keyword arguments; with others, as Keras checks them
-        return None
-    return _array(value, variable) if tuple(value.shape) == shape else None
+    make = of_parts(variable.make_value, tuple(variable.shape))
+    with tf.device("CPU:0"):
+        try:
+            value = make(partition_shape=shape, partition_offset=offset)
+        except (TypeError, ValueError):  # as Keras' say it
+            return None
+        return _array(value, variable) if tuple(value.shape) == shape else None
 
 
 def _array(value: Any, variable: StoragelessVariable) -> Any:

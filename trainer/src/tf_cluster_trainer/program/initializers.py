@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import tensorflow as tf
 import tf_keras
 
 Make = Callable[..., Any]
@@ -19,9 +20,18 @@ Make = Callable[..., Any]
 def in_scale(create_next: Callable[..., Any], **given: Any) -> Any:
     """For a scope of variable creation: parts of a variable have the range of the whole one."""
     make, shape = given.get("initial_value"), given.get("shape")
-    if callable(make) and shape is not None:
+    if callable(make) and shape is not None and tf.TensorShape(shape).is_fully_defined():
         given["initial_value"] = of_parts(make, tuple(shape))
     return create_next(**given)
+
+
+def is_of_keras(make: Any) -> bool:
+    """Whether a variable's value comes from an initializer of tf_keras: it needs nothing else.
+
+    Others may also give all parts the same values: some of TensorFlow's own do.
+    """
+    initializer = make.func if isinstance(make, partial) else None
+    return type(initializer).__module__.startswith("tf_keras.")
 
 
 def of_parts(make: Make, shape: tuple[int, ...]) -> Make:

@@ -10,14 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from functools import partial
 from typing import Any
 
 import tensorflow as tf
+from tensorflow.python.eager import record
 from tensorflow.python.ops.resource_variable_ops import UninitializedVariable
 
 from tf_cluster_trainer.checkpoint.pages import tensor_of, zeros
-from tf_cluster_trainer.checkpoint.pieces import can_be_shared
+from tf_cluster_trainer.checkpoint.pieces import can_be_shared, total
 from tf_cluster_trainer.checkpoint.record import TensorSpec
 from tf_cluster_trainer.errors import HookError
 
@@ -42,13 +42,13 @@ class StoragelessVariable(UninitializedVariable):  # type: ignore[misc]
         self.make_value: Callable[..., Any] = given["initial_value"]
         self._shares = False
         self._lent = False
-        self._made_when_read = False
         super().__init__(**given)
 
     @property
     def can_share(self) -> bool:
-        """Whether its memory is that of this process."""
-        return tf.DeviceSpec.from_string(self.device).device_type in (None, "CPU")
+        """Whether another's memory can be its value."""
+        of_host = tf.DeviceSpec.from_string(self.device).device_type in (None, "CPU")
+        return of_host and can_be_shared(self._spec)
 
     @property
     def has_own_value(self) -> bool:
@@ -61,47 +61,59 @@ class StoragelessVariable(UninitializedVariable):  # type: ignore[misc]
         with tf.init_scope(), tf.device(self.device):
             tf.raw_ops.AssignVariableOp(resource=self.handle, value=value)
 
-    def lend_zeros(self, *, made_when_read: bool) -> None:
-        """Read as zeros, which take no memory either; `made_when_read`: only where rows are read.
-
-        Then the first read of the whole variable makes its value.
-        """
-        spec = TensorSpec(tuple(self.shape.as_list()), self.dtype.name)
-        if self.can_share and can_be_shared(spec):
-            self.share(tensor_of(zeros(spec)))
-        else:
-            self.assign(tf.zeros(self.shape, self.dtype))
-        self._lent, self._made_when_read = True, made_when_read
+    def lend_zeros(self) -> None:
+        """Read as zeros that take no memory, until it has another value. Raises ValueReadError."""
+        if not self.can_share:
+            raise ValueReadError(self.name)
+        self.share(tensor_of(zeros(self._spec)))
+        self._lent = True
 
     def assign(self, *given: Any, **more: Any) -> Any:
         """Have this value."""
-        self._lent = False
+        self._shares = self._lent = False
         return super().assign(*given, **more)
 
     def _read_variable_op(self, no_copy: bool = False) -> Any:
         self._check_value()
-        if self._lent and self._made_when_read and tf.executing_eagerly():
-            self.assign(self.make_value())
         return super()._read_variable_op(no_copy)
 
     def sparse_read(self, indices: Any, name: str | None = None) -> Any:
         """Look rows up."""
         self._check_value()
-        if self._shares:
-            # What gathers from a variable first copies memory that is not TensorFlow's own, whole.
-            return tf.gather(super()._read_variable_op(), indices, name=name)
+        if self._gathers_from_value():
+            return tf.gather(self.read_value(), indices, name=name)
         return super().sparse_read(indices, name)
 
     def gather_nd(self, indices: Any, name: str | None = None) -> Any:
         """Look entries up."""
         self._check_value()
-        if self._shares:
-            return tf.gather_nd(super()._read_variable_op(), indices, name=name)
+        if self._gathers_from_value():
+            return tf.gather_nd(self.read_value(), indices, name=name)
         return super().gather_nd(indices, name)
+
+    def _gathers_from_value(self) -> bool:
+        """Whether to gather from the value: what gathers from the variable first copies all of it.
+
+        It does so once, with memory that is not TensorFlow's own. Under a gradient tape this
+        variable is about to be trained, which copies it too, and makes reads of the value copies.
+        """
+        if record.could_possibly_record():
+            self._shares = False
+        return self._shares
+
+    @property
+    def _spec(self) -> TensorSpec:
+        return TensorSpec(tuple(self.shape.as_list()), self.dtype.name)
 
     def _check_value(self) -> None:
         if tf.executing_eagerly() and not self.is_initialized():
             raise ValueReadError(self.name)
+
+
+def inner(variable: Any) -> StoragelessVariable | None:
+    """The storageless variable that this one is, or that it wraps for mixed precision."""
+    found = getattr(variable, "_variable", variable)
+    return found if isinstance(found, StoragelessVariable) else None
 
 
 class Storageless:
@@ -109,25 +121,29 @@ class Storageless:
 
     def __init__(self) -> None:
         self._made: list[StoragelessVariable] = []
-        self._lend: Callable[[StoragelessVariable], None] | None = None
+        self._lends = False
 
     @property
     def used(self) -> bool:
         """Whether it has made one."""
         return bool(self._made)
 
-    def lend_zeros(self, *, made_when_read: bool) -> None:
-        """From now on lend zeros to the variables without a value; see there."""
-        self._lend = partial(StoragelessVariable.lend_zeros, made_when_read=made_when_read)
+    @property
+    def bytes(self) -> int:
+        """Of the values that it did not make."""
+        return total(one._spec for one in self._made)
+
+    def lend_zeros(self) -> None:
+        """From now on lend zeros to the variables without a value. Raises ValueReadError."""
+        self._lends = True
         for one in self._made:
             if not one.is_initialized():
-                self._lend(one)
+                one.lend_zeros()
 
     def has_filled(self, model: Any) -> bool:
         """Whether all that it made has a real value, once the model's variables were filled."""
-        # Where layers compute in mixed precision, the model has others around them.
-        filled = {id(getattr(variable, "handle", None)) for variable in model.variables}
-        return all(id(one.handle) in filled or one.has_own_value for one in self._made)
+        filled = {id(inner(variable)) for variable in model.variables}
+        return all(id(one) in filled or one.has_own_value for one in self._made)
 
     def scope(self) -> AbstractContextManager[None]:
         """A scope of variable creation."""
@@ -139,8 +155,8 @@ class Storageless:
             return create_next(**given)
         made = StoragelessVariable(**given)
         self._made.append(made)
-        if self._lend:
-            self._lend(made)
+        if self._lends:
+            made.lend_zeros()
         return made
 
 

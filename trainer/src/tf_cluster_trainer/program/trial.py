@@ -15,12 +15,14 @@ import tensorflow as tf
 import tf_keras
 
 from tf_cluster_trainer.checkpoint import variables as checkpoint_variables
+from tf_cluster_trainer.checkpoint.pieces import is_small
 from tf_cluster_trainer.checkpoint.record import TensorSpec
 from tf_cluster_trainer.errors import HookError, ProgramError
 from tf_cluster_trainer.log import log
 from tf_cluster_trainer.program import precision
 from tf_cluster_trainer.program.base import Program
 from tf_cluster_trainer.program.context import Context
+from tf_cluster_trainer.program.first_call import leaves_only_variables
 from tf_cluster_trainer.program.storageless import Storageless, read_in
 
 Found = TypeVar("Found")
@@ -101,8 +103,8 @@ def build_filled(
 ) -> Any:
     """Build the program's model as `build_model` does, and fill its variables.
 
-    Large variables have no initial values before, which would take as much memory again; unless
-    `build_model` reads one. The model's first call reads zeros of them.
+    Large variables have no initial values before, which would take as much memory again; unless the
+    program needs one.
     """
     model, storageless = build_without_values(program, ctx, features, named)
     if model is not None:
@@ -116,25 +118,38 @@ def build_filled(
 
 
 def build_without_values(
-    program: Program, ctx: Context, features: Any, named: str = "", *, made_when_read: bool = False
+    program: Program, ctx: Context, features: Any, named: str = ""
 ) -> tuple[Any, Storageless]:
     """Build the program's model as `build_model` does, but its large variables without values.
 
-    The model is None if that fails: `build_model` reads the value of one, say. In the model's first
-    call they read as zeros; `made_when_read`: as StoragelessVariable.lend_zeros says.
+    The model is None if the program needs one. A model that its first call makes looks rows up
+    there. Where that call leaves nothing but variables, it reads zeros, which take no memory.
     """
     storageless = Storageless()
 
-    def first_call(model: Any, features: Any) -> None:
-        storageless.lend_zeros(made_when_read=made_when_read)
+    def build(first_call: Callable[[Any, Any], None]) -> Any:
+        with storageless.scope(), precision.policy(named or ctx.settings.precision):
+            return _built(program, ctx, features, first_call)
+
+    try:
+        return build(_call), storageless
+    except Exception as error:
+        if not storageless.used:
+            raise
+        if is_small(storageless.bytes) or not read_in(error):
+            return None, storageless
+    storageless = Storageless()
+    if not leaves_only_variables(build, _trace_call):
+        return None, storageless
+    storageless = Storageless()
+
+    def call_with_zeros(model: Any, features: Any) -> None:
+        storageless.lend_zeros()
         _call(model, features)
 
     try:
-        with storageless.scope(), precision.policy(named or ctx.settings.precision):
-            return _built(program, ctx, features, first_call), storageless
+        return build(call_with_zeros), storageless
     except Exception:
-        if not storageless.used:
-            raise
         return None, storageless
 
 
@@ -248,14 +263,14 @@ def _call(model: Any, features: Any) -> None:
     )
 
 
-def _trace_call(model: Any, features: Any) -> None:
-    """Trace the same call: that makes the variables, and reads none."""
+def _trace_call(model: Any, features: Any) -> Any:
+    """Trace the same call: that makes the variables, and reads none. Returns the graph."""
 
     def call(given: Any) -> Any:
         return model(given, training=False)
 
     ones = tf.nest.map_structure(_of_one, features)
-    tf.function(call, autograph=False).get_concrete_function(ones)
+    return tf.function(call, autograph=False).get_concrete_function(ones).graph
 
 
 def _of_one(spec: tf.TensorSpec) -> tf.TensorSpec:
