@@ -30,7 +30,7 @@ print(json.dumps({"shapes": shapes, "step": int(reader.get_tensor("step"))}))
 @pytest.mark.parametrize(
     ("users", "limit", "mode"),
     [
-        pytest.param(1_600_000, "800Mi", "ReadWriteOnce", id="1.5-GiB"),
+        pytest.param(1_600_000, "900Mi", "ReadWriteOnce", id="1.5-GiB"),
         *(
             pytest.param(3_500_000, "1Gi", mode, id=f"3-GiB-{mode}", marks=pytest.mark.full)
             for mode in ("ReadWriteOnce", "ReadWriteMany")

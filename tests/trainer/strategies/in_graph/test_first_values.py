@@ -25,3 +25,19 @@ def test_a_kernel_in_parts_begins_in_the_range_of_a_whole_one(update: str, tmp_p
         kernel = saved(world, "1", world.checkpoints()[-1])["wide/kernel"]
     limit = math.sqrt(6 / WIDE)  # He's, by the rows of the whole kernel
     assert 0.99 * limit < np.abs(kernel).max() <= limit * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("update", sliced(["async", "sync"], 1))
+def test_a_large_model_that_its_first_call_makes_is_made_without_that_call(
+    update: str, tmp_path: Path
+) -> None:
+    """The call would have whole tables sent to the chief."""
+    with two_workers(f"parameter-server-in-graph-{update}", tmp_path, 3) as (world, settings):
+        module = "tests.trainer.child.programs.in_pieces:Late"
+        chief = trained(world, module=module, steps=20, **settings)
+        assert chief.exit_code() == exit_codes.DONE, chief.tail()
+        assert "is built by a call" not in chief.text()
+        tables = saved(world, "1", world.checkpoints()[-1])
+    (table,) = (value for name, value in tables.items() if name.endswith("table/embeddings"))
+    assert len(table) > 20_000
+    assert len(np.unique(table[:, 0])) > 0.9 * len(table)

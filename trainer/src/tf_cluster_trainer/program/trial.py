@@ -153,13 +153,16 @@ def build_without_values(
         return None, storageless
 
 
-def build_model(program: Program, ctx: Context, features: Any, named: str = "") -> Any:
+def build_model(
+    program: Program, ctx: Context, features: Any, named: str = "", *, traced: bool = False
+) -> Any:
     """Build the program's model and its variables: the same names and initial values every time.
 
-    The model computes in the precision `named`, or else in that of the settings.
+    The model computes in the precision `named`, or else in that of the settings. `traced`: a first
+    call that makes the variables is traced, and reads none.
     """
     with precision.policy(named or ctx.settings.precision):
-        return _built(program, ctx, features, _call)
+        return _built(program, ctx, features, _trace_call if traced else _call)
 
 
 def _built(

@@ -14,10 +14,9 @@ import tensorflow as tf
 from tf_cluster_trainer.checkpoint.resume_point import ResumePoint
 from tf_cluster_trainer.log import log
 from tf_cluster_trainer.loop.counters import TrainingCounters
-from tf_cluster_trainer.program.trial import build_model
 from tf_cluster_trainer.strategies.context import StrategyContext
 from tf_cluster_trainer.strategies.in_graph import worker_recovery
-from tf_cluster_trainer.strategies.in_graph.cluster import for_workers, scope
+from tf_cluster_trainer.strategies.in_graph.cluster import build_on_ps, for_workers, scope
 from tf_cluster_trainer.strategies.step import devices, optimizers
 from tf_cluster_trainer.strategies.step.gradients import Gradients
 from tf_cluster_trainer.strategies.step.input import worker_batches
@@ -39,7 +38,7 @@ class InGraphAsync:
         self._coordinator = tf.distribute.coordinator.ClusterCoordinator(strategy)
         self._recovery = worker_recovery.install(self._coordinator, log, context.lost)
         with scope(strategy):
-            self.model = build_model(context.program, context.ctx, context.trial.features)
+            self.model = build_on_ps(context)
             self.optimizer = optimizers.make(
                 context.ctx.settings.optimizer, lambda: resume_point.optimizer_lag
             )

@@ -8,12 +8,15 @@ from typing import Any
 
 import tensorflow as tf
 
+from tf_cluster_trainer.checkpoint.pieces import is_small, total
 from tf_cluster_trainer.checkpoint.record import TensorSpec
 from tf_cluster_trainer.config import Cluster
-from tf_cluster_trainer.errors import ProgramError
-from tf_cluster_trainer.log import log
+from tf_cluster_trainer.errors import HookError, ProgramError
+from tf_cluster_trainer.log import WARNING, log
 from tf_cluster_trainer.program import initializers, precision, tables
+from tf_cluster_trainer.program.trial import build_model
 from tf_cluster_trainer.servers.serve import naming_a_taken_port
+from tf_cluster_trainer.strategies.context import StrategyContext
 from tf_cluster_trainer.strategies.in_graph import recurrent
 from tf_cluster_trainer.strategies.step import devices, parts
 
@@ -58,6 +61,21 @@ def scope(strategy: Any) -> Iterator[None]:
     """Variables are the strategy's; parts of one begin with values as the whole one has them."""
     with strategy.scope(), tf.variable_creator_scope(initializers.in_scale):
         yield
+
+
+def build_on_ps(context: StrategyContext) -> Any:
+    """Build the program's model in `scope`. Raises ProgramError.
+
+    A call that is made here looks rows up in a table by having all of it sent. So the first call of
+    a large model is traced, unless that fails.
+    """
+    program, ctx, features = context.program, context.ctx, context.trial.features
+    if not is_small(total(context.trial.variables.values())):
+        try:
+            return build_model(program, ctx, features, traced=True)
+        except HookError as error:
+            log(f"the model is built by a call that reads its variables, since: {error}", WARNING)
+    return build_model(program, ctx, features)
 
 
 def for_workers(make: Callable[[], Any]) -> Any:

@@ -13,10 +13,9 @@ import tensorflow as tf
 
 from tf_cluster_trainer.checkpoint.resume_point import ResumePoint
 from tf_cluster_trainer.loop.counters import TrainingCounters
-from tf_cluster_trainer.program.trial import build_model
 from tf_cluster_trainer.strategies.context import StrategyContext
 from tf_cluster_trainer.strategies.in_graph.call_thread import CallThread
-from tf_cluster_trainer.strategies.in_graph.cluster import for_workers, scope
+from tf_cluster_trainer.strategies.in_graph.cluster import build_on_ps, for_workers, scope
 from tf_cluster_trainer.strategies.step import devices, optimizers
 from tf_cluster_trainer.strategies.step.gradients import Gradients, check_finite
 from tf_cluster_trainer.strategies.step.input import worker_batches
@@ -35,7 +34,7 @@ class InGraphSync:
         self._resume_point = resume_point
         self._metrics = context.trial.metrics
         with scope(strategy):
-            self.model = build_model(context.program, context.ctx, context.trial.features)
+            self.model = build_on_ps(context)
             self.optimizer = optimizers.make(
                 context.ctx.settings.optimizer, lambda: resume_point.optimizer_lag
             )
