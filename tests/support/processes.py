@@ -1,7 +1,9 @@
-"""What the kernel says of processes."""
+"""What the kernel says of processes, and what they print."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 
@@ -12,3 +14,16 @@ def alive(pid: int) -> bool:
     except (FileNotFoundError, ProcessLookupError):
         return False
     return stat.rpartition(")")[2].split()[0] != "Z"
+
+
+def numbers_of(program: str, *arguments: object) -> list[int]:
+    """The numbers in the last line that a Python program printed."""
+    done = subprocess.run(
+        (sys.executable, "-c", program, *map(str, arguments)),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=200,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return [int(word) for word in done.stdout.splitlines()[-1].split()]

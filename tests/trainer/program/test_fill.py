@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +18,7 @@ from tf_cluster_trainer.program.fill import fill_model
 from tf_cluster_trainer.program.storageless import StoragelessVariable
 from tf_cluster_trainer.program.trial import batch_specs, build_filled, build_model
 
+from tests.support.processes import numbers_of
 from tests.support.trainings import context
 from tests.trainer.program.test_storageless import IDS, MODELS, WITH_VALUES, Made, functional
 
@@ -198,8 +197,5 @@ print(*told)
 
 
 def test_a_model_of_pages_takes_no_memory_to_use_and_to_export(tmp_path: Path) -> None:
-    run = subprocess.run(
-        (sys.executable, "-c", MEMORY, str(tmp_path)), capture_output=True, text=True, check=True
-    )
-    small, large = map(int, run.stdout.split())
-    assert large - small < 100, run.stdout
+    small, large = numbers_of(MEMORY, tmp_path)
+    assert large - small < 100, f"{small} and {large} MiB at the peak"

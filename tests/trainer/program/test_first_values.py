@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +16,7 @@ from tf_cluster_trainer.checkpoint.pieces import Piece
 from tf_cluster_trainer.program.first_values import first_values
 from tf_cluster_trainer.program.trial import batch_specs, build_model, run_trial
 
+from tests.support.processes import numbers_of
 from tests.support.trainings import context
 from tests.trainer.program.test_storageless import IDS, MODELS, WITH_VALUES, Made
 
@@ -246,8 +245,5 @@ print(*peaks)
 
 
 def test_values_of_700_mib_take_the_memory_of_some_pieces(tmp_path: Path) -> None:
-    run = subprocess.run(
-        (sys.executable, "-c", MEMORY, str(tmp_path)), capture_output=True, text=True, check=True
-    )
-    small, large = map(int, run.stdout.split())
-    assert large - small < 250, run.stdout
+    small, large = numbers_of(MEMORY, tmp_path)
+    assert large - small < 250, f"{small} and {large} MiB at the peak"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -25,6 +23,7 @@ from tf_cluster_trainer.program.trial import (
     run_trial,
 )
 
+from tests.support.processes import numbers_of
 from tests.support.trainings import context
 
 layers = tf_keras.layers
@@ -331,13 +330,5 @@ print(*peaks)
 
 
 def test_a_table_of_a_gigabyte_takes_no_memory_to_look_at(tmp_path: Path) -> None:
-    done = subprocess.run(
-        (sys.executable, "-c", MEMORY, str(tmp_path)),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=200,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    small, large = map(int, done.stdout.split()[-2:])
+    small, large = numbers_of(MEMORY, tmp_path)
     assert large - small < 50, f"{small} and {large} MiB at the peak"

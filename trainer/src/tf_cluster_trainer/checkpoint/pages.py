@@ -57,13 +57,13 @@ class Pages:
         return key in self._saved.meta.files
 
     def array(self, key: str) -> Any:
-        """The tensor. Looks at every byte's checksum; what can't be mapped of it is copied.
+        """A tensor that it `has`. Looks at every byte's checksum; what can't be mapped is copied.
 
         Raises DamagedError, and OSError if there is no room for its addresses.
         """
         meta = self._saved.meta
         first_rows = meta.slices.get(key, (0,))
-        numbers = dict(zip(first_rows, meta.files.get(key, ()), strict=False))
+        numbers = dict(zip(first_rows, meta.files[key], strict=True))
         whole = zeros(meta.tensors[key])
         for some in read.pieces(self._saved, [key]):
             for piece in some:

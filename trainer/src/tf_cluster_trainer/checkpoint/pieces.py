@@ -118,29 +118,30 @@ def packed(
         yield held
 
 
-def cut(piece: Piece, most: int) -> Iterator[Piece]:
-    """The piece as pieces of at most so many bytes, or of one row."""
+def cut(piece: Piece, spec: TensorSpec, most: int) -> Iterator[Piece]:
+    """The piece of such a tensor as slices of at most so many bytes; whole if it can't be cut."""
     value, first = piece.value, piece.first or 0
-    if value.nbytes <= most or not value.ndim or len(value) == 1:
+    if not can_be_cut(spec) or value.nbytes <= most or len(value) == 1:
         yield piece
         return
-    at = 0
-    while at < len(value):
-        rows = rows_from(first + at, value.nbytes // len(value), most)
-        yield Piece(piece.key, value[at : at + rows], first + at)
-        at += rows
+    for start, rows in slices(first, first + len(value), value.nbytes // len(value), most):
+        yield Piece(piece.key, value[start - first : start - first + rows], start)
 
 
-def rows_from(first: int, row_bytes: int, most: int) -> int:
-    """How many rows a slice has that begins at a tensor's row `first`: so many bytes, or one row.
+def slices(first: int, end: int, row_bytes: int, most: int) -> Iterator[tuple[int, int]]:
+    """The first row and the number of rows of slices of a tensor's rows from `first` to `end`.
 
-    Slices are whole pages of the tensor, where so many bytes have as many.
+    A slice has at most so many bytes, or one row. It is whole pages of the tensor, where so many
+    bytes have as many.
     """
-    rows = max(1, most // max(row_bytes, 1))
+    most_rows = max(1, most // max(row_bytes, 1))
     unit = PAGE_BYTES // math.gcd(row_bytes, PAGE_BYTES)
-    if unit > rows:
-        return rows
-    return unit - first % unit if first % unit else rows - rows % unit
+    while first < end:
+        rows = most_rows
+        if unit <= most_rows:
+            rows = unit - first % unit if first % unit else most_rows - most_rows % unit
+        yield first, min(rows, end - first)
+        first += rows
 
 
 def place(spec: TensorSpec, first: int, rows: int) -> str:

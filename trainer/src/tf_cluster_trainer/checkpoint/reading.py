@@ -19,8 +19,8 @@ from tf_cluster_trainer.checkpoint.pieces import (
     can_be_cut,
     packed,
     piece_bytes,
-    rows_from,
     size,
+    slices,
     total,
 )
 from tf_cluster_trainer.checkpoint.variables import StoredTensor
@@ -120,14 +120,13 @@ def plan_of(stored: Sequence[StoredTensor], *, by_rows: bool = True) -> ReadPlan
 
 
 def _rows(family: tuple[StoredTensor, ...], most: int) -> Iterator[Rows]:
-    spec, first = family[0].spec, 0  # a slot is like its variable
+    spec, begins = family[0].spec, 0  # a slot is like its variable
     for at, part in enumerate(family[0].parts):
-        start = 0
-        while start < part.shape[0]:
-            rows = rows_from(first, size(spec) // spec.shape[0], most // len(family))
-            count = min(rows, part.shape[0] - start)
-            yield Rows(family, at, start, first, count)
-            start, first = start + count, first + count
+        ends = begins + part.shape[0]
+        row_bytes = size(spec) // spec.shape[0]
+        for first, count in slices(begins, ends, row_bytes, most // len(family)):
+            yield Rows(family, at, first - begins, first, count)
+        begins = ends
 
 
 def whole_pieces(group: Sequence[StoredTensor], values: Iterable[Sequence[Any]]) -> list[Piece]:

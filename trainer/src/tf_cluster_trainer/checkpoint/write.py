@@ -17,7 +17,6 @@ import tensorflow as tf
 from tf_cluster_trainer.checkpoint import record
 from tf_cluster_trainer.checkpoint.pieces import (
     Piece,
-    can_be_cut,
     can_be_mapped,
     cut,
     packed,
@@ -25,8 +24,10 @@ from tf_cluster_trainer.checkpoint.pieces import (
     place,
     total,
 )
-from tf_cluster_trainer.checkpoint.record import Meta
+from tf_cluster_trainer.checkpoint.record import Meta, TensorSpec
 from tf_cluster_trainer.run_directory import layout
+
+_STEP = TensorSpec((), "int64")
 
 
 def write(
@@ -102,7 +103,8 @@ def _bundle(meta: Meta, pieces: Iterable[Sequence[Piece]], directory: Path) -> M
     files: dict[str, list[int]] = {}
     step = Piece(record.STEP, np.int64(meta.step))
     begins_file = _begins_file(meta)
-    for number, held in enumerate(_files(itertools.chain([[step]], pieces), meta)):
+    coming = itertools.chain([[step]], pieces)
+    for number, held in enumerate(_files(coming, meta, begins_file)):
         names.append(str(directory / f"{layout.BUNDLE}{layout.TEMPORARY}{number}"))
         for one in held:
             if one.first is not None:
@@ -139,17 +141,17 @@ def _on_the_disk(directory: Path) -> Iterator[None]:
             raise OSError(f"{directory}: {error.message}") from error
 
 
-def _files(pieces: Iterable[Sequence[Piece]], meta: Meta) -> Iterator[list[Piece]]:
+def _files(
+    pieces: Iterable[Sequence[Piece]], meta: Meta, begins_file: Callable[[str], bool]
+) -> Iterator[list[Piece]]:
     """What to write into each data file: about `piece_bytes` at most, more of one row alone.
 
     The files are merged in this order, and a slice that may be mapped is the first of its file.
     """
     most = piece_bytes(total(meta.tensors.values()))
-    begins_file = _begins_file(meta)
 
-    def small(piece: Piece) -> Iterable[Piece]:
-        spec = meta.tensors.get(piece.key)
-        return cut(piece, most) if spec and can_be_cut(spec) else [piece]
+    def small(piece: Piece) -> Iterator[Piece]:
+        return cut(piece, meta.tensors.get(piece.key, _STEP), most)
 
     each = itertools.chain.from_iterable(map(small, itertools.chain.from_iterable(pieces)))
     return packed(

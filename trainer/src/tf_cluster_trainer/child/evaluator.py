@@ -34,6 +34,7 @@ from tf_cluster_trainer.program.trial import build_filled
 from tf_cluster_trainer.protocol import Channel, Evaluated, Failure, Phase
 from tf_cluster_trainer.run_directory import evaluator_claim, layout
 from tf_cluster_trainer.run_directory.evaluations import Best
+from tf_cluster_trainer.run_directory.held import holding, release_earlier
 from tf_cluster_trainer.run_directory.owner import OwnerUnreadableError, read_owner
 
 PERIOD_SECONDS = 1.0
@@ -75,7 +76,7 @@ class Evaluator:
         self._sleep = sleep
         self._clock = clock
         self._run_dir = config.settings.run_dir
-        self._held = layout.held(self._run_dir, "evaluator")
+        self._held: Path  # of its links, while it runs
         self._wanted = config.export_best
         self._kept = KeptEvaluations(self._run_dir, self._wanted, self._check_owner)
         self._passed_over: set[int] = set()
@@ -90,11 +91,11 @@ class Evaluator:
         """
         if self._kept.evaluated >= 0:
             log(f"going on after step {self._kept.evaluated}, which was evaluated")
-        try:
-            return self._measure_all(orders)
-        finally:
-            self._model = None
-            layout.release(self._held)
+        with holding(self._run_dir, "evaluator") as self._held:
+            try:
+                return self._measure_all(orders)
+            finally:
+                self._model = None  # it uses the links
 
     def _measure_all(self, orders: Orders) -> int:
         since: float | None = None
@@ -208,7 +209,7 @@ class Evaluator:
             self._model = build_filled(program, ctx, trial.features, fill, precision.FULL)
         else:
             fill(self._model)
-        layout.release_earlier(self._held)
+        release_earlier(self._held)
         for before in self._held.glob("*"):
             if before != held:
                 shutil.rmtree(before, ignore_errors=True)

@@ -20,6 +20,7 @@ from tf_cluster_trainer.program.fill import fill_model
 from tf_cluster_trainer.program.trial import Trial, build_filled
 from tf_cluster_trainer.protocol import Result
 from tf_cluster_trainer.run_directory import layout
+from tf_cluster_trainer.run_directory.held import holding, release_earlier
 
 
 def result(
@@ -37,35 +38,21 @@ def result(
     found = restore.described(saved)
     step = found.meta.step
     check_owner()
-    held = layout.held(ctx.run_dir, "client")
-    layout.release_earlier(held)
+    with holding(ctx.run_dir, "client") as held:
+        release_earlier(held)
 
-    def fill(model: Any) -> None:
-        with restore.verified():
-            fill_model(model, trial.variables, found, held)
+        def fill(model: Any) -> None:
+            with restore.verified():
+                fill_model(model, trial.variables, found, held)
 
-    try:
         with tf.device("CPU:0"):
             model = build_filled(program, ctx, trial.features, fill, precision.FULL)
-        return _used(program, ctx, trial, model, step, check_owner)
-    finally:
-        layout.release(held)
-
-
-def _used(
-    program: Program,
-    ctx: Context,
-    trial: Trial,
-    model: Any,
-    step: int,
-    check_owner: Callable[[], None],
-) -> Result:
-    metrics = measure(program, ctx, model)
-    directory = ctx.run_dir / layout.EXPORT
-    path = export(model, trial.features, step, directory, check_owner=check_owner)
-    log(f"exported step {step} to {path}")
-    try:
-        program.after_train(ctx, model)
-    except Exception as error:
-        raise HookError("after_train", error) from error
+        metrics = measure(program, ctx, model)
+        directory = ctx.run_dir / layout.EXPORT
+        path = export(model, trial.features, step, directory, check_owner=check_owner)
+        log(f"exported step {step} to {path}")
+        try:
+            program.after_train(ctx, model)
+        except Exception as error:
+            raise HookError("after_train", error) from error
     return Result(step=step, metrics=metrics, export=str(path))

@@ -14,8 +14,8 @@ from tf_cluster_trainer.checkpoint.pieces import (
     cut,
     is_small,
     piece_bytes,
-    rows_from,
     size,
+    slices,
     total,
 )
 from tf_cluster_trainer.checkpoint.record import TensorSpec
@@ -49,21 +49,18 @@ def first_values(
         else:
             pieces = iter([Piece(key, np.asarray(variable.read_value()))])
         for piece in pieces:
-            yield from cut(piece, piece_bytes(whole)) if can_be_cut(spec) else [piece]
+            yield from cut(piece, spec, piece_bytes(whole))
 
 
 def _made(variable: StoragelessVariable, key: str, spec: TensorSpec, most: int) -> Iterator[Piece]:
     """What its initializer makes: if that is more than `most` bytes, some rows at a time."""
     if size(spec) > most and can_be_cut(spec) and is_of_keras(variable.make_value):
-        first = 0
-        while first < spec.shape[0]:
-            rows = rows_from(first, size(spec) // spec.shape[0], most)
-            shape = (min(rows, spec.shape[0] - first), *spec.shape[1:])
-            part = _part(variable, shape, (first, *(0 for _ in spec.shape[1:])))
+        for first, rows in slices(0, spec.shape[0], size(spec) // spec.shape[0], most):
+            offset = (first, *(0 for _ in spec.shape[1:]))
+            part = _part(variable, (rows, *spec.shape[1:]), offset)
             if part is None:
                 break
             yield Piece(key, part, first)
-            first += shape[0]
         else:
             return
     with tf.device("CPU:0"):

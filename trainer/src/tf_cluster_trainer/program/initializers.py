@@ -30,8 +30,7 @@ def is_of_keras(make: Any) -> bool:
 
     Others may also give all parts the same values: some of TensorFlow's own do.
     """
-    initializer = make.func if isinstance(make, partial) else None
-    return type(initializer).__module__.startswith("tf_keras.")
+    return type(_initializer(make)).__module__.startswith("tf_keras.")
 
 
 def of_parts(make: Make, shape: tuple[int, ...]) -> Make:
@@ -40,7 +39,7 @@ def of_parts(make: Make, shape: tuple[int, ...]) -> Make:
     `make` is called with `partition_shape` and `partition_offset` for a part, as tf.distribute
     does.
     """
-    initializer = make.func if isinstance(make, partial) else None
+    initializer = _initializer(make)
     if not isinstance(initializer, tf_keras.initializers.VarianceScaling):
         return make
     mode = initializer.mode
@@ -53,6 +52,11 @@ def of_parts(make: Make, shape: tuple[int, ...]) -> Make:
         return value if too_large == 1 else value * math.sqrt(too_large)
 
     return made
+
+
+def _initializer(make: Any) -> Any:
+    """What Keras' layers have make a variable's value; None if it is something else."""
+    return make.func if isinstance(make, partial) else None
 
 
 def _fan(mode: str, shape: tuple[int, ...]) -> float:

@@ -1,8 +1,9 @@
-"""Large variables without memory, for a model that is built only to be looked at.
+"""Large variables without memory, for a model that is only looked at, or gets other values.
 
-The names and shapes of a model's variables, and the graph of its step, need no values. A variable
-of at least 1 MiB whose initial value is a function gets a handle alone; smaller ones, and those
-whose value is ready, are made as always.
+The names and shapes of a model's variables, and the graph of its step, need no values; a model that
+is filled from a checkpoint does not need its first ones. A variable of at least 1 MiB whose initial
+value is a function gets a handle alone; smaller ones, and those whose value is ready, are made as
+always.
 """
 
 from __future__ import annotations

@@ -125,32 +125,30 @@ def build_without_values(
     The model is None if the program needs one. A model that its first call makes looks rows up
     there. Where that call leaves nothing but variables, it reads zeros, which take no memory.
     """
-    storageless = Storageless()
 
-    def build(first_call: Callable[[Any, Any], None]) -> Any:
-        with storageless.scope(), precision.policy(named or ctx.settings.precision):
+    def build(empty: Storageless, first_call: Callable[[Any, Any], None]) -> Any:
+        with empty.scope(), precision.policy(named or ctx.settings.precision):
             return _built(program, ctx, features, first_call)
 
-    try:
-        return build(_call), storageless
-    except Exception as error:
-        if not storageless.used:
-            raise
-        if is_small(storageless.bytes) or not read_in(error):
-            return None, storageless
-    storageless = Storageless()
-    if not leaves_only_variables(build, _trace_call):
-        return None, storageless
-    storageless = Storageless()
+    empty, lending = Storageless(), Storageless()
 
     def call_with_zeros(model: Any, features: Any) -> None:
-        storageless.lend_zeros()
+        lending.lend_zeros()
         _call(model, features)
 
     try:
-        return build(call_with_zeros), storageless
+        return build(empty, _call), empty
+    except Exception as error:
+        if not empty.used:
+            raise
+        if is_small(empty.bytes) or not read_in(error):
+            return None, empty
+    if not leaves_only_variables(partial(build, Storageless()), _trace_call):
+        return None, empty
+    try:
+        return build(lending, call_with_zeros), lending
     except Exception:
-        return None, storageless
+        return None, lending
 
 
 def build_model(

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
-import uuid
-from contextlib import suppress
 from pathlib import Path
 
 OWNER = "owner.json"
@@ -40,26 +37,6 @@ def checkpoints(run_dir: Path) -> Path:
 def checkpoint_name(step: int) -> str:
     """The directory's name of the checkpoint of a step."""
     return f"ckpt-{step}"
-
-
-def held(run_dir: Path, who: str) -> Path:
-    """Where a start of this task keeps hard links of files that it uses; nothing is made."""
-    return run_dir / HELD / f"{who}-{uuid.uuid4().hex[:8]}"
-
-
-def release_earlier(held: Path) -> None:
-    """Remove the links of this task's earlier starts."""
-    who = held.name.rpartition("-")[0]
-    for other in held.parent.glob(f"{who}-*"):
-        if other != held:
-            shutil.rmtree(other, ignore_errors=True)
-
-
-def release(held: Path) -> None:
-    """Remove the links, and the directory of all if no other task has any."""
-    shutil.rmtree(held, ignore_errors=True)
-    with suppress(OSError):
-        held.parent.rmdir()
 
 
 def whole_checkpoints(directory: Path) -> list[tuple[int, Path]]:
