@@ -340,6 +340,7 @@ def training(
     update: str = "async",
     precision: str = "float32",
     xla: bool = False,
+    log_on_ps: bool | None = None,
 ) -> dict[str, Any]:
     """A training.json."""
     return {
@@ -363,6 +364,7 @@ def training(
         },
         "flags": dict(flags or {}),
         "dirs": {"data": str(directory / "data"), "log": str(directory / "log")},
+        **({} if log_on_ps is None else {"ps": {"logVolume": log_on_ps}}),
         "peers": {"deadlineSeconds": 60},
         "failure": {"restarts": 5, "finalStateSeconds": 5},
     }

@@ -38,7 +38,8 @@ def meta(step: int, tensors: dict[str, np.ndarray] = WEIGHTS) -> Meta:
 
 def write(directory: Path, step: int, tensors: dict[str, np.ndarray] = WEIGHTS) -> Path:
     coming = [[Piece(key, value)] for key, value in tensors.items()]
-    return checkpoint_write.write(meta(step, tensors), coming, directory, check_owner=lambda: None)
+    into = checkpoint_write.temporary_of(directory, step)
+    return checkpoint_write.write(meta(step, tensors), coming, into, check_owner=lambda: None)
 
 
 def tensors_of(saved: Checkpoint) -> dict[str, np.ndarray]:
@@ -147,7 +148,8 @@ def test_what_raises_while_it_is_written_leaves_nothing(tmp_path: Path) -> None:
         raise NotNowError("the ps are lost")
 
     with pytest.raises(NotNowError):
-        checkpoint_write.write(meta(7, large), coming(), tmp_path, check_owner=lambda: None)
+        into = checkpoint_write.temporary_of(tmp_path, 7)
+        checkpoint_write.write(meta(7, large), coming(), into, check_owner=lambda: None)
     assert len(written) > 4
     assert list(tmp_path.iterdir()) == []
 
@@ -165,7 +167,8 @@ def test_a_disk_that_fails_half_way_leaves_nothing_and_is_an_os_error(tmp_path: 
             yield [Piece("model/w", large["model/w"][first : first + 100], first)]
 
     with pytest.raises(OSError, match="ckpt-7"):
-        checkpoint_write.write(meta(7, large), coming(), tmp_path, check_owner=lambda: None)
+        into = checkpoint_write.temporary_of(tmp_path, 7)
+        checkpoint_write.write(meta(7, large), coming(), into, check_owner=lambda: None)
     assert [path.is_dir() for path in tmp_path.iterdir()] in ([], [False])
     assert checkpoint_read.newest(tmp_path, print) is None
 

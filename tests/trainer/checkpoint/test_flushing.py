@@ -44,7 +44,8 @@ def checkpoint(log: Path, check_owner: Callable[[], None]) -> Path:
     spec = {"model/w": TensorSpec((3,), "float32")}
     meta = Meta(7, 56, {"0": 7}, "SGD", spec)
     pieces = [[Piece("model/w", np.ones(3, np.float32))]]
-    return checkpoint_write.write(meta, pieces, log / "named", check_owner=check_owner)
+    into = checkpoint_write.temporary_of(log / "named", 7)
+    return checkpoint_write.write(meta, pieces, into, check_owner=check_owner)
 
 
 def exported(log: Path, check_owner: Callable[[], None]) -> Path:

@@ -53,7 +53,8 @@ def saved(folder: Path, tensors: Mapping[str, Any], parts: int = 1) -> Checkpoin
     )
     coming = VariableState(stored, "CPU:0", by_rows=parts > 0).pieces()
     meta = Meta(7, 56, {"0": 7}, "Momentum", specs)
-    return read.described(checkpoint_write.write(meta, coming, folder, check_owner=lambda: None))
+    into = checkpoint_write.temporary_of(folder, meta.step)
+    return read.described(checkpoint_write.write(meta, coming, into, check_owner=lambda: None))
 
 
 @pytest.mark.parametrize("parts", [0, 1, 2, 3, 7])

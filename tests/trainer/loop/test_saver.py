@@ -49,7 +49,7 @@ class Weights:
         self.gate.set()
         self.threads: set[str] = set()
 
-    def pieces(self) -> Iterator[list[Piece]]:
+    def pieces(self, into: Path | None = None) -> Iterator[list[Piece]]:
         self.threads.add(threading.current_thread().name)
         yield [Piece("model/w", np.full(2, self.weight, np.float32))]
         assert self.gate.wait(60)

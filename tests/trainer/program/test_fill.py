@@ -36,7 +36,8 @@ def checkpoint_of(model: Any, folder: Path, step: int = 7) -> Checkpoint:
     values = zip(specs, model.variables, strict=True)
     coming = [[Piece(key, variable.numpy())] for key, variable in values]
     meta = Meta(step, 0, {}, "SGD", specs)
-    return read.described(checkpoint_write.write(meta, coming, folder, check_owner=lambda: None))
+    into = checkpoint_write.temporary_of(folder, meta.step)
+    return read.described(checkpoint_write.write(meta, coming, into, check_owner=lambda: None))
 
 
 def randomly(model: Any, seed: int) -> None:
@@ -177,7 +178,8 @@ for ROWS in (20_000, 1_600_000):  # 5 and 391 MiB
         yield [Piece("model/dense/kernel", np.ones((128, 2), np.float32))]
         yield [Piece("model/dense/bias", np.ones(2, np.float32))]
     meta = Meta(1, 0, {}, "SGD", specs)
-    saved = read.described(write.write(meta, coming(), folder / str(ROWS), check_owner=lambda: 0))
+    into = write.temporary_of(folder / str(ROWS), meta.step)
+    saved = read.described(write.write(meta, coming(), into, check_owner=lambda: 0))
     program, ctx = Made(model, *IDS), context(folder)
     features, _ = batch_specs(program, ctx)
     filled = build_filled(

@@ -120,6 +120,7 @@ class Attempt:
             report_seconds=2.0,
             data_dir=FOLDER,
             log_dir=FOLDER,
+            ps_log_volume=None,
             peer_deadline_seconds=self.deadline,
             restarts=self.restarts,
             final_state_seconds=15.0,

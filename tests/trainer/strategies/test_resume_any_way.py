@@ -1,6 +1,7 @@
 """A run goes on from any combination's checkpoint in any other, bit for bit the same.
 
-The second training has gradients of 0, so that all it was given is in its own last checkpoint.
+The second training has gradients of 0, so that all it was given is in its own last checkpoint. Half
+of the trainings have the ps write and read the large tensors, the others the chief.
 """
 
 from __future__ import annotations
@@ -21,16 +22,19 @@ from tests.trainer.strategies.ways import COMBINATIONS, trained, two_workers
 
 PROGRAM = "tests.trainer.child.programs.in_pieces:InPieces"
 ADAGRAD = {"name": "Adagrad", "learningRate": 0.1}
+BY_PS = "the ps write and read the large tensors of checkpoints themselves"
 STEPS = 60
 COUNT = "optimizer/iterations"
 WAYS = list(COMBINATIONS)
 
 
-def run(way: str, folder: Path, ps: int, **settings: Any) -> tuple[Path, Result]:
+def run(way: str, folder: Path, ps: int, by_ps: bool, **settings: Any) -> tuple[Path, Result]:
     """Train so, to the end; the last checkpoint, and what came of it."""
     with two_workers(way, folder, ps) as (world, told):
+        told["log_on_ps"] = by_ps
         client = trained(world, module=PROGRAM, optimizer=ADAGRAD, **told, **settings)
         assert client.exit_code() == exit_codes.DONE, client.tail()
+        assert (BY_PS in client.text()) == (by_ps and world.ps > 0)
         last = world.checkpoints()[-1]
         return world.run_dir() / "checkpoints" / f"ckpt-{last}", client.of(Result)[0]
 
@@ -43,13 +47,14 @@ def tensors_of(checkpoint: Path) -> dict[str, Any]:
     }
 
 
-def assert_goes_on(before: Path, way: str, folder: Path, ps: int) -> None:
+def assert_goes_on(before: Path, way: str, folder: Path, ps: int, by_ps: bool) -> None:
     """Go on from this checkpoint; the next one has the same tensors."""
     expected = tensors_of(before)
     meta = json.loads((before / "meta.json").read_text())
     folder.mkdir()
     (folder / "log").symlink_to(before.parents[3])
-    after, result = run(way, folder, ps, steps=meta["step"] + 1, flags={"scale": 0.0})
+    flags = {"scale": 0.0}
+    after, result = run(way, folder, ps, by_ps, steps=meta["step"] + 1, flags=flags)
     assert after != before
     found = tensors_of(after)
     assert sorted(found) == sorted(expected)
@@ -69,7 +74,10 @@ def assert_goes_on(before: Path, way: str, folder: Path, ps: int) -> None:
 )
 def test_a_run_goes_on_any_other_way_bit_for_bit(before: str, after: str, tmp_path: Path) -> None:
     ps = {way: 1 + (index + len(after)) % 4 for index, way in enumerate(WAYS)}
-    first, _ = run(before, tmp_path / "first", ps[before], steps=STEPS, save_steps=20)
+    # Each pair of hands has met each other, in every combination that has ps.
+    first_by_ps = (WAYS.index(before) + WAYS.index(after)) % 2 == 0
+    then_by_ps = WAYS.index(after) % 4 < 2
+    first, _ = run(before, tmp_path / "first", ps[before], first_by_ps, steps=STEPS, save_steps=20)
     meta = json.loads((first / "meta.json").read_text())
     # Slices of every large tensor, in the order of their rows, and of no small one.
     large = {f"model/{name}" for name in ("table/embeddings", "wide/kernel")}
@@ -77,13 +85,13 @@ def test_a_run_goes_on_any_other_way_bit_for_bit(before: str, after: str, tmp_pa
     assert set(meta["slices"]) == large
     for rows in meta["slices"].values():
         assert rows[0] == 0 and rows == sorted(rows) and len(rows) > 1
-    assert_goes_on(first, after, tmp_path / "second", 1 + ps[before] % 4)
+    assert_goes_on(first, after, tmp_path / "second", 1 + ps[before] % 4, then_by_ps)
 
 
 @pytest.mark.parametrize("way", sliced(WAYS, 1))
 def test_a_checkpoint_of_whole_tensors_is_gone_on_from(way: str, tmp_path: Path) -> None:
     """As trainers wrote it that knew no slices."""
-    first, _ = run(way, tmp_path / "first", 2, steps=STEPS)
+    first, _ = run(way, tmp_path / "first", 2, True, steps=STEPS)
     tensors = tensors_of(first)
     meta = json.loads((first / "meta.json").read_text())
     del meta["slices"], meta["files"]
@@ -96,4 +104,4 @@ def test_a_checkpoint_of_whole_tensors_is_gone_on_from(way: str, tmp_path: Path)
         tensors=[tf.constant(value) for value in tensors.values()],
     )
     (first / "meta.json").write_text(json.dumps(meta))
-    assert_goes_on(first, way, tmp_path / "second", 3)
+    assert_goes_on(first, way, tmp_path / "second", 3, True)

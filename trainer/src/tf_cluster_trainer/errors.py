@@ -43,3 +43,7 @@ class PeerLostError(Exception):
 
 class NotNowError(PeerLostError):
     """The run's state can't be copied now; it can after more steps."""
+
+
+class PsVolumeError(OSError):
+    """A ps can't write into the run's directory, or what it wrote is not there."""

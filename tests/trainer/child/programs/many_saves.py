@@ -24,7 +24,7 @@ class State:
 
     specs: Mapping[str, TensorSpec] = {"model/w": TensorSpec((1000,), "float32")}
 
-    def pieces(self) -> Iterator[list[Piece]]:
+    def pieces(self, into: Path | None = None) -> Iterator[list[Piece]]:
         """One."""
         yield [Piece("model/w", np.zeros(1000, np.float32))]
 

@@ -127,7 +127,8 @@ def saved_with(optimizer: str, directory: Path) -> Checkpoint:
     pieces = [[Piece("model/w", np.ones(2, np.float32)), Piece(ITERATIONS, np.int64(130))]]
     specs = {"model/w": TensorSpec((2,), "float32"), ITERATIONS: TensorSpec((), "int64")}
     meta = Meta(100, 3200, {"0": 100}, optimizer, specs)
-    path = checkpoint_write.write(meta, pieces, directory, check_owner=lambda: None)
+    into = checkpoint_write.temporary_of(directory, 100)
+    path = checkpoint_write.write(meta, pieces, into, check_owner=lambda: None)
     return checkpoint_read.read(path)
 
 

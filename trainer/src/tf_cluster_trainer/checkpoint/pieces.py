@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import tensorflow as tf
@@ -45,6 +46,25 @@ class Piece:
     first: int | None = None
 
 
+@dataclass(frozen=True)
+class Written:
+    """Rows of tensors that a ps wrote, as a bundle of its own beside this checkpoint's.
+
+    `name` is the bundle's. `slices` are keys and first rows in the order in which the data file has
+    them, `size` their bytes. `not_finite` are the keys of tensors with a NaN or an infinity.
+    """
+
+    name: str
+    slices: tuple[tuple[str, int], ...]
+    size: int
+    not_finite: tuple[str, ...]
+
+    @property
+    def file(self) -> str:
+        """The name of the data file."""
+        return f"{self.name}.data-00000-of-00001"
+
+
 class State(Protocol):
     """The state of a run, which can be read while it is trained."""
 
@@ -52,8 +72,12 @@ class State(Protocol):
     def specs(self) -> Mapping[str, TensorSpec]:
         """The tensors of a checkpoint, by key."""
 
-    def pieces(self) -> Iterator[Sequence[Piece]]:
-        """Read all of it. Each time about `PIECE_BYTES` come, or one tensor that can't be cut."""
+    def pieces(self, into: Path | None = None) -> Iterator[Sequence[Piece | Written]]:
+        """Read all of it. Each time about `PIECE_BYTES` come, or one tensor that can't be cut.
+
+        Where the ps reach the directory `into`, they write rows of large tensors there. Then it
+        raises PsVolumeError.
+        """
 
 
 def size(spec: TensorSpec) -> int:

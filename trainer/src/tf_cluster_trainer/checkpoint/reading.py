@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import tensorflow as tf
 
 from tf_cluster_trainer.checkpoint.pieces import (
     Piece,
+    Written,
     can_be_cut,
     packed,
     piece_bytes,
@@ -24,6 +26,9 @@ from tf_cluster_trainer.checkpoint.pieces import (
     total,
 )
 from tf_cluster_trainer.checkpoint.variables import StoredTensor
+
+RowsInto = Callable[[Path], Iterator[Sequence[Written]]]
+"""Has the ps write rows into a directory."""
 
 
 def read_ops(stored: Iterable[StoredTensor]) -> list[list[Any]]:
@@ -85,6 +90,16 @@ class Rows:
     row_in_part: int
     row: int
     count: int
+
+    @property
+    def part(self) -> tuple[tuple[StoredTensor, ...], int]:
+        """Where they are."""
+        return self.family, self.at
+
+    @property
+    def device(self) -> str:
+        """The device of the ps that has them."""
+        return str(self.family[0].parts[self.at].device)
 
 
 @dataclass(frozen=True)
@@ -149,10 +164,17 @@ def row_pieces(rows: Rows, values: Iterable[Any]) -> list[Piece]:
 class VariableState:
     """The state as variables of this process' TensorFlow; remote reads run in parallel.
 
-    Without `by_rows` each tensor is one piece.
+    Without `by_rows` each tensor is one piece. `ps_writing` has the ps write rows of the plan.
     """
 
-    def __init__(self, stored: Sequence[StoredTensor], device: str, *, by_rows: bool = True):
+    def __init__(
+        self,
+        stored: Sequence[StoredTensor],
+        device: str,
+        *,
+        by_rows: bool = True,
+        ps_writing: Callable[[Sequence[Rows]], RowsInto] | None = None,
+    ) -> None:
         self.specs = {one.key: one.spec for one in stored}
         self._device = device
         self._plan = plan_of(stored, by_rows=by_rows)
@@ -162,10 +184,15 @@ class VariableState:
             for (key, at), family in self._plan.families.items()
         }
 
-    def pieces(self) -> Iterator[list[Piece]]:
-        """Read all of it."""
+        self._into = ps_writing(self._plan.rows) if ps_writing else None
+
+    def pieces(self, into: Path | None = None) -> Iterator[Sequence[Piece | Written]]:
+        """Read all of it, or have rows written into a directory; see State."""
         for group, values in zip(self._plan.groups, self._groups, strict=True):
             yield whole_pieces(group, values())
+        if into and self._into:
+            yield from self._into(into)
+            return
         for rows in self._plan.rows:
             some = self._rows[rows.family[0].key, rows.at]
             with tf.device(self._device):

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from tf_cluster_trainer.checkpoint import read as checkpoint_read
 from tf_cluster_trainer.checkpoint import variables as checkpoint_variables
 from tf_cluster_trainer.checkpoint.pieces import Piece
+from tf_cluster_trainer.checkpoint.ps_reading import PsReading, StoredRows, rows_of
 from tf_cluster_trainer.checkpoint.record import Checkpoint, TensorSpec
 from tf_cluster_trainer.checkpoint.resume_point import ResumePoint
 from tf_cluster_trainer.checkpoint.variables import StoredTensor
 from tf_cluster_trainer.log import WARNING, log
 from tf_cluster_trainer.run_directory import layout
+
+ByPs = Callable[[Sequence[StoredRows]], PsReading]
+"""Has the ps read these rows."""
 
 
 def newest(run_dir: Path, model: Mapping[str, TensorSpec]) -> Checkpoint | None:
@@ -49,10 +53,11 @@ def fill(
     optimizer: str,
     model: Iterable[StoredTensor],
     slots: Iterable[StoredTensor],
+    by_ps: ByPs | None = None,
 ) -> None:
-    """Assign the checkpoint's tensors to the variables. Raises OSError."""
+    """Assign the checkpoint's tensors to the variables. Raises OSError; see `chosen`."""
     stored = (*model, *slots)
-    pieces = chosen(restored, optimizer, stored)
+    pieces = chosen(restored, optimizer, stored, by_ps)
     checkpoint_variables.assign(stored, itertools.chain.from_iterable(pieces))
 
 
@@ -63,12 +68,16 @@ def described(path: Path) -> Checkpoint:
 
 
 def chosen(
-    restored: Checkpoint, optimizer: str, stored: Iterable[StoredTensor]
+    restored: Checkpoint,
+    optimizer: str,
+    stored: Iterable[StoredTensor],
+    by_ps: ByPs | None = None,
 ) -> Iterator[Sequence[Piece]]:
     """Read the tensors to restore. Raises OSError.
 
-    The optimizer's slots and iteration count are among them if the optimizer is the same and has
-    them; otherwise they start afresh, and the log says so.
+    With `by_ps` the ps first read the rows of those that are stored in slices, and only the others
+    come. The optimizer's slots and iteration count are among them if the optimizer is the same and
+    has them; otherwise they start afresh, and the log says so.
     """
     same = restored.meta.optimizer == optimizer
     if not same:
@@ -76,14 +85,19 @@ def chosen(
             f"the optimizer was {restored.meta.optimizer} and is {optimizer}: its slots are reset",
             WARNING,
         )
-    keys = [
-        one.key
+    found = {
+        one.key: one
         for one in stored
         if (same or not one.key.startswith("optimizer/"))
         and restored.meta.tensors.get(one.key) == one.spec
-    ]
+    }
+    if by_ps:
+        rows = rows_of(restored, found.values())
+        by_ps(rows).of(restored)
+        for one in rows:
+            found.pop(one.stored.key, None)
     with verified():
-        yield from checkpoint_read.pieces(restored, keys)
+        yield from checkpoint_read.pieces(restored, found)
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import itertools
 import os
 import shutil
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +17,7 @@ import tensorflow as tf
 from tf_cluster_trainer.checkpoint import record
 from tf_cluster_trainer.checkpoint.pieces import (
     Piece,
+    Written,
     can_be_mapped,
     cut,
     packed,
@@ -25,28 +26,35 @@ from tf_cluster_trainer.checkpoint.pieces import (
     total,
 )
 from tf_cluster_trainer.checkpoint.record import Meta, TensorSpec
+from tf_cluster_trainer.errors import PsVolumeError
 from tf_cluster_trainer.run_directory import layout
 
 _STEP = TensorSpec((), "int64")
 
 
+def temporary_of(checkpoints: Path, step: int) -> Path:
+    """A directory, not there yet, in which the checkpoint of this step may be written."""
+    return _beside(checkpoints / layout.checkpoint_name(step))
+
+
 def write(
     meta: Meta,
-    pieces: Iterable[Sequence[Piece]],
-    checkpoints: Path,
+    pieces: Iterable[Sequence[Piece | Written]],
+    temporary: Path,
     *,
     check_owner: Callable[[], None],
 ) -> Path:
     """Write, flush to disk, rename into place, and return the checkpoint's directory.
 
-    `pieces` are all tensors that `meta` names; what raises while they come leaves no file.
-    `check_owner` raises if another attempt owns the run; it is called before the first and before
-    the last write. Raises OSError if the disk refuses a write. Uses only this process' CPU and
-    makes no graph, so repeated saves from one thread cost no memory.
+    `temporary` comes from `temporary_of`. `pieces` are all tensors that `meta` names; what raises
+    while they come leaves no file. `check_owner` raises if another attempt owns the run; it is
+    called before the first and before the last write. Raises OSError if the disk refuses a write.
+    Uses only this process' CPU and makes no graph, so repeated saves from one thread cost no
+    memory.
     """
     check_owner()
+    checkpoints = temporary.parent
     final = checkpoints / layout.checkpoint_name(meta.step)
-    temporary = checkpoints / f"{final.name}{layout.TEMPORARY}{uuid.uuid4().hex[:8]}"
     temporary.mkdir(parents=True)
     try:
         whole = _bundle(meta, pieces, temporary)
@@ -59,10 +67,12 @@ def write(
             shutil.rmtree(temporary, ignore_errors=True)
             return final
         if final.exists():
-            final.rename(final.with_name(f"{final.name}{layout.TEMPORARY}{uuid.uuid4().hex[:8]}"))
+            final.rename(_beside(final))
         temporary.rename(final)
         flush(checkpoints)
     except BaseException:
+        if isinstance(pieces, Generator):
+            pieces.close()  # what is under way would write into the directory again
         shutil.rmtree(temporary, ignore_errors=True)
         raise
     return final
@@ -81,6 +91,10 @@ def remove_partial(checkpoints: Path) -> None:
         shutil.rmtree(path, ignore_errors=True)
 
 
+def _beside(final: Path) -> Path:
+    return final.with_name(f"{final.name}{layout.TEMPORARY}{uuid.uuid4().hex[:8]}")
+
+
 def _has_meta(path: Path) -> bool:
     try:
         record.from_json((path / layout.META).read_text(encoding="utf-8"))
@@ -93,17 +107,18 @@ def _has_meta(path: Path) -> bool:
     return True
 
 
-def _bundle(meta: Meta, pieces: Iterable[Sequence[Piece]], directory: Path) -> Meta:
+def _bundle(meta: Meta, pieces: Iterable[Sequence[Piece | Written]], directory: Path) -> Meta:
     """Write all tensors as one bundle, a data file at a time: an operation copies what it writes.
 
-    Returns `meta` with the slices as they were written.
+    Returns `meta` with the slices as they were written. The files of the ps come last.
     """
     names: list[str] = []
     slices: dict[str, list[int]] = {}
     files: dict[str, list[int]] = {}
     step = Piece(record.STEP, np.int64(meta.step))
     begins_file = _begins_file(meta)
-    coming = itertools.chain([[step]], pieces)
+    by_ps: list[Written] = []
+    coming = itertools.chain([step], _pieces_of_this_task(pieces, by_ps))
     for number, held in enumerate(_files(coming, meta, begins_file)):
         names.append(str(directory / f"{layout.BUNDLE}{layout.TEMPORARY}{number}"))
         for one in held:
@@ -118,6 +133,14 @@ def _bundle(meta: Meta, pieces: Iterable[Sequence[Piece]], directory: Path) -> M
                 shape_and_slices=[_place(one, meta) for one in held],
                 tensors=[tf.constant(one.value) for one in held],
             )
+    for written in sorted(by_ps, key=lambda one: one.slices):
+        _check_size(directory, written)
+        for key, first in written.slices:
+            slices.setdefault(key, []).append(first)
+        begins = written.slices[0][0]
+        if begins_file(begins):
+            files.setdefault(begins, []).append(len(names))
+        names.append(str(directory / written.name))
     with _on_the_disk(directory):
         tf.raw_ops.MergeV2Checkpoints(
             checkpoint_prefixes=names,
@@ -141,8 +164,31 @@ def _on_the_disk(directory: Path) -> Iterator[None]:
             raise OSError(f"{directory}: {error.message}") from error
 
 
+def _pieces_of_this_task(
+    pieces: Iterable[Sequence[Piece | Written]], by_ps: list[Written]
+) -> Iterator[Piece]:
+    """The pieces that this task has to write; the others go to `by_ps`."""
+    for one in itertools.chain.from_iterable(pieces):
+        if isinstance(one, Written):
+            by_ps.append(one)
+        else:
+            yield one
+
+
+def _check_size(directory: Path, written: Written) -> None:
+    """Raise PsVolumeError if this task does not see all that a ps wrote."""
+    try:
+        found = (directory / written.file).stat().st_size
+    except OSError as error:
+        raise PsVolumeError(f"what a ps wrote is not there: {error}") from error
+    if found != written.size:
+        raise PsVolumeError(
+            f"{directory / written.file} has {found} bytes, but a ps wrote {written.size}"
+        )
+
+
 def _files(
-    pieces: Iterable[Sequence[Piece]], meta: Meta, begins_file: Callable[[str], bool]
+    pieces: Iterable[Piece], meta: Meta, begins_file: Callable[[str], bool]
 ) -> Iterator[list[Piece]]:
     """What to write into each data file: about `piece_bytes` at most, more of one row alone.
 
@@ -153,7 +199,7 @@ def _files(
     def small(piece: Piece) -> Iterator[Piece]:
         return cut(piece, meta.tensors.get(piece.key, _STEP), most)
 
-    each = itertools.chain.from_iterable(map(small, itertools.chain.from_iterable(pieces)))
+    each = itertools.chain.from_iterable(map(small, pieces))
     return packed(
         each,
         lambda one: int(one.value.nbytes),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tf_cluster_trainer.checkpoint import restore
 from tf_cluster_trainer.checkpoint import variables as checkpoint_variables
+from tf_cluster_trainer.checkpoint.pieces import is_small, total
 from tf_cluster_trainer.checkpoint.reading import VariableState
 from tf_cluster_trainer.child.records import (
     OnCounters,
@@ -19,6 +20,7 @@ from tf_cluster_trainer.protocol import Lost
 from tf_cluster_trainer.servers import connect
 from tf_cluster_trainer.strategies import registry
 from tf_cluster_trainer.strategies.context import StrategyContext
+from tf_cluster_trainer.strategies.in_graph import ps_volume
 from tf_cluster_trainer.strategies.in_graph.cluster import check_sizes, connected_strategy
 from tf_cluster_trainer.strategies.step.devices import CHIEF
 
@@ -46,8 +48,13 @@ def train(start: Start) -> int:
     calls = registry.make(context, strategy, resume_point)
     model = checkpoint_variables.of_model(trial.variables, calls.model)
     slots = checkpoint_variables.of_optimizer(calls.optimizer, model, calls.model)
+    # What goes through this process must go through its memory, so a small state may.
+    in_reach = not is_small(total(one.spec for one in (*model, *slots))) and ps_volume.reach(
+        settings.run_dir, settings.ps_log_volume, cluster.size("ps")
+    )
     if restored:
-        restore.fill(restored, settings.optimizer.name, model, slots)
+        by_ps = ps_volume.reading if in_reach else None
+        restore.fill(restored, settings.optimizer.name, model, slots, by_ps)
 
     def run(plan: Plan, report: OnCounters, save: OnCounters) -> bool:
         return in_graph_loop.run(plan, calls, stop=start.stop.requested, report=report, save=save)
@@ -55,7 +62,9 @@ def train(start: Start) -> int:
     training = Training(
         devices=calls.devices(),
         counters=calls.counters,
-        state=VariableState((*model, *slots), CHIEF),
+        state=VariableState(
+            (*model, *slots), CHIEF, ps_writing=ps_volume.writing if in_reach else None
+        ),
         quiesced=calls.quiesced,
         run=run,
         max_in_flight=1 if settings.combination.lockstep else cluster.size("worker"),

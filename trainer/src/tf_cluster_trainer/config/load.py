@@ -116,6 +116,7 @@ def _addresses(said: Any) -> tuple[str, ...]:
 def _settings(document: Any, fetched: str) -> Settings:
     run, program, train = document["run"], document["program"], _given(document["train"])
     optimizer, checkpoint = train["optimizer"], train["checkpoint"]
+    log_on_ps = document.get("ps", {}).get("logVolume", "auto")
     return Settings(
         run_name=run["name"],
         run_id=run["id"],
@@ -144,6 +145,7 @@ def _settings(document: Any, fetched: str) -> Settings:
         report_seconds=float(train["reportSeconds"]),
         data_dir=Path(document["dirs"]["data"]),
         log_dir=Path(document["dirs"]["log"]),
+        ps_log_volume={"auto": None}.get(log_on_ps, log_on_ps),
         peer_deadline_seconds=float(document["peers"]["deadlineSeconds"]),
         restarts=document["failure"]["restarts"],
         final_state_seconds=float(document["failure"]["finalStateSeconds"]),

@@ -132,7 +132,8 @@ class Settings:
 
     The program is `script`, or the class that `module` names if `script` is None. With a `source`,
     program_path is relative to the source until the code is fetched, then absolute. An interactive
-    cluster has neither: `idle_seconds` is how long its workers wait for a client.
+    cluster has neither: `idle_seconds` is how long its workers wait for a client. `ps_log_volume`:
+    whether the ps reach `log_dir` (None: to be tried), and so write large tensors themselves.
     """
 
     run_name: str
@@ -155,6 +156,7 @@ class Settings:
     report_seconds: float
     data_dir: Path
     log_dir: Path
+    ps_log_volume: bool | None
     peer_deadline_seconds: float
     restarts: int
     final_state_seconds: float

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent import futures
@@ -11,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from tf_cluster_trainer.checkpoint import write as checkpoint_write
-from tf_cluster_trainer.checkpoint.pieces import Piece, State, is_small, total
+from tf_cluster_trainer.checkpoint.pieces import Piece, State, Written, is_small, total
 from tf_cluster_trainer.checkpoint.record import Meta
-from tf_cluster_trainer.errors import NotFiniteError, NotNowError
+from tf_cluster_trainer.errors import NotFiniteError, NotNowError, PsVolumeError
 from tf_cluster_trainer.log import WARNING, log
 from tf_cluster_trainer.loop.counters import TrainingCounters
 from tf_cluster_trainer.protocol import Channel, Finishing, Phase, Saved, StepsMade
@@ -83,8 +84,9 @@ class Saver:
         began, step = time.monotonic(), counters.step
         if self._waits:
             self._channel.send(Phase("saving", f"saving step {step}: training stands still"))
+        into = checkpoint_write.temporary_of(self._directory, step)
         self._writing = self._writer.submit(
-            self._write_or_say, self._meta(counters), self._pieces(), began
+            self._write_or_say, self._meta(counters), self._pieces(into), into, began
         )
         if self._waits:
             self._settle()
@@ -111,11 +113,18 @@ class Saver:
         self._settle()
         began = time.monotonic()
         if self._saved_step != counters.step:
-            pieces = self._pieces()
+            into = checkpoint_write.temporary_of(self._directory, counters.step)
+            pieces = self._pieces(into)
             if finished:
                 self._channel.send(Finishing() if self._copies else StepsMade())
             self._channel.send(Phase("saving", f"saving step {counters.step}"))
-            self._writer.submit(self._write, self._meta(counters), pieces, began).result()
+            try:
+                self._writer.submit(self._write, self._meta(counters), pieces, into, began).result()
+            except PsVolumeError as error:
+                log(f"the ps can't write step {counters.step}, so this task does: {error}", WARNING)
+                self._writer.submit(
+                    self._write, self._meta(counters), self._pieces(None), into, began
+                ).result()
             if finished and not self._copies:
                 self._channel.send(Finishing())
         elif finished:
@@ -142,21 +151,29 @@ class Saver:
             tensors=self._state.specs,
         )
 
-    def _pieces(self) -> Iterable[Sequence[Piece]]:
-        """The state: a copy, or what will be read when it is asked for."""
-        coming = self._state.pieces()
-        return list(coming) if self._copies else self._read_ahead(coming)
+    def _pieces(self, into: Path | None) -> Iterable[Sequence[Piece | Written]]:
+        """The state: a copy, or what will be read, or written, when it is asked for."""
+        if self._copies:
+            return list(self._state.pieces())
+        return self._read_ahead(self._state.pieces(into))
 
-    def _read_ahead(self, coming: Iterator[Sequence[Piece]]) -> Iterator[Sequence[Piece]]:
+    def _read_ahead(
+        self, coming: Iterator[Sequence[Piece | Written]]
+    ) -> Iterator[Sequence[Piece | Written]]:
         """The same, each read while the one before is written."""
         ahead = self._reader.submit(next, coming, None)
-        while (some := ahead.result()) is not None:
-            ahead = self._reader.submit(next, coming, None)
-            yield some
-
-    def _write_or_say(self, meta: Meta, pieces: Iterable[Sequence[Piece]], began: float) -> None:
         try:
-            self._write(meta, pieces, began)
+            while (some := ahead.result()) is not None:
+                ahead = self._reader.submit(next, coming, None)
+                yield some
+        finally:
+            futures.wait([ahead])  # no ps writes any more
+
+    def _write_or_say(
+        self, meta: Meta, pieces: Iterable[Sequence[Piece | Written]], into: Path, began: float
+    ) -> None:
+        try:
+            self._write(meta, pieces, into, began)
         except Exception as error:
             read_beside = not (self._copies or self._waits)
             if isinstance(error, OSError):
@@ -168,9 +185,11 @@ class Saver:
             else:
                 raise
 
-    def _write(self, meta: Meta, pieces: Iterable[Sequence[Piece]], began: float) -> None:
+    def _write(
+        self, meta: Meta, pieces: Iterable[Sequence[Piece | Written]], into: Path, began: float
+    ) -> None:
         finite = self._all_finite(meta.step, pieces)
-        checkpoint_write.write(meta, finite, self._directory, check_owner=self._check_owner)
+        checkpoint_write.write(meta, finite, into, check_owner=self._check_owner)
         self._saved_step = meta.step
         self._channel.send(Saved(meta.step, time.monotonic() - began))
         # Flushing may have taken long enough for another attempt to take over.
@@ -178,24 +197,29 @@ class Saver:
         checkpoint_write.prune(self._directory, self._keep)
 
     def _all_finite(
-        self, step: int, pieces: Iterable[Sequence[Piece]]
-    ) -> Iterator[Sequence[Piece]]:
+        self, step: int, pieces: Iterable[Sequence[Piece | Written]]
+    ) -> Iterator[Sequence[Piece | Written]]:
         """The pieces. Raises NotFiniteError if a trained variable or a slot is not finite.
 
         A gradient can be infinite though the loss is not. A variable that no gradient changes may
         be infinite for a reason.
         """
         for some in pieces:
-            for piece in some:
-                key = piece.key
-                checked = key in self._trained or key.startswith("optimizer/")
-                if checked and not _finite(piece.value):
-                    raise NotFiniteError(
-                        f"{key.removeprefix('model/')} is NaN or infinite at step {step}, "
-                        "though the loss was not; no checkpoint is made of it. A gradient was not "
-                        "finite (of sqrt or norm at 0, say)"
-                    )
+            for key in itertools.chain.from_iterable(map(self._not_finite, some)):
+                raise NotFiniteError(
+                    f"{key.removeprefix('model/')} is NaN or infinite at step {step}, "
+                    "though the loss was not; no checkpoint is made of it. A gradient was not "
+                    "finite (of sqrt or norm at 0, say)"
+                )
             yield some
+
+    def _not_finite(self, piece: Piece | Written) -> list[str]:
+        """The keys of tensors that must be finite and are not."""
+        keys = (piece.key,) if isinstance(piece, Piece) else piece.not_finite
+        checked = [key for key in keys if key in self._trained or key.startswith("optimizer/")]
+        if checked and isinstance(piece, Piece) and _finite(piece.value):
+            return []
+        return checked
 
 
 def _finite(value: Any) -> bool:

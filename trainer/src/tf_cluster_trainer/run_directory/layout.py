@@ -19,6 +19,7 @@ EXPORT = "export"
 EVALUATOR_EVENTS = "eval"
 BEST = "best"
 HELD = "held"
+REACH = "reach"
 
 # In a checkpoint's directory.
 BUNDLE = "variables"

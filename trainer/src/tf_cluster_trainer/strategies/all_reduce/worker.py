@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from tensorflow.python.eager import context as eager_context
 
 from tf_cluster_trainer.checkpoint import restore
 from tf_cluster_trainer.checkpoint import variables as checkpoint_variables
-from tf_cluster_trainer.checkpoint.pieces import Piece
+from tf_cluster_trainer.checkpoint.pieces import Piece, Written
 from tf_cluster_trainer.checkpoint.reading import VariableState
 from tf_cluster_trainer.checkpoint.record import Checkpoint, TensorSpec
 from tf_cluster_trainer.checkpoint.resume_point import ResumePoint
@@ -168,8 +169,8 @@ class AllReduce:
         """The tensors of a checkpoint, by key."""
         return self._state.specs
 
-    def pieces(self) -> Iterator[Sequence[Piece]]:
-        """Read all of the state from this process' variables."""
+    def pieces(self, into: Path | None = None) -> Iterator[Sequence[Piece | Written]]:
+        """Read all of the state from this process' variables; no ps writes any of it."""
         return self._state.pieces()
 
     def leave(self) -> None:

@@ -7,14 +7,15 @@ an older generation do not count.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
 from tf_cluster_trainer.checkpoint import restore
-from tf_cluster_trainer.checkpoint.pieces import Piece, can_be_cut
+from tf_cluster_trainer.checkpoint.pieces import Piece, Written, can_be_cut
 from tf_cluster_trainer.checkpoint.reading import (
     plan_of,
     read_ops,
@@ -29,6 +30,7 @@ from tf_cluster_trainer.log import WARNING, log
 from tf_cluster_trainer.loop.counters import TrainingCounters
 from tf_cluster_trainer.program.first_values import first_values
 from tf_cluster_trainer.strategies.between_graph.graph import Calls, WorkerGraph
+from tf_cluster_trainer.strategies.between_graph.ps_volume import PsVolume, Run
 from tf_cluster_trainer.strategies.between_graph.session import is_session_lost
 from tf_cluster_trainer.strategies.between_graph.variables import PsState
 from tf_cluster_trainer.strategies.context import StrategyContext
@@ -90,19 +92,27 @@ class StateReading:
 
     def __init__(self, stored: Sequence[StoredTensor]) -> None:
         self.specs = {one.key: one.spec for one in stored}
-        self._plan = plan_of(stored)
-        self._groups = [read_ops(group) for group in self._plan.groups]
+        self.plan = plan_of(stored)
+        self._groups = [read_ops(group) for group in self.plan.groups]
         self._start, self._count = (tf.compat.v1.placeholder(tf.int64, []) for _ in range(2))
         self._rows = {
             key: read_rows_ops(family, at, self._start, self._count)
-            for (key, at), family in self._plan.families.items()
+            for (key, at), family in self.plan.families.items()
         }
 
-    def pieces(self, run: Callable[..., Any]) -> Iterator[list[Piece]]:
-        """Read all of it; `run` is a session's. Raises the session's errors."""
-        for group, values in zip(self._plan.groups, self._groups, strict=True):
+    def pieces(
+        self, run: Run, written: Iterator[Sequence[Written]] | None = None
+    ) -> Iterator[Sequence[Piece | Written]]:
+        """Read all of it; `run` is a session's. Raises the session's errors.
+
+        With `written`, the rows of large tensors are what the ps write.
+        """
+        for group, values in zip(self.plan.groups, self._groups, strict=True):
             yield whole_pieces(group, run(values))
-        for rows in self._plan.rows:
+        if written:
+            yield from written
+            return
+        for rows in self.plan.rows:
             place = {self._start: rows.row_in_part, self._count: rows.count}
             yield row_pieces(rows, run(self._rows[rows.family[0].key], place))
 
@@ -111,7 +121,8 @@ class RunState:
     """What this worker knows of the state.
 
     `ready`: the ps have the state, and the present session may make steps on it. `seen` is the
-    state as last read. Every method that takes TensorFlow's session raises its errors.
+    state as last read. `in_reach`: the ps write and read large tensors themselves. Every method
+    that takes TensorFlow's session raises its errors.
     """
 
     def __init__(
@@ -121,8 +132,12 @@ class RunState:
         graph: WorkerGraph,
         calls: Calls,
         operations: StateInitializer,
+        volume: PsVolume | None,
     ) -> None:
+        """`volume`: of a chief with a state that is not small."""
         self._context = context
+        self._volume = volume
+        self.in_reach: PsVolume | None = None
         self._graph = graph
         self._calls = calls
         self._operations = operations
@@ -185,22 +200,27 @@ class RunState:
                 self._before = self._before + self.seen.counters.sum(axis=0)
                 self._resume_point = resume_point
                 self.seen = self._nothing_seen()
+        self.in_reach = None
+        settings = self._context.config.settings
+        if self._volume and self._volume.reach(run, settings.run_dir, settings.ps_log_volume):
+            self.in_reach = self._volume
         if not run(operations.members_are_there):
             run(operations.no_members)
         run(operations.initialize)
-        for piece in self._first_values():
+        for piece in self._first_values(run):
             operations.puts[piece.key].run(run, piece)
         point = self._resume_point
         began = [self._graph.generations.next(above), point.step, point.updates]
         run(operations.begin, {operations.given_generation: began})
         self._generation = int(run(operations.generation)[0])
 
-    def _first_values(self) -> Iterator[Piece]:
+    def _first_values(self, run: Run) -> Iterator[Piece]:
         """The values that differ from the initial ones."""
         stored = self._graph.state.stored
         if self._restored:
             optimizer = self._context.config.settings.optimizer.name
-            for some in restore.chosen(self._restored, optimizer, stored):
+            by_ps = partial(self.in_reach.reading, run) if self.in_reach else None
+            for some in restore.chosen(self._restored, optimizer, stored, by_ps):
                 yield from some
             return
         context = self._context

@@ -11,11 +11,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent import futures
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar
 
 import tensorflow as tf
 
-from tf_cluster_trainer.checkpoint.pieces import Piece
+from tf_cluster_trainer.checkpoint.pieces import Piece, Written, is_small, total
 from tf_cluster_trainer.checkpoint.record import TensorSpec
 from tf_cluster_trainer.checkpoint.resume_point import ResumePoint
 from tf_cluster_trainer.config import Config
@@ -31,6 +32,7 @@ from tf_cluster_trainer.strategies.between_graph.async_calls import AsyncCalls
 from tf_cluster_trainer.strategies.between_graph.graph import Calls, WorkerGraph
 from tf_cluster_trainer.strategies.between_graph.outage import Outage
 from tf_cluster_trainer.strategies.between_graph.probe import in_thread
+from tf_cluster_trainer.strategies.between_graph.ps_volume import PsVolume
 from tf_cluster_trainer.strategies.between_graph.session import (
     Session,
     is_session_lost,
@@ -92,9 +94,12 @@ def join(context: StrategyContext, step: TracedStep) -> BetweenGraph:
         lockstep = config.settings.combination.lockstep
         calls: Calls = SyncCalls(graph) if lockstep else AsyncCalls(graph)
         operations = StateInitializer(graph)
-        reading = StateReading(graph.state.stored)
+        stored = graph.state.stored
+        reading = StateReading(stored)
+        large = not is_small(total(reading.specs.values()))
+        volume = PsVolume(graph.ps, reading.plan, stored) if config.is_chief and large else None
     tf_graph.finalize()
-    state = RunState(context, restored, graph, calls, operations)
+    state = RunState(context, restored, graph, calls, operations, volume)
     server = _serve(config)
     session = Session(server, tf_graph, config.task.index, config.cluster, operations.ping)
     return BetweenGraph(context, graph, state, session, reading)
@@ -167,8 +172,8 @@ class BetweenGraph:
         """The tensors of a checkpoint, by key."""
         return self._reading.specs
 
-    def pieces(self) -> Iterator[Sequence[Piece]]:
-        """Read the present state, in any thread; the caller's knows what is present.
+    def pieces(self, into: Path | None = None) -> Iterator[Sequence[Piece | Written]]:
+        """Read the present state, in any thread; the caller's knows what is present. See State.
 
         Raises NotNowError when it can't be read now, also half-way.
         """
@@ -176,10 +181,14 @@ class BetweenGraph:
         busy = self._lockstep and self._work is not None
         if session is None or not self._state.ready or busy:
             raise NotNowError("the state on the ps is not at hand")
-        return self._pieces(session, self._state.seen.generation)
+        volume = self._state.in_reach
+        written = volume.written(session.run, into) if volume and into else None
+        coming = self._reading.pieces(session.run, written)
+        return self._while_present(coming, session, self._state.seen.generation)
 
-    def _pieces(self, session: Any, generation: int) -> Iterator[Sequence[Piece]]:
-        coming = self._reading.pieces(session.run)
+    def _while_present(
+        self, coming: Iterator[Sequence[Piece | Written]], session: Any, generation: int
+    ) -> Iterator[Sequence[Piece | Written]]:
         probe = self._session.probe_of(session)
         while True:
             asked = in_thread(partial(next, coming, None))

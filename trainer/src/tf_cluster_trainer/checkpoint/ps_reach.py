@@ -1,0 +1,93 @@
+"""Whether the ps reach the volume with the run's directory, so that they can write and read there.
+
+The chief leaves a token in a directory of its own, and each ps leaves it again beside it.
+"""
+
+from __future__ import annotations
+
+import shutil
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import tensorflow as tf
+
+from tf_cluster_trainer.config import ConfigError
+from tf_cluster_trainer.log import log
+from tf_cluster_trainer.run_directory import layout
+from tf_cluster_trainer.servers import ps_files
+
+Ask = Callable[[Sequence[str]], Iterable[bytes]]
+"""Put two words, a directory and a token, to every ps: the answer of each, "" if it is well."""
+
+# What TensorFlow says of a ps whose process has no servers/ps_files.py.
+_UNKNOWN = (
+    tf.errors.InvalidArgumentError,
+    tf.errors.NotFoundError,
+    tf.errors.UnimplementedError,
+)
+
+
+def reach(run_dir: Path, wanted: bool | None, ask: Ask) -> bool:
+    """Whether the ps write and read the large tensors of checkpoints; the log says why not.
+
+    `wanted` is the setting: None is for where they can. Raises ConfigError if it is True and they
+    can't, and what `ask` raises of a lost ps.
+    """
+    if wanted is False:
+        log("the large tensors of checkpoints go through this task: ps.logVolume is false")
+        return False
+    reason = _why_not(run_dir, ask)
+    if reason and wanted:
+        raise ConfigError(
+            f"ps.logVolume is true, but {reason}; mount the log volume in the ps, or say auto"
+        )
+    if reason:
+        log(f"the large tensors of checkpoints go through this task: {reason}")
+    else:
+        log("the ps write and read the large tensors of checkpoints themselves")
+    return not reason
+
+
+def reach_op(device: str, task: str, directory_and_token: Any) -> Any:
+    """An operation on a ps that leaves the token in the directory, under the task's name.
+
+    Its result is "" or what went wrong.
+    """
+    with tf.device(device):
+        return _ask(ps_files.REACH, tf.concat([directory_and_token, [task]], 0))
+
+
+def flush_op(device: str, paths: Any) -> Any:
+    """An operation on a ps that flushes these paths; its result is "" or what went wrong."""
+    with tf.device(device):
+        return _ask(ps_files.FLUSH, paths)
+
+
+def _ask(question: str, words: Any) -> Any:
+    """Put a question of servers/ps_files.py to the ps of the device scope."""
+    return tf.raw_ops.PyFunc(input=[words], token=question, Tout=[tf.string])[0]
+
+
+def _why_not(run_dir: Path, ask: Ask) -> str:
+    """The reason; "" if all ps reach the directory."""
+    for left in run_dir.glob(f"{layout.REACH}{layout.TEMPORARY}*"):
+        shutil.rmtree(left, ignore_errors=True)
+    token = uuid.uuid4().hex
+    directory = run_dir / f"{layout.REACH}{layout.TEMPORARY}{token[:8]}"
+    try:
+        directory.mkdir(parents=True)
+        (directory / ps_files.TOKEN).write_text(token, encoding="utf-8")
+        for task, said in enumerate(ask([str(directory), token])):
+            if said:
+                return f"ps-{task} does not reach the log volume ({said.decode(errors='replace')})"
+            if (directory / f"ps-{task}").read_text(encoding="utf-8") != token:
+                return f"what ps-{task} writes into the log volume arrives changed"
+    except OSError as error:
+        return f"it can't be tried ({error})"
+    except _UNKNOWN as error:
+        return f"a ps does not know the question ({error.message})"
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+    return ""

@@ -1,0 +1,90 @@
+"""What a between-graph chief has the ps do with the run's files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import tensorflow as tf
+
+from tf_cluster_trainer.checkpoint import ps_reach
+from tf_cluster_trainer.checkpoint.pieces import Written, can_be_cut
+from tf_cluster_trainer.checkpoint.ps_reading import PsReading, StoredRows, restore_rows_op
+from tf_cluster_trainer.checkpoint.ps_writing import Order, PsWriting, write_rows_ops
+from tf_cluster_trainer.checkpoint.reading import ReadPlan
+from tf_cluster_trainer.checkpoint.variables import StoredTensor
+from tf_cluster_trainer.strategies.step import devices
+
+Run = Callable[..., Any]
+"""A session's. Every method that takes one raises its errors."""
+
+
+class PsVolume:
+    """The operations, of the current graph."""
+
+    def __init__(self, ps: int, plan: ReadPlan, stored: Sequence[StoredTensor]) -> None:
+        given = tf.compat.v1.placeholder
+        self._words, self._places = (given(tf.string, [None]) for _ in range(2))
+        self._prefix, self._place = (given(tf.string, []) for _ in range(2))
+        self._start, self._count = (given(tf.int64, []) for _ in range(2))
+        self._rows = plan.rows
+        self._reach = [
+            ps_reach.reach_op(devices.ps(task), f"ps-{task}", self._words) for task in range(ps)
+        ]
+        on_ps = sorted({one.device for one in plan.rows})
+        self._flush = {device: ps_reach.flush_op(device, self._words) for device in on_ps}
+        self._write = {
+            key: write_rows_ops(
+                family, key[1], self._start, self._count, self._prefix, self._places
+            )
+            for key, family in plan.families.items()
+        }
+        self._restore = {
+            (one.key, at): restore_rows_op(one, at, self._prefix, self._place, self._start)
+            for one in stored
+            if can_be_cut(one.spec)
+            for at in range(len(one.parts))
+        }
+
+    def reach(self, run: Run, run_dir: Path, wanted: bool | None) -> bool:
+        """Whether all the ps reach the run's directory; see ps_reach.reach."""
+
+        def ask(words: Sequence[str]) -> list[bytes]:
+            return [bytes(said) for said in run(self._reach, {self._words: [*words]})]
+
+        return ps_reach.reach(run_dir, wanted, ask)
+
+    def written(self, run: Run, directory: Path) -> Iterator[Sequence[Written]]:
+        """Have the ps write the rows of the plan into the directory."""
+
+        def write(order: Order) -> Sequence[bool]:
+            rows = order.rows
+            finite: Sequence[bool] = run(
+                self._write[rows.family[0].key, rows.at],
+                {
+                    self._start: rows.row_in_part,
+                    self._count: rows.count,
+                    self._prefix: order.prefix,
+                    self._places: [*order.places],
+                },
+            )
+            return finite
+
+        def flush(device: str, paths: Sequence[str]) -> bytes:
+            return bytes(run(self._flush[device], {self._words: [*paths]}))
+
+        yield from PsWriting(self._rows, write, flush).into(directory)
+
+    def reading(self, run: Run, rows: Sequence[StoredRows]) -> PsReading:
+        """What has the ps read these rows from a checkpoint."""
+
+        def read(one: StoredRows, prefix: str) -> None:
+            given = {
+                self._prefix: prefix,
+                self._place: one.place,
+                self._start: one.row_in_part,
+            }
+            run(self._restore[one.stored.key, one.at], given)
+
+        return PsReading(rows, read)

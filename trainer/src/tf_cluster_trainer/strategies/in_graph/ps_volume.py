@@ -1,0 +1,83 @@
+"""What an in-graph chief has the ps do with the run's files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import tensorflow as tf
+
+from tf_cluster_trainer.checkpoint import ps_reach
+from tf_cluster_trainer.checkpoint.ps_reading import PsReading, StoredRows, restore_rows_op
+from tf_cluster_trainer.checkpoint.ps_writing import Order, PsWriting, write_rows_ops
+from tf_cluster_trainer.checkpoint.reading import Rows, RowsInto
+from tf_cluster_trainer.strategies.step import devices
+
+_WORDS = tf.TensorSpec([None], tf.string)
+_WORD = tf.TensorSpec([], tf.string)
+_ROW = tf.TensorSpec([], tf.int64)
+
+
+def reach(run_dir: Path, wanted: bool | None, ps: int) -> bool:
+    """Whether all the ps reach the run's directory; see ps_reach.reach."""
+
+    def of_all(words: Any) -> list[Any]:
+        asked = (ps_reach.reach_op(devices.ps(task), f"ps-{task}", words) for task in range(ps))
+        return [_to_chief(said) for said in asked]
+
+    call = tf.function(of_all, [_WORDS], autograph=False)
+    return ps_reach.reach(run_dir, wanted, lambda words: [one.numpy() for one in call(_of(words))])
+
+
+def writing(rows: Sequence[Rows]) -> RowsInto:
+    """What has the ps write these rows into a directory."""
+    calls: dict[tuple[str, int], Any] = {}
+    flushes: dict[str, Any] = {}
+    for one in rows:
+        key = one.family[0].key, one.at
+        if key not in calls:
+            calls[key] = _on_ps(partial(write_rows_ops, *one.part), _ROW, _ROW, _WORD, _WORDS)
+        if one.device not in flushes:
+            flushes[one.device] = _on_ps(partial(ps_reach.flush_op, one.device), _WORDS)
+
+    def write(order: Order) -> Sequence[bool]:
+        rows = order.rows
+        call = calls[rows.family[0].key, rows.at]
+        finite = call(*map(_of, (rows.row_in_part, rows.count, order.prefix, order.places)))
+        return [bool(one) for one in finite.numpy()]
+
+    def flush(device: str, paths: Sequence[str]) -> bytes:
+        return bytes(flushes[device](_of(paths)).numpy())
+
+    return PsWriting(rows, write, flush).into
+
+
+def reading(rows: Sequence[StoredRows]) -> PsReading:
+    """What has the ps read these rows from a checkpoint."""
+    calls: dict[tuple[str, int], Any] = {}
+    for one in rows:
+        key = one.stored.key, one.at
+        if key not in calls:
+            calls[key] = _on_ps(partial(restore_rows_op, one.stored, one.at), _WORD, _WORD, _ROW)
+
+    def read(one: StoredRows, prefix: str) -> None:
+        calls[one.stored.key, one.at](*map(_of, (prefix, one.place, one.row_in_part))).numpy()
+
+    return PsReading(rows, read)
+
+
+def _on_ps(make: Any, *signature: Any) -> Any:
+    """A function whose operations are on a ps; only its result comes to the chief."""
+    return tf.function(lambda *given: _to_chief(make(*given)), signature, autograph=False)
+
+
+def _to_chief(value: Any) -> Any:
+    with tf.device(devices.CHIEF):
+        return tf.identity(value)
+
+
+def _of(value: Any) -> Any:
+    with tf.device(devices.CHIEF):
+        return tf.constant(value, tf.int64 if isinstance(value, int) else tf.string)
