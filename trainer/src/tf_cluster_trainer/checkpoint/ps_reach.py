@@ -56,18 +56,18 @@ def reach_op(device: str, task: str, directory_and_token: Any) -> Any:
     Its result is "" or what went wrong.
     """
     with tf.device(device):
-        return _ask(ps_files.REACH, tf.concat([directory_and_token, [task]], 0))
+        return ps_files_op(ps_files.REACH, tf.concat([directory_and_token, [task]], 0))
 
 
 def flush_op(device: str, paths: Any) -> Any:
     """An operation on a ps that flushes these paths; its result is "" or what went wrong."""
     with tf.device(device):
-        return _ask(ps_files.FLUSH, paths)
+        return ps_files_op(ps_files.FLUSH, paths)
 
 
-def _ask(question: str, words: Any) -> Any:
+def ps_files_op(question: str, words: Any, values: Sequence[Any] = ()) -> Any:
     """Put a question of servers/ps_files.py to the ps of the device scope."""
-    return tf.raw_ops.PyFunc(input=[words], token=question, Tout=[tf.string])[0]
+    return tf.raw_ops.PyFunc(input=[words, *values], token=question, Tout=[tf.string])[0]
 
 
 def _why_not(run_dir: Path, ask: Ask) -> str:
@@ -86,8 +86,8 @@ def _why_not(run_dir: Path, ask: Ask) -> str:
                 return f"what ps-{task} writes into the log volume arrives changed"
     except OSError as error:
         return f"it can't be tried ({error})"
-    except _UNKNOWN as error:
-        return f"a ps does not know the question ({error.message})"
+    except _UNKNOWN:
+        return "a ps does not know how; is its image another one?"
     finally:
         shutil.rmtree(directory, ignore_errors=True)
     return ""

@@ -6,9 +6,7 @@ are finite.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,33 +14,34 @@ from typing import Any
 import tensorflow as tf
 
 from tf_cluster_trainer.checkpoint.pieces import Written, place, size
+from tf_cluster_trainer.checkpoint.ps_reach import ps_files_op
 from tf_cluster_trainer.checkpoint.ps_shares import PsShares
 from tf_cluster_trainer.checkpoint.reading import Rows, read_rows_ops
 from tf_cluster_trainer.checkpoint.variables import StoredTensor
 from tf_cluster_trainer.errors import PsVolumeError
 from tf_cluster_trainer.run_directory import layout
+from tf_cluster_trainer.servers import ps_files
 
 
 @dataclass(frozen=True)
 class Order:
-    """What a ps is to write: these rows, into the data file of this prefix."""
+    """What a ps is to write: these rows. `prefix_and_places` are as `write_rows_ops` takes them."""
 
     rows: Rows
-    prefix: str
-    places: tuple[str, ...]
+    prefix_and_places: tuple[str, ...]
 
 
 class PsWriting:
-    """Drives the writing. `write` returns for each tensor of an order whether it is finite.
+    """Drives the writing. `write` returns "" or what went wrong, and which tensors are finite.
 
     `flush` has a device flush these files, and returns "" or what went wrong. Both are called in
-    threads, one for each ps, and raise what the ps or the connection raises.
+    threads, one for each ps, and raise what says that the ps is lost.
     """
 
     def __init__(
         self,
         rows: Sequence[Rows],
-        write: Callable[[Order], Sequence[bool]],
+        write: Callable[[Order], tuple[bytes, Sequence[bool]]],
         flush: Callable[[str, Sequence[str]], bytes],
     ) -> None:
         self._shares = PsShares(rows, lambda one: one.device)
@@ -56,12 +55,9 @@ class PsWriting:
         """
 
         def share(device: str, rows: Iterator[tuple[int, Rows]]) -> list[Written]:
-            with _naming(device, directory):
-                found = [self._one(directory, device, *numbered) for numbered in rows]
-                paths = [str(directory / one.file) for one in found]
-                wrong = self._flush(device, [*paths, str(directory)])
-            if wrong:
-                raise PsVolumeError(f"{_task(device)}: {wrong.decode(errors='replace')}")
+            found = [self._one(directory, device, *numbered) for numbered in rows]
+            paths = [str(directory / one.file) for one in found]
+            _check(device, self._flush(device, [*paths, str(directory)]))
             return found
 
         for _, written in self._shares.each(share):
@@ -69,28 +65,24 @@ class PsWriting:
 
     def _one(self, directory: Path, device: str, number: int, rows: Rows) -> Written:
         name = f"{layout.BUNDLE}{layout.TEMPORARY}{_task(device)}-{number}"
-        places = tuple(place(one.spec, rows.row, rows.count) for one in rows.family)
-        return _written(name, rows, self._write(Order(rows, str(directory / name), places)))
+        places = [place(one.spec, rows.row, rows.count) for one in rows.family]
+        said, finite = self._write(Order(rows, (str(directory / name), *places)))
+        _check(device, said)
+        return _written(name, rows, finite)
 
 
 def write_rows_ops(
-    family: Sequence[StoredTensor], at: int, start: Any, count: Any, prefix: Any, places: Any
-) -> Any:
+    family: Sequence[StoredTensor], at: int, start: Any, count: Any, prefix_and_places: Any
+) -> tuple[Any, Any]:
     """Operations on a ps that write rows of a part and of its slots; see `read_rows_ops`.
 
-    Returns for each tensor whether they are finite.
+    Returns "" or what went wrong, and for each tensor whether the rows are finite.
     """
     values = read_rows_ops(family, at, start, count)
     with tf.device(family[0].parts[at].device):
-        saved = tf.raw_ops.SaveV2(
-            prefix=prefix,
-            tensor_names=[one.key for one in family],
-            shape_and_slices=places,
-            tensors=values,
-        )
-        # In a function it would not run by itself.
-        with tf.control_dependencies([saved]):
-            return tf.stack([_all_finite(value) for value in values])
+        words = tf.concat([prefix_and_places, [one.key for one in family]], 0)
+        said = ps_files_op(ps_files.WRITE, words, values)
+        return said, tf.stack([_all_finite(value) for value in values])
 
 
 def _all_finite(value: Any) -> Any:
@@ -112,17 +104,9 @@ def _written(name: str, rows: Rows, finite: Sequence[bool]) -> Written:
     )
 
 
-@contextmanager
-def _naming(device: str, directory: Path) -> Iterator[None]:
-    """Inside this context TensorFlow's errors about files there become PsVolumeError."""
-    try:
-        yield
-    except tf.errors.OpError as error:
-        # Before the file's name are names of functions, and around it errors of other operations.
-        named = re.search(rf"{re.escape(str(directory))}[^\n\[]*", error.message)
-        if named is None:
-            raise
-        raise PsVolumeError(f"{_task(device)}: {named[0].strip()}") from error
+def _check(device: str, said: bytes) -> None:
+    if said:
+        raise PsVolumeError(f"{_task(device)}: {said.decode(errors='replace')}")
 
 
 def _task(device: str) -> str:

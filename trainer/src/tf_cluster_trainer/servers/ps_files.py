@@ -1,7 +1,10 @@
 """What a ps does with the run's files for its chief, beside TensorFlow's own operations.
 
 TensorFlow's PyFunc operation calls Python in the process where it is placed. So the chief asks over
-the connection that it has anyway. This module is the ps' side; it needs no TensorFlow.
+the connection that it has anyway. This module is the ps' side.
+
+It also writes here, by an operation of this process: one that the chief placed here would be
+cancelled with all that workers do when the disk refuses it.
 """
 
 from __future__ import annotations
@@ -16,8 +19,13 @@ import numpy as np
 from tf_cluster_trainer.log import WARNING, log
 
 REACH = "tf_cluster.reach"
+WRITE = "tf_cluster.write"
 FLUSH = "tf_cluster.flush"
 TOKEN = "token"
+
+
+class _RefusedError(Exception):
+    """It can't be done; the message is the answer."""
 
 
 def serve() -> None:
@@ -31,29 +39,49 @@ def serve() -> None:
 
 
 def answer(question: str, _device: Any, arguments: Sequence[Any]) -> Any:
-    """What TensorFlow calls. Returns the answer's text as an array: "", or what went wrong."""
+    """What TensorFlow calls. Returns the answer's text as an array: "", or what went wrong.
+
+    `arguments` are words and, after them, arrays. It never raises: see above.
+    """
     words = [os.fsdecode(word) for word in np.ravel(arguments[0])]
     try:
-        _ANSWERS[question](words)
+        _ANSWERS[question](words, arguments[1:])
     except OSError as error:
         return _text(f"{error.filename or words[0]}: {error.strerror or error}")
+    except _RefusedError as error:
+        return _text(str(error))
     except Exception as error:  # the chief has to hear of it
         return _text(f"{type(error).__name__}: {error}")
     return _text("")
 
 
-def _reach(words: Sequence[str]) -> None:
+def _reach(words: Sequence[str], _arrays: Sequence[Any]) -> None:
     """Read the chief's token in a directory, and leave it there under this task's name."""
     directory, token, task = words
-    found = Path(directory, TOKEN).read_text(encoding="utf-8")
-    if found != token:
-        raise ValueError(f"{directory}/{TOKEN} is not what the chief wrote")
+    if Path(directory, TOKEN).read_text(encoding="utf-8") != token:
+        raise _RefusedError(f"{directory}/{TOKEN} is not what the chief wrote")
     left = Path(directory, task)
     left.write_text(token, encoding="utf-8")
-    _flush([str(left), directory])
+    _flush([str(left), directory], ())
 
 
-def _flush(paths: Sequence[str]) -> None:
+def _write(words: Sequence[str], arrays: Sequence[Any]) -> None:
+    """Write slices as a bundle: its prefix, the place of each slice, the key of each."""
+    # Without the rest of TensorFlow's Python, as servers/bare_tensorflow.py says.
+    from tensorflow.python.framework import constant_op, errors
+    from tensorflow.python.ops import gen_io_ops
+
+    prefix, places, keys = words[0], words[1 : 1 + len(arrays)], words[1 + len(arrays) :]
+    try:
+        gen_io_ops.save_v2(prefix, keys, places, [constant_op.constant(one) for one in arrays])
+    except errors.OpError as error:
+        # Before the file's name are names of functions.
+        begins = error.message.find(str(Path(prefix).parent))
+        words_of_file = error.message[max(begins, 0) :].partition("[")[0].strip()
+        raise _RefusedError(words_of_file) from error
+
+
+def _flush(paths: Sequence[str], _arrays: Sequence[Any]) -> None:
     """Flush files and directories from this node to the disk, or to the volume's server."""
     for path in paths:
         descriptor = os.open(path, os.O_RDONLY)
@@ -63,7 +91,11 @@ def _flush(paths: Sequence[str]) -> None:
             os.close(descriptor)
 
 
-_ANSWERS: Mapping[str, Callable[[Sequence[str]], None]] = {REACH: _reach, FLUSH: _flush}
+_ANSWERS: Mapping[str, Callable[[Sequence[str], Sequence[Any]], None]] = {
+    REACH: _reach,
+    WRITE: _write,
+    FLUSH: _flush,
+}
 
 
 def _text(words: str) -> Any:

@@ -25,7 +25,7 @@ class PsVolume:
 
     def __init__(self, ps: int, plan: ReadPlan, stored: Sequence[StoredTensor]) -> None:
         given = tf.compat.v1.placeholder
-        self._words, self._places = (given(tf.string, [None]) for _ in range(2))
+        self._words = given(tf.string, [None])
         self._prefix, self._place = (given(tf.string, []) for _ in range(2))
         self._start, self._count = (given(tf.int64, []) for _ in range(2))
         self._rows = plan.rows
@@ -35,9 +35,7 @@ class PsVolume:
         on_ps = sorted({one.device for one in plan.rows})
         self._flush = {device: ps_reach.flush_op(device, self._words) for device in on_ps}
         self._write = {
-            key: write_rows_ops(
-                family, key[1], self._start, self._count, self._prefix, self._places
-            )
+            key: write_rows_ops(family, key[1], self._start, self._count, self._words)
             for key, family in plan.families.items()
         }
         self._restore = {
@@ -58,18 +56,15 @@ class PsVolume:
     def written(self, run: Run, directory: Path) -> Iterator[Sequence[Written]]:
         """Have the ps write the rows of the plan into the directory."""
 
-        def write(order: Order) -> Sequence[bool]:
+        def write(order: Order) -> tuple[bytes, Sequence[bool]]:
             rows = order.rows
-            finite: Sequence[bool] = run(
-                self._write[rows.family[0].key, rows.at],
-                {
-                    self._start: rows.row_in_part,
-                    self._count: rows.count,
-                    self._prefix: order.prefix,
-                    self._places: [*order.places],
-                },
-            )
-            return finite
+            given = {
+                self._start: rows.row_in_part,
+                self._count: rows.count,
+                self._words: [*order.prefix_and_places],
+            }
+            said, finite = run(self._write[rows.family[0].key, rows.at], given)
+            return said, finite
 
         def flush(device: str, paths: Sequence[str]) -> bytes:
             return bytes(run(self._flush[device], {self._words: [*paths]}))

@@ -38,15 +38,15 @@ def writing(rows: Sequence[Rows]) -> RowsInto:
     for one in rows:
         key = one.family[0].key, one.at
         if key not in calls:
-            calls[key] = _on_ps(partial(write_rows_ops, *one.part), _ROW, _ROW, _WORD, _WORDS)
+            calls[key] = _on_ps(partial(write_rows_ops, *one.part), _ROW, _ROW, _WORDS)
         if one.device not in flushes:
             flushes[one.device] = _on_ps(partial(ps_reach.flush_op, one.device), _WORDS)
 
-    def write(order: Order) -> Sequence[bool]:
+    def write(order: Order) -> tuple[bytes, Sequence[bool]]:
         rows = order.rows
         call = calls[rows.family[0].key, rows.at]
-        finite = call(*map(_of, (rows.row_in_part, rows.count, order.prefix, order.places)))
-        return [bool(one) for one in finite.numpy()]
+        said, finite = call(*map(_of, (rows.row_in_part, rows.count, order.prefix_and_places)))
+        return said.numpy(), finite.numpy()
 
     def flush(device: str, paths: Sequence[str]) -> bytes:
         return bytes(flushes[device](_of(paths)).numpy())
@@ -69,8 +69,12 @@ def reading(rows: Sequence[StoredRows]) -> PsReading:
 
 
 def _on_ps(make: Any, *signature: Any) -> Any:
-    """A function whose operations are on a ps; only its result comes to the chief."""
-    return tf.function(lambda *given: _to_chief(make(*given)), signature, autograph=False)
+    """A function whose operations are on a ps; only its results come to the chief."""
+
+    def made(*given: Any) -> Any:
+        return tf.nest.map_structure(_to_chief, make(*given))
+
+    return tf.function(made, signature, autograph=False)
 
 
 def _to_chief(value: Any) -> Any:
