@@ -16,7 +16,7 @@ FLOORS = (
     ("exit_codes", "errors", "log", "protocol", "config"),
     ("run_directory",),
     ("checkpoint", "servers"),
-    ("program",),
+    ("program", "ps_volume"),
     ("loop",),
     ("strategies.context",),
     ("strategies.step",),

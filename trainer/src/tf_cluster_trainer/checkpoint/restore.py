@@ -10,15 +10,15 @@ from pathlib import Path
 from tf_cluster_trainer.checkpoint import read as checkpoint_read
 from tf_cluster_trainer.checkpoint import variables as checkpoint_variables
 from tf_cluster_trainer.checkpoint.pieces import Piece
-from tf_cluster_trainer.checkpoint.ps_reading import PsReading, StoredRows, rows_of
 from tf_cluster_trainer.checkpoint.record import Checkpoint, TensorSpec
 from tf_cluster_trainer.checkpoint.resume_point import ResumePoint
+from tf_cluster_trainer.checkpoint.stored_rows import StoredRows, rows_of
 from tf_cluster_trainer.checkpoint.variables import StoredTensor
 from tf_cluster_trainer.log import WARNING, log
 from tf_cluster_trainer.run_directory import layout
 
-ByPs = Callable[[Sequence[StoredRows]], PsReading]
-"""Has the ps read these rows."""
+ByPs = Callable[[Checkpoint, Sequence[StoredRows]], None]
+"""Has the ps read these rows of a checkpoint."""
 
 
 def newest(run_dir: Path, model: Mapping[str, TensorSpec]) -> Checkpoint | None:
@@ -93,7 +93,7 @@ def chosen(
     }
     if by_ps:
         rows = rows_of(restored, found.values())
-        by_ps(rows).of(restored)
+        by_ps(restored, rows)
         for one in rows:
             found.pop(one.stored.key, None)
     with verified():

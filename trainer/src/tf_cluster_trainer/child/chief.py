@@ -53,7 +53,7 @@ def train(start: Start) -> int:
         settings.run_dir, settings.ps_log_volume, cluster.size("ps")
     )
     if restored:
-        by_ps = ps_volume.reading if in_reach else None
+        by_ps = ps_volume.read if in_reach else None
         restore.fill(restored, settings.optimizer.name, model, slots, by_ps)
 
     def run(plan: Plan, report: OnCounters, save: OnCounters) -> bool:

@@ -8,12 +8,14 @@ from typing import Any
 
 import tensorflow as tf
 
-from tf_cluster_trainer.checkpoint import ps_reach
 from tf_cluster_trainer.checkpoint.pieces import Written, can_be_cut
-from tf_cluster_trainer.checkpoint.ps_reading import PsReading, StoredRows, restore_rows_op
-from tf_cluster_trainer.checkpoint.ps_writing import Order, PsWriting, write_rows_ops
 from tf_cluster_trainer.checkpoint.reading import ReadPlan
+from tf_cluster_trainer.checkpoint.record import Checkpoint
+from tf_cluster_trainer.checkpoint.stored_rows import StoredRows
 from tf_cluster_trainer.checkpoint.variables import StoredTensor
+from tf_cluster_trainer.ps_volume import reach as ps_reach
+from tf_cluster_trainer.ps_volume.reading import PsReading, restore_rows_op
+from tf_cluster_trainer.ps_volume.writing import Order, PsWriting, write_rows_ops
 from tf_cluster_trainer.strategies.step import devices
 
 Run = Callable[..., Any]
@@ -46,7 +48,7 @@ class PsVolume:
         }
 
     def reach(self, run: Run, run_dir: Path, wanted: bool | None) -> bool:
-        """Whether all the ps reach the run's directory; see ps_reach.reach."""
+        """Whether all the ps reach the run's directory; see ps_volume/reach.py."""
 
         def ask(words: Sequence[str]) -> list[bytes]:
             return [bytes(said) for said in run(self._reach, {self._words: [*words]})]
@@ -71,10 +73,10 @@ class PsVolume:
 
         yield from PsWriting(self._rows, write, flush).into(directory)
 
-    def reading(self, run: Run, rows: Sequence[StoredRows]) -> PsReading:
-        """What has the ps read these rows from a checkpoint."""
+    def read(self, run: Run, saved: Checkpoint, rows: Sequence[StoredRows]) -> None:
+        """Have the ps read these rows of a checkpoint. Raises OSError."""
 
-        def read(one: StoredRows, prefix: str) -> None:
+        def read_one(one: StoredRows, prefix: str) -> None:
             given = {
                 self._prefix: prefix,
                 self._place: one.place,
@@ -82,4 +84,4 @@ class PsVolume:
             }
             run(self._restore[one.stored.key, one.at], given)
 
-        return PsReading(rows, read)
+        PsReading(rows, read_one).of(saved)

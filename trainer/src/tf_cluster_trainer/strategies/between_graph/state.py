@@ -219,7 +219,7 @@ class RunState:
         stored = self._graph.state.stored
         if self._restored:
             optimizer = self._context.config.settings.optimizer.name
-            by_ps = partial(self.in_reach.reading, run) if self.in_reach else None
+            by_ps = partial(self.in_reach.read, run) if self.in_reach else None
             for some in restore.chosen(self._restored, optimizer, stored, by_ps):
                 yield from some
             return

@@ -9,10 +9,12 @@ from typing import Any
 
 import tensorflow as tf
 
-from tf_cluster_trainer.checkpoint import ps_reach
-from tf_cluster_trainer.checkpoint.ps_reading import PsReading, StoredRows, restore_rows_op
-from tf_cluster_trainer.checkpoint.ps_writing import Order, PsWriting, write_rows_ops
 from tf_cluster_trainer.checkpoint.reading import Rows, RowsInto
+from tf_cluster_trainer.checkpoint.record import Checkpoint
+from tf_cluster_trainer.checkpoint.stored_rows import StoredRows
+from tf_cluster_trainer.ps_volume import reach as ps_reach
+from tf_cluster_trainer.ps_volume.reading import PsReading, restore_rows_op
+from tf_cluster_trainer.ps_volume.writing import Order, PsWriting, write_rows_ops
 from tf_cluster_trainer.strategies.step import devices
 
 _WORDS = tf.TensorSpec([None], tf.string)
@@ -21,7 +23,7 @@ _ROW = tf.TensorSpec([], tf.int64)
 
 
 def reach(run_dir: Path, wanted: bool | None, ps: int) -> bool:
-    """Whether all the ps reach the run's directory; see ps_reach.reach."""
+    """Whether all the ps reach the run's directory; see ps_volume/reach.py."""
 
     def of_all(words: Any) -> list[Any]:
         asked = (ps_reach.reach_op(devices.ps(task), f"ps-{task}", words) for task in range(ps))
@@ -54,18 +56,18 @@ def writing(rows: Sequence[Rows]) -> RowsInto:
     return PsWriting(rows, write, flush).into
 
 
-def reading(rows: Sequence[StoredRows]) -> PsReading:
-    """What has the ps read these rows from a checkpoint."""
+def read(saved: Checkpoint, rows: Sequence[StoredRows]) -> None:
+    """Have the ps read these rows of a checkpoint. Raises OSError."""
     calls: dict[tuple[str, int], Any] = {}
     for one in rows:
         key = one.stored.key, one.at
         if key not in calls:
             calls[key] = _on_ps(partial(restore_rows_op, one.stored, one.at), _WORD, _WORD, _ROW)
 
-    def read(one: StoredRows, prefix: str) -> None:
+    def read_one(one: StoredRows, prefix: str) -> None:
         calls[one.stored.key, one.at](*map(_of, (prefix, one.place, one.row_in_part))).numpy()
 
-    return PsReading(rows, read)
+    PsReading(rows, read_one).of(saved)
 
 
 def _on_ps(make: Any, *signature: Any) -> Any:

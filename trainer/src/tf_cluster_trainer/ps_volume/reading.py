@@ -1,42 +1,18 @@
-"""The ps read their own rows of large tensors from a checkpoint, all at once.
-
-Only where they reach the run's directory (ps_reach.py). A tensor that is stored whole is not among
-them: reading some rows of it would read all of it.
-"""
+"""The ps read their own rows of large tensors from a checkpoint, all at once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import tensorflow as tf
 
-from tf_cluster_trainer.checkpoint.pieces import can_be_cut, place
-from tf_cluster_trainer.checkpoint.ps_shares import PsShares
 from tf_cluster_trainer.checkpoint.record import Checkpoint
+from tf_cluster_trainer.checkpoint.stored_rows import StoredRows
 from tf_cluster_trainer.checkpoint.variables import StoredTensor, end_rows, put_rows
+from tf_cluster_trainer.ps_volume.shares import PsShares
 from tf_cluster_trainer.run_directory import layout
 from tf_cluster_trainer.servers.lost import is_peer_lost
-
-
-@dataclass(frozen=True)
-class StoredRows:
-    """`count` rows of one stored slice that the part `at` of a tensor has.
-
-    They begin at `row_in_part`, which is `row` of the whole tensor.
-    """
-
-    stored: StoredTensor
-    at: int
-    row_in_part: int
-    row: int
-    count: int
-
-    @property
-    def place(self) -> str:
-        """In the words of RestoreV2."""
-        return place(self.stored.spec, self.row, self.count)
 
 
 class PsReading:
@@ -66,16 +42,6 @@ class PsReading:
             raise OSError(f"{saved.path}: {error.message}") from error
 
 
-def rows_of(saved: Checkpoint, stored: Iterable[StoredTensor]) -> list[StoredRows]:
-    """The rows of these tensors that ps can read: those that are stored in slices."""
-    return [
-        rows
-        for one in stored
-        if can_be_cut(one.spec) and one.key in saved.meta.slices
-        for rows in _rows(one, saved.meta.slices[one.key])
-    ]
-
-
 def restore_rows_op(stored: StoredTensor, at: int, prefix: Any, where: Any, start: Any) -> Any:
     """An operation on a ps that reads rows and assigns them from row `start` of the part."""
     part, shape = stored.parts[at], stored.spec.shape
@@ -92,16 +58,3 @@ def restore_rows_op(stored: StoredTensor, at: int, prefix: Any, where: Any, star
             ended = end_rows(part)
         with tf.control_dependencies([] if ended is None else [ended]):
             return tf.identity(start)
-
-
-def _rows(stored: StoredTensor, begins: Sequence[int]) -> Iterator[StoredRows]:
-    """What each part has of each slice, in the order of the rows."""
-    part_begins = 0
-    ends = (*begins[1:], stored.spec.shape[0])
-    for at, part in enumerate(stored.parts):
-        part_ends = part_begins + part.shape[0]
-        for first, end in zip(begins, ends, strict=True):
-            low, high = max(first, part_begins), min(end, part_ends)
-            if low < high:
-                yield StoredRows(stored, at, low - part_begins, low, high - low)
-        part_begins = part_ends

@@ -1,6 +1,6 @@
 """The ps write the rows of large tensors themselves, all at once, each a slice after the other.
 
-Only where they reach the run's directory (ps_reach.py). What comes to the chief is whether the rows
+What comes to the chief is whether the rows
 are finite.
 """
 
@@ -14,11 +14,11 @@ from typing import Any
 import tensorflow as tf
 
 from tf_cluster_trainer.checkpoint.pieces import Written, place, size
-from tf_cluster_trainer.checkpoint.ps_reach import ps_files_op
-from tf_cluster_trainer.checkpoint.ps_shares import PsShares
 from tf_cluster_trainer.checkpoint.reading import Rows, read_rows_ops
 from tf_cluster_trainer.checkpoint.variables import StoredTensor
 from tf_cluster_trainer.errors import PsVolumeError
+from tf_cluster_trainer.ps_volume.reach import ps_files_op
+from tf_cluster_trainer.ps_volume.shares import PsShares
 from tf_cluster_trainer.run_directory import layout
 from tf_cluster_trainer.servers import ps_files
 
