@@ -72,6 +72,7 @@ ALONE: Mapping[str, Mapping[str, Any]] = {
     **{f"{role}.image": {role: {"image": {"tag": "2"}}} for role in ("chief", "ps")},
     "worker.backoffLimit": {"worker": {"backoffLimit": 1}},
     "ps.preStopSeconds": {"ps": {"preStopSeconds": 5}},
+    "ps.logVolume": {"ps": {"logVolume": True}},
     **{
         f"{role}.resources": {role: {"resources": {"requests": {"cpu": "123m"}}}}
         for role in ("chief", "ps", "cleanup")

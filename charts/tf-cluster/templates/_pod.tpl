@@ -164,13 +164,11 @@ the volume.
   mount: {mountPath: /etc/tf-cluster-source, readOnly: true}
   volume: {secret: {secretName: {{ . | quote }}, defaultMode: 0440}}
 {{- end }}
-{{- if include "tf-cluster.pod.mountsClaims" . }}
-{{- range $volume := .role.volumes | default (list "data" "log") }}
+{{- range $volume := include "tf-cluster.pod.claims" . | fromJsonArray }}
 {{- $of := dict "root" $.root "volume" $volume "readOnly" $.role.readOnly }}
 - name: {{ $volume | quote }}
   mount: {{ include "tf-cluster.claim.mount" $of | fromYaml | toJson }}
   volume: {{ include "tf-cluster.claim.volume" $of | fromYaml | toJson }}
-{{- end }}
 {{- end }}
 {{- with .mounts }}
 {{- toYaml . | nindent 0 }}
@@ -253,9 +251,19 @@ tf-cluster.io/index: {{ .index | quote }}
 {{- end }}
 {{- end -}}
 
-{{- /* "true" for the roles that mount /data and /log: those that run the user's code. */ -}}
-{{- define "tf-cluster.pod.mountsClaims" -}}
-{{- if or (eq .role.claims "always") (and (eq .role.claims "script") (include "tf-cluster.ps.runScript" .root)) }}true{{ end -}}
+{{- /*
+The claims that a role mounts, as a JSON list: /data and /log where it runs the user's code, /log for parameter servers
+that write checkpoints themselves.
+*/ -}}
+{{- define "tf-cluster.pod.claims" -}}
+{{- $ofPs := eq .role.claims "script" -}}
+{{- if or (eq .role.claims "always") (and $ofPs (include "tf-cluster.ps.runScript" .root)) -}}
+{{- .role.volumes | default (list "data" "log") | toJson -}}
+{{- else if and $ofPs (include "tf-cluster.ps.mountsLog" .root) -}}
+["log"]
+{{- else -}}
+[]
+{{- end -}}
 {{- end -}}
 
 {{- /* The Secret with the login of a private source, for the roles that fetch it: those that run the user's code. */ -}}
@@ -339,7 +347,7 @@ pod matches its own rule, which Kubernetes lets pass when no other pod matches i
 */ -}}
 {{- define "tf-cluster.pod.affinity" -}}
 {{- $affinity := deepCopy (.pod.affinity | default dict) -}}
-{{- if and (include "tf-cluster.pod.mountsClaims" .) (include "tf-cluster.colocate" .root) -}}
+{{- if and (include "tf-cluster.pod.claims" . | fromJsonArray) (include "tf-cluster.colocate" .root) -}}
 {{- $term := include "tf-cluster.pod.colocation" .root | fromYaml -}}
 {{- $podAffinity := $affinity.podAffinity | default dict -}}
 {{- $terms := $podAffinity.requiredDuringSchedulingIgnoredDuringExecution | default list -}}
@@ -358,7 +366,9 @@ pod matches its own rule, which Kubernetes lets pass when no other pod matches i
 {{- /* Takes the root context. Who always mounts the claims stands first. */ -}}
 {{- define "tf-cluster.pod.colocation" -}}
 {{- $whens := list "always" -}}
-{{- if include "tf-cluster.ps.runScript" . -}}{{- $whens = append $whens "script" -}}{{- end -}}
+{{- if or (include "tf-cluster.ps.runScript" .) (include "tf-cluster.ps.mountsLog" .) -}}
+{{- $whens = append $whens "script" -}}
+{{- end -}}
 {{- $names := list -}}
 {{- range $when := $whens -}}
 {{- range include "tf-cluster.roles" $ | fromJsonArray -}}

@@ -18,7 +18,7 @@ calls "tf-cluster.pod" with root and role alone, and passes what it mounts besid
     index          who tells a task its index: chart, or job for an Indexed Job
     ports          what it listens on, as in tf-cluster.port.NAME
     probe          the path and port of its readiness probe
-    claims         when it mounts the claims: always, script (if it runs the user's script) or never
+    claims         when it mounts the claims: always, script (if it runs the user's script; see ps.logVolume too) or never
     volumes        the claims that it mounts, each at /NAME; null is both, data and log
     readOnly       it only reads the claims
     gpus           when a task is shown GPUs: always, asked (if its limits name one) or never

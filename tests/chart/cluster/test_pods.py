@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -510,6 +511,51 @@ def test_a_ps_outlives_the_chiefs_last_save() -> None:
     for role in ("chief", "worker", "evaluator", "cleanup"):
         assert "lifecycle" not in container_of(rendered, role)
     assert "lifecycle" not in container_of(render({"ps": {"preStopSeconds": 0}}), "ps")
+
+
+SHARED = {"accessModes": ["ReadWriteMany"]}
+SCRIPT = {
+    "program": {"module": "", "script": "/data/train.py"},
+    "evaluator": {"enabled": False},
+}
+
+
+@pytest.mark.parametrize(
+    ("changes", "mounted", "is_colocated"),
+    [
+        ({}, (), False),
+        ({"storage": {"log": SHARED, "data": SHARED}}, ("log",), False),
+        ({"storage": {"log": SHARED, "data": {"enabled": False}}}, ("log",), False),
+        # A claim of one node would take the ps there.
+        ({"storage": {"log": SHARED}}, (), False),
+        ({"storage": {"log": SHARED, "data": SHARED}, "ps": {"logVolume": False}}, (), False),
+        ({"ps": {"logVolume": True}}, ("log",), True),
+        ({"ps": {"logVolume": True}, "storage": {"log": SHARED, "data": SHARED}}, ("log",), False),
+        ({"storage": {"log": SHARED, "data": SHARED}, **SCRIPT}, (), False),
+        ({"storage": {"log": SHARED, "data": SHARED}, "interactive": {"enabled": True}}, (), False),
+        (merged(SCRIPT, {"program": {"ps": "script"}}), ("data", "log"), True),
+    ],
+)
+def test_a_ps_mounts_log_where_that_ties_it_to_no_node_or_where_it_is_told(
+    changes: Values, mounted: tuple[str, ...], is_colocated: bool
+) -> None:
+    interactive = {"program": {"module": ""}, "evaluator": {"enabled": False}}
+    rendered = render(merged(interactive if "interactive" in changes else {}, changes))
+    pod = pod_of(rendered, "ps")["spec"]
+    claims = {one["name"] for one in pod["volumes"] if "persistentVolumeClaim" in one}
+    assert claims == set(mounted)
+    mounts = {one["name"]: one for one in container_of(rendered, "ps")["volumeMounts"]}
+    for name in mounted:
+        assert mounts[name]["mountPath"] == f"/{name}" and "readOnly" not in mounts[name]
+    assert ("affinity" in pod) == is_colocated
+    if is_colocated:
+        affinity = pod["affinity"]["podAffinity"]
+        (term,) = affinity["requiredDuringSchedulingIgnoredDuringExecution"]
+        (roles,) = term["labelSelector"]["matchExpressions"]
+        assert {"ps", "chief"} <= set(roles["values"])
+    training = json.loads(rendered.one("ConfigMap", "config")["data"]["training.json"])
+    asked = changes.get("ps", {}).get("logVolume")
+    assert training.get("ps") == (None if asked is None else {"logVolume": asked})
 
 
 def test_a_worker_outlives_the_step_that_a_synchronous_chief_is_in() -> None:

@@ -117,7 +117,7 @@ def _same_pods(rendered: Rendered, planned: Plan) -> None:
     for group in planned.pods:
         pod = specs[group.owner.partition(" ")[2].replace("{}", "0")]
         mounts = {one["name"] for one in pod["spec"]["volumes"]}
-        assert group.mounts_claims == bool(mounts & {"data", "log"})
+        assert set(group.mounted) == mounts & {"data", "log"}
         assert set(POD_ROLES[group.role].ports) == {
             port["name"] for port in pod["spec"]["containers"][0].get("ports", [])
         }

@@ -20,7 +20,7 @@ def group(
     wants = {"cpu": Fraction(cpu), "memory": Fraction(memory)}
     if gpu:
         wants["nvidia.com/gpu"] = Fraction(gpu)
-    return PodGroup(role, count, f"Job {role}", wants, {}, mounts)
+    return PodGroup(role, count, f"Job {role}", wants, {}, ("data", "log") if mounts else ())
 
 
 def fits_by_trying(groups: list[PodGroup], node: dict[str, Fraction], nodes: int) -> bool:

@@ -54,6 +54,10 @@ has no key. The status port of the chief, or of worker 0, has the name of a Serv
 {{- end -}}
 {{- with $values.program.path -}}{{- $_ := set $program "path" . -}}{{- end -}}
 {{- with include "tf-cluster.config.source" .root | fromJson -}}{{- $_ := set $program "source" . -}}{{- end -}}
+{{- /* The default is not written: it would change the attempt's hash. */ -}}
+{{- $asked := $values.ps.logVolume -}}
+{{- $ps := dict -}}
+{{- if kindIs "bool" $asked -}}{{- $ps = dict "ps" (dict "logVolume" $asked) -}}{{- end -}}
 {{- dict
   "version" 1
   "run" $run
@@ -66,7 +70,7 @@ has no key. The status port of the chief, or of worker 0, has the name of a Serv
   "dirs" (dict "data" "/data" "log" "/log")
   "peers" (include "tf-cluster.config.given" $values.peers | fromJson)
   "failure" (include "tf-cluster.config.given" $values.failure | fromJson)
-  | toPrettyJson -}}
+  | merge $ps | toPrettyJson -}}
 {{- end -}}
 
 {{- /*

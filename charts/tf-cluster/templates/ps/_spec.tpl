@@ -21,3 +21,14 @@ template:
 {{- define "tf-cluster.ps.runScript" -}}
 {{- if and .Values.program.script (eq .Values.program.ps "script") }}true{{ end -}}
 {{- end -}}
+
+{{- /*
+"true" when the parameter servers mount /log to write checkpoints themselves. By default where that needs no common
+node, and where the trainer's own program runs.
+*/ -}}
+{{- define "tf-cluster.ps.mountsLog" -}}
+{{- $asked := toString .Values.ps.logVolume -}}
+{{- $shared := has "ReadWriteMany" (.Values.storage.log.accessModes | default list) -}}
+{{- $auto := and $shared .Values.program.module (not .Values.interactive.enabled) (not (include "tf-cluster.colocate" .)) -}}
+{{- if or (eq $asked "true") (and $auto (ne $asked "false")) }}true{{ end -}}
+{{- end -}}

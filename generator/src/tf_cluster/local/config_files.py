@@ -42,6 +42,7 @@ def training_document(
         "train": values["train"],
         "flags": values["flags"],
         "dirs": {"data": str(folders.data), "log": str(folders.runs)},
+        "ps": {"logVolume": values["ps"].get("logVolume", "auto")},
         "peers": {
             "deadlineSeconds": min(values["peers"]["deadlineSeconds"], PEERS_DEADLINE_SECONDS)
         },

@@ -248,6 +248,7 @@ def training_document(release: Release) -> Data:
     source = source_document(values)
     if source:
         program["source"] = source
+    asked = release.section("ps").get("logVolume")
     return {
         "version": 1,
         "run": {"name": release.fullname, "id": values["run"]["id"]},
@@ -256,6 +257,7 @@ def training_document(release: Release) -> Data:
         "train": _without_nulls(values["train"]),
         "flags": values.get("flags") or {},
         "dirs": {"data": "/data", "log": "/log"},
+        **({"ps": {"logVolume": asked}} if isinstance(asked, bool) else {}),
         "peers": _without_nulls(values["peers"]),
         "failure": _without_nulls(values["failure"]),
     }

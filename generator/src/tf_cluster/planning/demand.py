@@ -19,14 +19,14 @@ PODS_OF_A_NODE = 110
 
 @dataclass(frozen=True)
 class PodGroup:
-    """Pods that are alike. `owner` is what makes them, `names` how they are called."""
+    """Pods that are alike. `owner` is what makes them, `mounted` their volumes, each at /NAME."""
 
     role: str
     count: int
     owner: str
     requests: Amounts
     limits: Amounts
-    mounts_claims: bool
+    mounted: tuple[str, ...]
 
     @property
     def title(self) -> str:
@@ -116,7 +116,7 @@ def _packed(groups: Sequence[PodGroup], node: Amounts, nodes: int, colocate: boo
     free = [dict(node) for _ in range(nodes)]
     left = {index: group.count for index, group in enumerate(groups)}
     wants = [_on_node(group.requests, node) for group in groups]
-    together = [i for i, group in enumerate(groups) if colocate and group.mounts_claims]
+    together = [i for i, group in enumerate(groups) if colocate and group.mounted]
     if together and free:
         for index in sorted(together, key=lambda i: _size(wants[i], node, by), reverse=True):
             left[index] -= _place(free[0], wants[index], left[index])

@@ -142,6 +142,6 @@ def _pods(attempt: Attempt) -> list[PodGroup]:
     groups = []
     for kind, (count, owner, template) in specs.items():
         requests, limits = asked(template)
-        mounts = release.mounts_claims(POD_ROLES[kind])
-        groups.append(PodGroup(kind, count, owner, requests, limits, mounts))
+        mounted = release.mounted(POD_ROLES[kind])
+        groups.append(PodGroup(kind, count, owner, requests, limits, mounted))
     return groups

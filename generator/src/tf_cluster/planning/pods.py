@@ -227,17 +227,16 @@ def _mounts(
         found.append(
             _mount("login", mount, {"secret": {"secretName": login, "defaultMode": 0o440}})
         )
-    if release.mounts_claims(role):
-        for volume in role.volumes:
-            mount = {"mountPath": f"/{volume}"}
-            path = release.values["storage"][volume].get("subPath")
-            if path:
-                mount["subPath"] = path
-            if role.read_only:
-                mount["readOnly"] = True
-            is_claim = volume in release.claims
-            claim = {"persistentVolumeClaim": {"claimName": release.claim(volume)}}
-            found.append(_mount(volume, mount, claim if is_claim else {"emptyDir": {}}))
+    for volume in release.mounted(role):
+        mount = {"mountPath": f"/{volume}"}
+        path = release.values["storage"][volume].get("subPath")
+        if path:
+            mount["subPath"] = path
+        if role.read_only:
+            mount["readOnly"] = True
+        is_claim = volume in release.claims
+        claim = {"persistentVolumeClaim": {"claimName": release.claim(volume)}}
+        found.append(_mount(volume, mount, claim if is_claim else {"emptyDir": {}}))
     return [*found, *details.mounts]
 
 
@@ -327,7 +326,7 @@ def _affinity(release: Release, role: PodRole, details: PodDetails, pod: Mapping
         preferred = "preferredDuringSchedulingIgnoredDuringExecution"
         near[preferred] = [*(near.get(preferred) or []), *wishes]
         affinity["podAffinity"] = near
-    if release.mounts_claims(role) and release.colocate:
+    if release.mounted(role) and release.colocate:
         near = affinity.get("podAffinity") or {}
         required = "requiredDuringSchedulingIgnoredDuringExecution"
         near[required] = [*(near.get(required) or []), _colocation(release)]
@@ -336,7 +335,8 @@ def _affinity(release: Release, role: PodRole, details: PodDetails, pod: Mapping
 
 
 def _colocation(release: Release) -> Data:
-    whens = ("always", "script") if release.ps_run_script else ("always",)
+    of_ps = release.ps_run_script or release.ps_mount_log
+    whens = ("always", "script") if of_ps else ("always",)
     names = [role.name for when in whens for role in POD_ROLES.values() if role.claims == when]
     component = {"key": "app.kubernetes.io/component", "operator": "In", "values": names}
     return {

@@ -110,9 +110,22 @@ class Release:
         own = self.values["storage"][volume].get("existingClaim")
         return str(own or f"{self.fullname}-{volume}")
 
-    def mounts_claims(self, role: PodRole) -> bool:
-        """Whether the pods of a role mount /data and /log."""
-        return role.claims == "always" or (role.claims == "script" and self.ps_run_script)
+    @property
+    def ps_mount_log(self) -> bool:
+        """Whether the ps mount /log to write checkpoints themselves."""
+        asked = self.section("ps").get("logVolume")
+        if isinstance(asked, bool):
+            return asked
+        shared = "ReadWriteMany" in (self.values["storage"]["log"].get("accessModes") or [])
+        own_program = bool(self.section("program").get("module")) and not self.interactive
+        return shared and own_program and not self.colocate
+
+    def mounted(self, role: PodRole) -> tuple[str, ...]:
+        """What the pods of a role mount, each at /NAME."""
+        of_ps = role.claims == "script"
+        if role.claims == "always" or (of_ps and self.ps_run_script):
+            return role.volumes
+        return ("log",) if of_ps and self.ps_mount_log else ()
 
     def section(self, name: str) -> Mapping[str, Any]:
         """A section of the values; empty where there is none."""

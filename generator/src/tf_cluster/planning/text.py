@@ -165,7 +165,7 @@ def plan_json(
                 "owner": group.owner,
                 "requests": _amounts(group.requests),
                 "limits": _amounts(group.limits),
-                "mountsClaims": group.mounts_claims,
+                "mountsClaims": bool(group.mounted),
             }
             for group in plan.pods
         ],
@@ -248,7 +248,7 @@ def plan_mermaid(plan: Plan) -> str:
         claim = plan.release.claim(volume)
         lines.append(f'  {volume}[("{_label(claim)}<br/>/{volume}")]')
         for group in plan.pods:
-            if group.mounts_claims and (volume == "log" or group.role != "tensorboard"):
+            if volume in group.mounted:
                 lines.append(f"  {group.role} --- {volume}")
     return _lines(lines)
 
@@ -288,8 +288,8 @@ def _pods(plan: Plan) -> list[str]:
     )
     head = ("pods", "", *columns, "of")
     found = ["", "PODS: each asks for … to at most …", *_table(head, rows)]
-    if plan.release.colocate and any(group.mounts_claims for group in plan.pods):
-        together = [group.title for group in plan.pods if group.mounts_claims]
+    if plan.release.colocate and any(group.mounted for group in plan.pods):
+        together = [group.title for group in plan.pods if group.mounted]
         found.append(f"  On one node, because a claim is ReadWriteOnce: {', '.join(together)}")
     return found
 
