@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from tests.cluster.conftest import REQUESTS, MakeValues
-from tests.cluster.kubernetes import Object, Release
+from tests.cluster.kubernetes import Namespace, Object, Release
 from tests.programs import RECOMMENDER, RECOMMENDER_INLINED
+from tests.slices import sliced
 from tests.support.waiting import eventually
+from tools.machine.layout import Addresses, default_layout
+from tools.machine.volume import StaticVolume, create
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(1200)]
 
+FULL = pytest.mark.full
 ENDLESS = 10_000_000
+BY_PS = "the ps write and read the large tensors of checkpoints themselves"
 ROW_BYTES = 64 * 4
 
 # Reads a checkpoint as any program would: full tensors.
@@ -27,12 +33,41 @@ print(json.dumps({"shapes": shapes, "step": int(reader.get_tensor("step"))}))
 """
 
 
+@pytest.fixture
+def volume(request: pytest.FixtureRequest, namespace: Namespace) -> Iterator[dict[str, Any]]:
+    """What params say of /log: a claim of one node, or one that the ps mount too."""
+    if request.param == "ReadWriteOnce":
+        yield {"log": {"size": "20Gi"}}
+        return
+    layout = default_layout()
+    if namespace.kubeconfig != str(layout.kubeconfig):
+        pytest.skip("KUBECONFIG names another cluster, whose node has no directory of ours")
+    name = f"{namespace.name}-shared"
+    directory = create(StaticVolume(name, size="20Gi"), layout, Addresses())
+    yield {
+        "log": {"size": "20Gi", "volume": name, "class": "", "accessModes": ["ReadWriteMany"]},
+        "extraValues": {"storage": {"data": {"enabled": False}}},
+    }
+    namespace.kubectl("delete", "pv", name, "--wait=false")
+    shutil.rmtree(directory)  # some GiB
+
+
 @pytest.mark.parametrize(
-    ("users", "limit"),
+    ("users", "limit", "volume"),
     [
-        pytest.param(1_600_000, "900Mi", id="1.5-GiB"),
-        pytest.param(3_500_000, "1Gi", id="3-GiB", marks=pytest.mark.full),
+        *sliced(
+            [
+                pytest.param(1_600_000, "900Mi", "ReadWriteMany", id="1.5-GiB-many"),
+                pytest.param(1_600_000, "900Mi", "ReadWriteOnce", id="1.5-GiB-once"),
+            ],
+            1,
+        ),
+        *(
+            pytest.param(3_500_000, "1Gi", mode, id=f"3-GiB-{mode[9:].lower()}", marks=FULL)
+            for mode in ("ReadWriteMany", "ReadWriteOnce")
+        ),
     ],
+    indirect=["volume"],
 )
 def test_a_state_larger_than_chief_and_evaluator_trains_resumes_and_is_exported(
     make_release: Callable[[str], Release],
@@ -41,6 +76,7 @@ def test_a_state_larger_than_chief_and_evaluator_trains_resumes_and_is_exported(
     request: pytest.FixtureRequest,
     users: int,
     limit: str,
+    volume: dict[str, Any],
 ) -> None:
     name = f"large-{request.node.callspec.id.lower().replace('.', '-')}"
     items = users // 4
@@ -63,8 +99,8 @@ def test_a_state_larger_than_chief_and_evaluator_trains_resumes_and_is_exported(
                 "optimizer": {"name": "Adam", "learningRate": 0.01},
                 "checkpoint": {"seconds": 20, "keep": 1},
             },
-            log={"size": "20Gi"},
             evaluator={"exportBest": {"metric": "accuracy", "mode": "max"}},
+            **volume,
             **method,
         )
 
@@ -75,7 +111,9 @@ def test_a_state_larger_than_chief_and_evaluator_trains_resumes_and_is_exported(
     release = make_release(name)
     release.install(values(ENDLESS, 2))
     first = eventually("a checkpoint", lambda: checkpoint(0), 240)
+    said = BY_PS if "extraValues" in volume else "ps-0 does not reach the log volume"
     killed = release.client()["metadata"]
+    assert said in release.namespace.kubectl("logs", killed["name"])
     release.namespace.kubectl(
         "delete", "pod", killed["name"], "--grace-period=0", "--force", "--wait=false"
     )
