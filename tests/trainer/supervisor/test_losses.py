@@ -258,7 +258,7 @@ def test_the_same_checkpoint_again_gives_no_restart_back(make_world: MakeWorld) 
     for restarts in range(2):
         chief.until(status="running", restarts=restarts)
         chief.do("save 100")
-        counted = f"tf_cluster_checkpoint_seconds_count {restarts + 1}.0"
+        counted = f'tf_cluster_checkpoint_seconds_count{{way="copied"}} {restarts + 1}.0'
         eventually("the save is heard of", lambda counted=counted: counted in chief.metrics())
         chief.do("exit 44 ps-0 is gone")
     assert chief.ends() == 43

@@ -311,10 +311,17 @@ def test_metrics_have_the_documents_numbers_and_leave_out_unknown_ones() -> None
 
 
 def test_metrics_count_checkpoints_and_losses() -> None:
-    counts = NOTHING_COUNTED.saved(0.5).saved(1.5).lost(["worker-1"]).lost(["ps-0", "worker-1"])
+    counts = NOTHING_COUNTED
+    for saved in ((1, 0.5, 10), (2, 1.5, 20, "ps"), (3, 2.5, 30, "ps")):
+        counts = counts.saved(protocol.Saved(*saved))
+    counts = counts.lost(["worker-1"]).lost(["ps-0", "worker-1"])
+    counts = replace(counts, ps_bytes={"ps-0": 12, "ps-1": 18})
     lines = text(DOCUMENT, serving=False, counts=counts).decode().splitlines()
-    assert "tf_cluster_checkpoint_seconds_count 2.0" in lines
-    assert "tf_cluster_checkpoint_seconds_sum 2.0" in lines
+    assert 'tf_cluster_checkpoint_seconds_count{way="copied"} 1.0' in lines
+    assert 'tf_cluster_checkpoint_seconds_count{way="ps"} 2.0' in lines
+    assert 'tf_cluster_checkpoint_seconds_sum{way="ps"} 4.0' in lines
+    assert "tf_cluster_checkpoint_bytes 30.0" in lines
+    assert 'tf_cluster_ps_state_bytes{ps="ps-1"} 18.0' in lines
     assert 'tf_cluster_task_losses_total{task="worker-1"} 2.0' in lines
     assert 'tf_cluster_task_losses_total{task="ps-0"} 1.0' in lines
 

@@ -13,7 +13,7 @@ import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import IO, Any, get_args
+from typing import IO, Any, Literal, get_args
 
 CONTROL_VARIABLE = "TF_CLUSTER_CONTROL"
 
@@ -69,19 +69,29 @@ class Progress:
     workers: Mapping[str, int]
 
 
+Way = Literal["copied", "streamed", "ps"]
+"""How a checkpoint's tensors got to the disk."""
+
+
 @dataclass(frozen=True)
 class Placement:
-    """Chief's child: device of every trainable variable, by name."""
+    """Chief's child: device of every trainable variable, by name; bytes of the state on each ps."""
 
     devices: Mapping[str, str]
+    ps_bytes: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Saved:
-    """Chief's child: a checkpoint of this step is whole on disk; the save took `seconds`."""
+    """Chief's child: a checkpoint of this step is whole on disk; the save took `seconds`.
+
+    It has `size` bytes, which were copied first, streamed through the chief, or written by the ps.
+    """
 
     step: int
     seconds: float
+    size: int = 0
+    way: Way = "copied"
 
 
 @dataclass(frozen=True)

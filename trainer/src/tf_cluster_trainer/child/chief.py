@@ -22,7 +22,7 @@ from tf_cluster_trainer.strategies import registry
 from tf_cluster_trainer.strategies.context import StrategyContext
 from tf_cluster_trainer.strategies.in_graph import ps_volume
 from tf_cluster_trainer.strategies.in_graph.cluster import check_sizes, connected_strategy
-from tf_cluster_trainer.strategies.step.devices import CHIEF
+from tf_cluster_trainer.strategies.step.devices import CHIEF, ps_bytes
 
 
 def train(start: Start) -> int:
@@ -67,6 +67,7 @@ def train(start: Start) -> int:
         ),
         quiesced=calls.quiesced,
         run=run,
+        ps_bytes=ps_bytes((*model, *slots)),
         max_in_flight=1 if settings.combination.lockstep else cluster.size("worker"),
     )
     return train_as_chief(start, resume_point, training)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import tensorflow as tf
@@ -60,7 +60,8 @@ class Training:
 
     `run(plan, report, save)` makes the steps; it returns True at the total, False when stopped.
     Inside the context `quiesced()`, the counters and `state` are of the same step. `holds_state`:
-    that is in this process' memory. `max_in_flight` and `workers_sharing_steps` are as in Plan.
+    that is in this process' memory. `ps_bytes`: bytes of the state on each ps. `max_in_flight` and
+    `workers_sharing_steps` are as in Plan.
     """
 
     devices: Mapping[str, str]
@@ -71,6 +72,7 @@ class Training:
     max_in_flight: int
     workers_sharing_steps: int = 1
     holds_state: bool = False
+    ps_bytes: Mapping[str, int] = field(default_factory=dict)
 
 
 def newest_of_ours(config: Config, prepared: Prepared) -> Checkpoint | None:
@@ -89,7 +91,7 @@ def train_as_chief(start: Start, resume_point: ResumePoint, training: Training) 
     check_owner()
     # If a killed child's partial checkpoint fills the volume, no other ever fits.
     checkpoint_write.remove_partial(layout.checkpoints(settings.run_dir))
-    channel.send(Placement(training.devices))
+    channel.send(Placement(training.devices, training.ps_bytes))
     sentence = f"training from step {resume_point.step} to {settings.steps}"
     log(sentence)
     channel.send(Phase("running", sentence))

@@ -71,6 +71,7 @@ def train(start: Start, join: Join) -> int:
         holds_state=worker.holds_state,
         quiesced=contextlib.nullcontext,
         run=run,
+        ps_bytes=worker.ps_bytes(),
         max_in_flight=1,
         workers_sharing_steps=_workers_sharing_steps(config),
     )

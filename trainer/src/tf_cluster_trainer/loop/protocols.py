@@ -39,6 +39,9 @@ class TrainingWorker(State, Protocol):
     def devices(self) -> Mapping[str, str]:
         """The device of every trainable variable, by the variable's name."""
 
+    def ps_bytes(self) -> Mapping[str, int]:
+        """Bytes of the state on each ps, by its name."""
+
     def resume_point(self) -> ResumePoint:
         """Where this start began. Only the chief calls it."""
 

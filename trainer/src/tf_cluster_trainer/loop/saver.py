@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent import futures
@@ -17,7 +16,7 @@ from tf_cluster_trainer.checkpoint.record import Meta
 from tf_cluster_trainer.errors import NotFiniteError, NotNowError, PsVolumeError
 from tf_cluster_trainer.log import WARNING, log
 from tf_cluster_trainer.loop.counters import TrainingCounters
-from tf_cluster_trainer.protocol import Channel, Finishing, Phase, Saved, StepsMade
+from tf_cluster_trainer.protocol import Channel, Finishing, Phase, Saved, StepsMade, Way
 from tf_cluster_trainer.run_directory import layout
 from tf_cluster_trainer.servers.lost import is_peer_lost
 
@@ -65,6 +64,7 @@ class Saver:
         size = total(state.specs.values())
         self._copies = holds_state or is_small(size)
         self._waits = lockstep and not self._copies
+        self._by_ps = False  # wrote some of the checkpoint that is being written
         if not self._copies:
             meanwhile = "training stands still" if lockstep else "training goes on"
             log(f"the state has {size / 2**20:.0f} MiB: {meanwhile} while it is saved")
@@ -189,9 +189,15 @@ class Saver:
         self, meta: Meta, pieces: Iterable[Sequence[Piece | Written]], into: Path, began: float
     ) -> None:
         finite = self._all_finite(meta.step, pieces)
+        self._by_ps = False
         checkpoint_write.write(meta, finite, into, check_owner=self._check_owner)
         self._saved_step = meta.step
-        self._channel.send(Saved(meta.step, time.monotonic() - began))
+        seconds, size = time.monotonic() - began, total(meta.tensors.values())
+        way: Way = "copied" if self._copies else "ps" if self._by_ps else "streamed"
+        if not self._copies:
+            by = "by the ps" if self._by_ps else "through this task"
+            log(f"saved step {meta.step}: {size / 2**20:.0f} MiB in {seconds:.1f} s, {by}")
+        self._channel.send(Saved(meta.step, seconds, size, way))
         # Flushing may have taken long enough for another attempt to take over.
         self._check_owner()
         checkpoint_write.prune(self._directory, self._keep)
@@ -205,12 +211,15 @@ class Saver:
         be infinite for a reason.
         """
         for some in pieces:
-            for key in itertools.chain.from_iterable(map(self._not_finite, some)):
-                raise NotFiniteError(
-                    f"{key.removeprefix('model/')} is NaN or infinite at step {step}, "
-                    "though the loss was not; no checkpoint is made of it. A gradient was not "
-                    "finite (of sqrt or norm at 0, say)"
-                )
+            for piece in some:
+                for key in self._not_finite(piece):
+                    raise NotFiniteError(
+                        f"{key.removeprefix('model/')} is NaN or infinite at step {step}, "
+                        "though the loss was not; no checkpoint is made of it. A gradient was not "
+                        "finite (of sqrt or norm at 0, say)"
+                    )
+                if isinstance(piece, Written):
+                    self._by_ps = True
             yield some
 
     def _not_finite(self, piece: Piece | Written) -> list[str]:

@@ -122,6 +122,10 @@ class AllReduce:
         """The device of every trainable variable, by the variable's name."""
         return devices.of_variables(self._model)
 
+    def ps_bytes(self) -> Mapping[str, int]:
+        """Nothing: there are no ps."""
+        return {}
+
     def resume_point(self) -> ResumePoint:
         """Where this start began."""
         return self._resume_point

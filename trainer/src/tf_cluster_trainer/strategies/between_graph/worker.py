@@ -135,6 +135,10 @@ class BetweenGraph:
         """The device of every trainable variable, by the variable's name."""
         return devices.of_variables(self._graph.state.model)
 
+    def ps_bytes(self) -> Mapping[str, int]:
+        """Bytes of the state on each ps, by its name."""
+        return devices.ps_bytes(self._graph.state.stored)
+
     def resume_point(self) -> ResumePoint:
         """Where this start began."""
         return self._state.began

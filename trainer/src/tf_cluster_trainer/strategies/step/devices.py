@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
+
+import tensorflow as tf
+
+from tf_cluster_trainer.checkpoint.pieces import size
+from tf_cluster_trainer.checkpoint.record import TensorSpec
+from tf_cluster_trainer.checkpoint.variables import StoredTensor
 
 CHIEF = "/job:chief/replica:0/task:0/device:CPU:0"
 # Device filters have another grammar.
@@ -27,6 +34,18 @@ def worker_filter(index: int) -> str:
 def ps(index: int) -> str:
     """The device of a ps that keeps variables."""
     return f"/job:ps/replica:0/task:{index}/device:CPU:0"
+
+
+def ps_bytes(stored: Iterable[StoredTensor]) -> dict[str, int]:
+    """Bytes on each ps, by its name."""
+    found: dict[str, int] = {}
+    for one in stored:
+        for part in one.parts:
+            where = tf.DeviceSpec.from_string(part.device)
+            name = f"{where.job}-{where.task}"
+            spec = TensorSpec(tuple(part.shape.as_list()), one.spec.dtype)
+            found[name] = found.get(name, 0) + size(spec)
+    return dict(sorted(found.items(), key=lambda item: (len(item[0]), item[0])))
 
 
 def of_variables(model: Any) -> dict[str, str]:

@@ -36,6 +36,10 @@ class _Snapshot(Collector):
             "eta_seconds": (now.eta_seconds, "Estimated seconds until the total is reached."),
             "loss": (now.loss, "Loss as last reported."),
             "checkpoint_step": (now.checkpoint_step, "Step of the newest whole checkpoint."),
+            "checkpoint_bytes": (
+                self._counts.checkpoint_bytes,
+                "Bytes of the newest checkpoint's tensors.",
+            ),
             "serving": (float(self._serving), "1 while the TensorFlow server accepts calls."),
             "final": (float(now.final), "1 when the attempt is over."),
         }
@@ -51,12 +55,20 @@ class _Snapshot(Collector):
         for worker, steps in now.workers.items():
             workers.add_metric([worker], steps)
         yield workers
-        yield SummaryMetricFamily(
+        saved = SummaryMetricFamily(
             "tf_cluster_checkpoint_seconds",
-            "From the start of a checkpoint's copy until it was whole on disk.",
-            count_value=self._counts.checkpoints,
-            sum_value=self._counts.checkpoint_seconds,
+            "From the start of a save until the checkpoint was whole on disk, by its way.",
+            labels=["way"],
         )
+        for way, (count, seconds) in (self._counts.checkpoints or {"copied": (0, 0.0)}).items():
+            saved.add_metric([way], count, seconds)
+        yield saved
+        on_ps = GaugeMetricFamily(
+            "tf_cluster_ps_state_bytes", "Bytes of the state on each ps.", labels=["ps"]
+        )
+        for task, size in self._counts.ps_bytes.items():
+            on_ps.add_metric([task], size)
+        yield on_ps
         losses = CounterMetricFamily(
             "tf_cluster_task_losses", "How often the chief lost a task.", labels=["task"]
         )

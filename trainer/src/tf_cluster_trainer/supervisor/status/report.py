@@ -112,13 +112,14 @@ class Report:
                 eta_seconds=self._pace.eta_seconds(),
             )
         elif isinstance(message, protocol.Placement):
+            self._counts = replace(self._counts, ps_bytes=message.ps_bytes)
             self.update(placement=message.devices)
         elif isinstance(message, protocol.Lost):
             self.count_losses([message.task])
         elif isinstance(message, protocol.Failure):
             self.count_losses(message.lost)
         elif isinstance(message, protocol.Saved):
-            self._counts = self._counts.saved(message.seconds)
+            self._counts = self._counts.saved(message)
             self.update(checkpoint_step=message.step)
         elif isinstance(message, protocol.Result):
             self.update(
