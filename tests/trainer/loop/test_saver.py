@@ -14,12 +14,13 @@ import pytest
 import tensorflow as tf
 from tf_cluster_trainer.checkpoint import pieces
 from tf_cluster_trainer.checkpoint import write as checkpoint_write
-from tf_cluster_trainer.checkpoint.pieces import Piece
+from tf_cluster_trainer.checkpoint.pieces import Piece, Written
 from tf_cluster_trainer.checkpoint.record import TensorSpec
-from tf_cluster_trainer.errors import NotFiniteError, NotNowError, NotOwnerError
+from tf_cluster_trainer.errors import NotFiniteError, NotNowError, NotOwnerError, PsVolumeError
 from tf_cluster_trainer.loop.counters import TrainingCounters
 from tf_cluster_trainer.loop.saver import Saver
 from tf_cluster_trainer.protocol import Finishing, Message, Phase, Saved, StepsMade
+from tf_cluster_trainer.run_directory import layout
 
 from tests.support.children import PROGRAMS
 
@@ -258,3 +259,104 @@ def test_what_a_killed_child_left_half_written_makes_room_for_the_next(tmp_path:
     left.mkdir()
     checkpoint_write.remove_partial(tmp_path)
     assert not left.exists()
+
+
+class OnPs(Weights):
+    """A state whose second tensor is written by a ps, if it can."""
+
+    def __init__(self, error: Exception | None, not_finite: Sequence[str] = ()) -> None:
+        super().__init__()
+        self.error = error
+        self.not_finite = tuple(not_finite)
+        self.directories: list[Path | None] = []
+        self.closed = 0
+
+    def pieces(self, into: Path | None = None) -> Iterator[Any]:
+        self.directories.append(into)
+        if into is None:
+            yield from super().pieces()
+            return
+        yield [Piece("model/b", np.float32(0))]
+        try:
+            if self.error:
+                raise self.error
+            tf.raw_ops.SaveV2(
+                prefix=str(into / "by-ps"),
+                tensor_names=["model/w"],
+                shape_and_slices=["2 0,2"],
+                tensors=[tf.zeros(2)],
+            )
+            yield [Written("by-ps", (("model/w", 0),), 8, self.not_finite)]
+        finally:
+            self.closed += 1
+
+
+@pytest.mark.usefixtures("large")
+def test_what_a_ps_wrote_is_a_part_of_the_checkpoint(tmp_path: Path) -> None:
+    channel = Heard()
+    state = OnPs(None)
+    path = saves(tmp_path, channel, state=state).last(at(5))
+    found = tf.train.load_checkpoint(str(path / "variables")).get_tensor("model/w")
+    assert found.tolist() == [0, 0]
+    (saved,) = (one for one in channel.messages if isinstance(one, Saved))
+    assert (saved.way, saved.size) == ("ps", 12)
+
+
+@pytest.mark.usefixtures("large")
+@pytest.mark.parametrize("last", [True, False])
+def test_what_a_ps_cant_write_is_written_here_in_another_directory(
+    last: bool, tmp_path: Path
+) -> None:
+    channel = Heard()
+    state = OnPs(PsVolumeError("ps-1: /log/x: Read-only file system"))
+    some = saves(tmp_path, channel, state=state)
+    if last:
+        some.last(at(5))
+    else:
+        some.begin(at(5))
+        some.settle_before_last()
+    (saved,) = (one for one in channel.messages if isinstance(one, Saved))
+    assert (saved.step, saved.way) == (5, "streamed")
+    assert len(state.directories) == 2 and state.directories[1] is None
+    assert [one.name for one in tmp_path.iterdir()] == ["ckpt-5"]
+
+
+@pytest.mark.usefixtures("large")
+def test_on_a_full_volume_nobody_tries_again(tmp_path: Path) -> None:
+    state = OnPs(PsVolumeError("ps-1: /log/x: No space left on device"))
+    with pytest.raises(PsVolumeError, match="ps-1: /log/x: No space"):
+        saves(tmp_path, Heard(), state=state).last(at(5))
+    assert len(state.directories) == 1
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.usefixtures("large")
+def test_what_is_under_way_has_ended_when_the_directory_is_removed(tmp_path: Path) -> None:
+    state = OnPs(None, not_finite=["model/w"])
+    with pytest.raises(NotFiniteError, match="w is NaN or infinite at step 5"):
+        saves(tmp_path, Heard(), state=state).last(at(5))
+    assert state.closed == 1
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.usefixtures("how")
+def test_a_bfloat16_variable_is_looked_at_too(tmp_path: Path) -> None:
+    class Half(Weights):
+        specs: Mapping[str, TensorSpec] = {"model/w": TensorSpec((2,), "bfloat16")}
+
+        def pieces(self, into: Path | None = None) -> Iterator[list[Piece]]:
+            yield [Piece("model/w", np.array([1, np.nan], tf.bfloat16.as_numpy_dtype))]
+
+    with pytest.raises(NotFiniteError, match="w is NaN"):
+        saves(tmp_path, Heard(), state=Half()).last(at(5))
+
+
+def test_an_old_checkpoint_that_is_removed_half_does_not_seem_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    some = saves(tmp_path, Heard(), keep=3)
+    for step in (5, 6):
+        some.last(at(step))
+    monkeypatch.setattr(checkpoint_write.shutil, "rmtree", lambda *_, **__: None)
+    checkpoint_write.prune(tmp_path, keep=1)
+    assert [path.name for _, path in layout.whole_checkpoints(tmp_path)] == ["ckpt-6"]

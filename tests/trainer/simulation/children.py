@@ -28,6 +28,7 @@ class Child:
         self.alive = True
         self.begun = False
         self.asked_to_end = False
+        self.known: set[str] = set()  # the chief's children of which its supervisor has heard
         self.world = pod.world
         self.engine = pod.world.engine
         self.engine.soon(0.5, 6.0, self._loaded_if_alive)
@@ -237,7 +238,8 @@ class Trainer(Child):
             before = server.held
             stays = not (self.attempt.combination.ps_rejoins or server.pod.stopping)
             stays = stays and not self.world.shares_its_name(self.attempt)  # decision 14
-            if before and before.epoch != self.epoch and stays:
+            heard = before is not None and before.epoch in server.known  # decision 14, too
+            if before and heard and before.epoch != self.epoch and stays:
                 # In-graph they are never given back.
                 self.world.break_off(
                     f"{self.pod.label} begins while variables of {before.epoch} "

@@ -234,6 +234,9 @@ class FollowerPod(Pod):
         self._state, actions = follower_rules.decide(
             self._rules, self._state, event, self.engine.now
         )
+        known = self._state.child
+        if self.child and known and known.epoch and known.number == self.child.number:
+            self.child.known.add(known.epoch)
         return actions
 
     def begin(self) -> None:

@@ -320,6 +320,7 @@ def test_metrics_count_checkpoints_and_losses() -> None:
     assert 'tf_cluster_checkpoint_seconds_count{way="copied"} 1.0' in lines
     assert 'tf_cluster_checkpoint_seconds_count{way="ps"} 2.0' in lines
     assert 'tf_cluster_checkpoint_seconds_sum{way="ps"} 4.0' in lines
+    assert 'tf_cluster_checkpoint_seconds_count{way="streamed"} 0.0' in lines
     assert "tf_cluster_checkpoint_bytes 30.0" in lines
     assert 'tf_cluster_ps_state_bytes{ps="ps-1"} 18.0' in lines
     assert 'tf_cluster_task_losses_total{task="worker-1"} 2.0' in lines

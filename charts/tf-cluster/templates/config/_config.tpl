@@ -57,7 +57,7 @@ has no key. The status port of the chief, or of worker 0, has the name of a Serv
 {{- /* The default is not written: it would change the attempt's hash. */ -}}
 {{- $asked := $values.ps.logVolume -}}
 {{- $ps := dict -}}
-{{- if kindIs "bool" $asked -}}{{- $ps = dict "ps" (dict "logVolume" $asked) -}}{{- end -}}
+{{- if and .names.ps (kindIs "bool" $asked) -}}{{- $ps = dict "ps" (dict "logVolume" $asked) -}}{{- end -}}
 {{- dict
   "version" 1
   "run" $run

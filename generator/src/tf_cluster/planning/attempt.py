@@ -248,7 +248,7 @@ def training_document(release: Release) -> Data:
     source = source_document(values)
     if source:
         program["source"] = source
-    asked = release.section("ps").get("logVolume")
+    asked = release.section("ps").get("logVolume") if release.ps_count else None
     return {
         "version": 1,
         "run": {"name": release.fullname, "id": values["run"]["id"]},

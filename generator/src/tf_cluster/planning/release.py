@@ -114,6 +114,8 @@ class Release:
     def ps_mount_log(self) -> bool:
         """Whether the ps mount /log to write checkpoints themselves."""
         asked = self.section("ps").get("logVolume")
+        if not self.ps_count:
+            return False
         if isinstance(asked, bool):
             return asked
         shared = "ReadWriteMany" in (self.values["storage"]["log"].get("accessModes") or [])

@@ -15,6 +15,7 @@ from typing import Any, Protocol, TypeVar
 import tensorflow as tf
 
 from tf_cluster_trainer.checkpoint.record import TensorSpec
+from tf_cluster_trainer.run_directory import layout
 
 Item = TypeVar("Item")
 PIECE_BYTES = 32 << 20
@@ -62,7 +63,7 @@ class Written:
     @property
     def file(self) -> str:
         """The name of the data file."""
-        return f"{self.name}.data-00000-of-00001"
+        return f"{self.name}{layout.ONE_DATA_FILE}"
 
 
 class State(Protocol):

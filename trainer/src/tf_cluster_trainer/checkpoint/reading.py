@@ -27,7 +27,7 @@ from tf_cluster_trainer.checkpoint.pieces import (
 )
 from tf_cluster_trainer.checkpoint.variables import StoredTensor
 
-RowsInto = Callable[[Path], Iterator[Sequence[Written]]]
+RowsInto = Callable[[Path], Iterable[Sequence[Written]]]
 """Has the ps write rows into a directory."""
 
 

@@ -93,7 +93,11 @@ def chosen(
     }
     if by_ps:
         rows = rows_of(restored, found.values())
-        by_ps(restored, rows)
+        try:
+            by_ps(restored, rows)
+        except OSError as error:
+            log(f"the ps can't read the checkpoint, so this task does: {error}", WARNING)
+            rows = []
         for one in rows:
             found.pop(one.stored.key, None)
     with verified():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import shutil
@@ -82,7 +83,10 @@ def prune(checkpoints: Path, keep: int) -> None:
     """Remove all but the newest `keep` checkpoints, and all partial ones."""
     remove_partial(checkpoints)
     for _, path in layout.whole_checkpoints(checkpoints)[keep:]:
-        shutil.rmtree(path, ignore_errors=True)
+        partial = _beside(path)
+        with contextlib.suppress(OSError):  # the next time, then
+            path.rename(partial)  # a task that is killed half-way leaves none that seems whole
+        shutil.rmtree(partial, ignore_errors=True)
 
 
 def remove_partial(checkpoints: Path) -> None:

@@ -11,6 +11,7 @@ from tf_cluster_trainer.child.records import (
     Start,
     Training,
     newest_of_ours,
+    owner_check,
     train_as_chief,
 )
 from tf_cluster_trainer.log import log
@@ -35,6 +36,7 @@ def train(start: Start) -> int:
         ctx=prepared.ctx,
         trial=trial,
         restored=lambda: newest_of_ours(config, prepared),
+        check_owner=owner_check(config),
         lost=lambda task: start.channel.send(Lost(task)),
     )
     check_sizes(trial.variables, settings.precision)
@@ -50,7 +52,10 @@ def train(start: Start) -> int:
     slots = checkpoint_variables.of_optimizer(calls.optimizer, model, calls.model)
     # What goes through this process must go through its memory, so a small state may.
     in_reach = not is_small(total(one.spec for one in (*model, *slots))) and ps_volume.reach(
-        settings.run_dir, settings.ps_log_volume, cluster.size("ps")
+        settings.run_dir,
+        settings.ps_log_volume,
+        cluster.size("ps"),
+        check_owner=context.check_owner,
     )
     if restored:
         by_ps = ps_volume.read if in_reach else None

@@ -28,6 +28,7 @@ from tf_cluster_trainer.loop.saver import Saver
 from tf_cluster_trainer.program import flags as program_flags
 from tf_cluster_trainer.program.prepare import Prepared
 from tf_cluster_trainer.protocol import Channel, Phase, Placement
+from tf_cluster_trainer.ps_volume import reach as ps_reach
 from tf_cluster_trainer.run_directory import layout
 from tf_cluster_trainer.run_directory import settings as settings_file
 from tf_cluster_trainer.run_directory.owner import owns
@@ -91,6 +92,7 @@ def train_as_chief(start: Start, resume_point: ResumePoint, training: Training) 
     check_owner()
     # If a killed child's partial checkpoint fills the volume, no other ever fits.
     checkpoint_write.remove_partial(layout.checkpoints(settings.run_dir))
+    ps_reach.remove_left(settings.run_dir)
     channel.send(Placement(training.devices, training.ps_bytes))
     sentence = f"training from step {resume_point.step} to {settings.steps}"
     log(sentence)

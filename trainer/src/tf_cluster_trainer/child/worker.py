@@ -52,6 +52,7 @@ def train(start: Start, join: Join) -> int:
             ctx=prepared.ctx,
             trial=prepared.trial,
             restored=restored,
+            check_owner=owner_check(config),
             lost=lost,
         )
     )

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from concurrent import futures
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import tensorflow as tf
 
 from tf_cluster_trainer.checkpoint import write as checkpoint_write
 from tf_cluster_trainer.checkpoint.pieces import Piece, State, Written, is_small, total
@@ -21,6 +24,8 @@ from tf_cluster_trainer.run_directory import layout
 from tf_cluster_trainer.servers.lost import is_peer_lost
 
 SETTLE_SECONDS = 30.0
+LONG_SECONDS = 600.0
+NO_SPACE = os.strerror(errno.ENOSPC)
 
 
 class Saver:
@@ -64,6 +69,7 @@ class Saver:
         size = total(state.specs.values())
         self._copies = holds_state or is_small(size)
         self._waits = lockstep and not self._copies
+        self._began = self._said_long = 0.0
         self._by_ps = False  # wrote some of the checkpoint that is being written
         if not self._copies:
             meanwhile = "training stands still" if lockstep else "training goes on"
@@ -77,6 +83,7 @@ class Saver:
         beside the training, the log says so and training goes on: the next save may succeed.
         """
         if self._writing and not self._writing.done():
+            self._say_if_long()
             return  # the disk is slower than the cadence
         self._settle()
         if counters.step == self._saved_step:
@@ -88,6 +95,7 @@ class Saver:
         self._writing = self._writer.submit(
             self._write_or_say, self._meta(counters), self._pieces(into), into, began
         )
+        self._began = began
         if self._waits:
             self._settle()
             self._channel.send(Phase("running", f"training goes on from step {step}"))
@@ -118,13 +126,7 @@ class Saver:
             if finished:
                 self._channel.send(Finishing() if self._copies else StepsMade())
             self._channel.send(Phase("saving", f"saving step {counters.step}"))
-            try:
-                self._writer.submit(self._write, self._meta(counters), pieces, into, began).result()
-            except PsVolumeError as error:
-                log(f"the ps can't write step {counters.step}, so this task does: {error}", WARNING)
-                self._writer.submit(
-                    self._write, self._meta(counters), self._pieces(None), into, began
-                ).result()
+            self._writer.submit(self._write, self._meta(counters), pieces, into, began).result()
             if finished and not self._copies:
                 self._channel.send(Finishing())
         elif finished:
@@ -167,7 +169,8 @@ class Saver:
                 ahead = self._reader.submit(next, coming, None)
                 yield some
         finally:
-            futures.wait([ahead])  # no ps writes any more
+            futures.wait([ahead])
+            _close(coming)  # no ps writes any more
 
     def _write_or_say(
         self, meta: Meta, pieces: Iterable[Sequence[Piece | Written]], into: Path, began: float
@@ -185,7 +188,26 @@ class Saver:
             else:
                 raise
 
+    def _say_if_long(self) -> None:
+        """Say once of a save that it takes very long: a volume may hang."""
+        took = time.monotonic() - self._began
+        if took > LONG_SECONDS and self._said_long != self._began:
+            self._said_long = self._began
+            log(f"a checkpoint is still being written after {took:.0f} s, so no other is", WARNING)
+
     def _write(
+        self, meta: Meta, pieces: Iterable[Sequence[Piece | Written]], into: Path, began: float
+    ) -> None:
+        try:
+            self._write_so(meta, pieces, into, began)
+        except PsVolumeError as error:
+            if NO_SPACE in str(error):
+                raise
+            log(f"the ps can't write step {meta.step}, so this task does: {error}", WARNING)
+            into = checkpoint_write.temporary_of(self._directory, meta.step)
+            self._write_so(meta, self._pieces(None), into, began)
+
+    def _write_so(
         self, meta: Meta, pieces: Iterable[Sequence[Piece | Written]], into: Path, began: float
     ) -> None:
         finite = self._all_finite(meta.step, pieces)
@@ -210,17 +232,23 @@ class Saver:
         A gradient can be infinite though the loss is not. A variable that no gradient changes may
         be infinite for a reason.
         """
-        for some in pieces:
-            for piece in some:
-                for key in self._not_finite(piece):
-                    raise NotFiniteError(
-                        f"{key.removeprefix('model/')} is NaN or infinite at step {step}, "
-                        "though the loss was not; no checkpoint is made of it. A gradient was not "
-                        "finite (of sqrt or norm at 0, say)"
-                    )
-                if isinstance(piece, Written):
-                    self._by_ps = True
-            yield some
+        try:
+            for some in pieces:
+                for piece in some:
+                    self._check(piece, step)
+                yield some
+        finally:
+            _close(pieces)
+
+    def _check(self, piece: Piece | Written, step: int) -> None:
+        for key in self._not_finite(piece):
+            raise NotFiniteError(
+                f"{key.removeprefix('model/')} is NaN or infinite at step {step}, "
+                "though the loss was not; no checkpoint is made of it. A gradient was not "
+                "finite (of sqrt or norm at 0, say)"
+            )
+        if isinstance(piece, Written):
+            self._by_ps = True
 
     def _not_finite(self, piece: Piece | Written) -> list[str]:
         """The keys of tensors that must be finite and are not."""
@@ -231,12 +259,20 @@ class Saver:
         return checked
 
 
+def _close(pieces: Iterable[Any]) -> None:
+    """Let a generator end what it has under way."""
+    if isinstance(pieces, Generator):
+        pieces.close()
+
+
 def _finite(value: Any) -> bool:
-    """Whether all of an array is finite. True for types that NumPy does not know, as bfloat16.
+    """Whether all of an array is finite.
 
     It tries the sum first, because unlike isfinite that makes no array.
     """
     if value.dtype.kind not in "fc":
-        return True
+        if not tf.as_dtype(value.dtype).is_floating:
+            return True
+        value = value.astype(np.float32)  # NumPy knows no bfloat16
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(np.isfinite(np.sum(value)) or np.isfinite(value).all())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import tensorflow as tf
@@ -12,7 +12,6 @@ from tf_cluster_trainer.checkpoint.stored_rows import StoredRows
 from tf_cluster_trainer.checkpoint.variables import StoredTensor, end_rows, put_rows
 from tf_cluster_trainer.ps_volume.shares import PsShares
 from tf_cluster_trainer.run_directory import layout
-from tf_cluster_trainer.servers.lost import is_peer_lost
 
 
 class PsReading:
@@ -28,16 +27,11 @@ class PsReading:
     def of(self, saved: Checkpoint) -> None:
         """Read all of it. Raises OSError if a ps can't, and what says that a ps is lost."""
         prefix = str(saved.path / layout.BUNDLE)
-
-        def share(_device: str, rows: Iterator[tuple[int, StoredRows]]) -> None:
-            for _, one in rows:
-                self._read(one, prefix)
-
         try:
-            for _ in self._shares.each(share):
+            for _ in self._shares.each(lambda _, __, one: self._read(one, prefix)):
                 pass
         except tf.errors.OpError as error:
-            if is_peer_lost(error) and prefix not in error.message:
+            if prefix not in error.message:
                 raise
             raise OSError(f"{saved.path}: {error.message}") from error
 

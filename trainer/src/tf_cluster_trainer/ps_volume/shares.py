@@ -5,8 +5,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent import futures
-from typing import Generic, TypeVar
+from queue import SimpleQueue
+from typing import Any, Generic, TypeVar
 
+SETTLE_SECONDS = 30.0
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -24,28 +26,60 @@ class PsShares(Generic[Item]):
         self._shares: Mapping[str, Sequence[Item]] = shares
         self._threads = futures.ThreadPoolExecutor(max(1, len(shares)), "ps-share")
 
-    def each(
-        self, work: Callable[[str, Iterator[tuple[int, Item]]], Result]
-    ) -> Iterator[tuple[str, Result]]:
-        """Call `work(device, items with their numbers)` in each thread; yield what each returns.
+    def each(self, work: Callable[[str, int, Item], Result]) -> Running[Result]:
+        """Call `work(device, number in its share, item)` for each, in the thread of its ps."""
+        return Running(self._threads, self._shares, work)
 
-        Raises the first error. The items of the others end then, and it waits for those under way.
-        """
-        ended = threading.Event()
 
-        def until_ended(items: Sequence[Item]) -> Iterator[tuple[int, Item]]:
-            for numbered in enumerate(items):
-                if ended.is_set():
-                    return
-                yield numbered
+class Running(Generic[Result]):
+    """What is under way. It gives what `work` returned, as it comes, and raises the first error.
 
-        working = {
-            self._threads.submit(work, device, until_ended(items)): device
-            for device, items in self._shares.items()
-        }
+    It begins when it is first asked. Who goes through it no further closes the iterator, which
+    waits a while for what is under way, or calls `end`, which does not.
+    """
+
+    def __init__(
+        self,
+        threads: futures.Executor,
+        shares: Mapping[str, Sequence[Any]],
+        work: Callable[[str, int, Any], Result],
+    ) -> None:
+        self._threads = threads
+        self._shares = shares
+        self._work = work
+        self._ended = threading.Event()
+        self._results: SimpleQueue[Result | _Through] = SimpleQueue()
+
+    def end(self) -> None:
+        """Begin no more item. Any thread may call it."""
+        self._ended.set()
+
+    def __iter__(self) -> Iterator[Result]:
+        shares = [self._threads.submit(self._share, *share) for share in self._shares.items()]
+        for one in shares:
+            one.add_done_callback(lambda share: self._results.put(_Through(share)))
+        left = len(shares)
         try:
-            for one in futures.as_completed(working):
-                yield working[one], one.result()
+            while left:
+                result = self._results.get()
+                if isinstance(result, _Through):
+                    result.share.result()
+                    left -= 1
+                else:
+                    yield result
         finally:
-            ended.set()
-            futures.wait(working)
+            self.end()
+            futures.wait(shares, SETTLE_SECONDS)
+
+    def _share(self, device: str, items: Sequence[Any]) -> None:
+        for number, one in enumerate(items):
+            if self._ended.is_set():
+                return
+            self._results.put(self._work(device, number, one))
+
+
+class _Through:
+    """A share is through, or failed."""
+
+    def __init__(self, share: futures.Future[None]) -> None:
+        self.share = share

@@ -6,7 +6,7 @@ are finite.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from tf_cluster_trainer.checkpoint.reading import Rows, read_rows_ops
 from tf_cluster_trainer.checkpoint.variables import StoredTensor
 from tf_cluster_trainer.errors import PsVolumeError
 from tf_cluster_trainer.ps_volume.reach import ps_files_op
-from tf_cluster_trainer.ps_volume.shares import PsShares
+from tf_cluster_trainer.ps_volume.shares import PsShares, Running
 from tf_cluster_trainer.run_directory import layout
 from tf_cluster_trainer.servers import ps_files
 
@@ -34,41 +34,31 @@ class Order:
 class PsWriting:
     """Drives the writing. `write` returns "" or what went wrong, and which tensors are finite.
 
-    `flush` has a device flush these files, and returns "" or what went wrong. Both are called in
-    threads, one for each ps, and raise what says that the ps is lost.
+    It is called in threads, one for each ps, and raises what says that the ps is lost.
     """
 
     def __init__(
-        self,
-        rows: Sequence[Rows],
-        write: Callable[[Order], tuple[bytes, Sequence[bool]]],
-        flush: Callable[[str, Sequence[str]], bytes],
+        self, rows: Sequence[Rows], write: Callable[[Order], tuple[bytes, Sequence[bool]]]
     ) -> None:
         self._shares = PsShares(rows, lambda one: one.device)
         self._write = write
-        self._flush = flush
 
-    def into(self, directory: Path) -> Iterator[list[Written]]:
-        """Have all of it written into the directory; yields what a ps is through with.
+    def into(self, directory: Path) -> Running[Sequence[Written]]:
+        """Have all of it written into the directory.
 
-        Raises PsVolumeError, and what says that a ps is lost.
+        Its iterator raises PsVolumeError, and what says that a ps is lost.
         """
 
-        def share(device: str, rows: Iterator[tuple[int, Rows]]) -> list[Written]:
-            found = [self._one(directory, device, *numbered) for numbered in rows]
-            paths = [str(directory / one.file) for one in found]
-            _check(device, self._flush(device, [*paths, str(directory)]))
-            return found
+        def one(device: str, number: int, rows: Rows) -> Sequence[Written]:
+            task = _task(device)
+            name = f"{layout.BUNDLE}{layout.TEMPORARY}{task}-{number}"
+            places = [place(one.spec, rows.row, rows.count) for one in rows.family]
+            said, finite = self._write(Order(rows, (str(directory / name), *places)))
+            if said:
+                raise PsVolumeError(f"{task}: {said.decode(errors='replace')}")
+            return [_written(name, rows, finite)]
 
-        for _, written in self._shares.each(share):
-            yield written
-
-    def _one(self, directory: Path, device: str, number: int, rows: Rows) -> Written:
-        name = f"{layout.BUNDLE}{layout.TEMPORARY}{_task(device)}-{number}"
-        places = [place(one.spec, rows.row, rows.count) for one in rows.family]
-        said, finite = self._write(Order(rows, (str(directory / name), *places)))
-        _check(device, said)
-        return _written(name, rows, finite)
+        return self._shares.each(one)
 
 
 def write_rows_ops(
@@ -102,11 +92,6 @@ def _written(name: str, rows: Rows, finite: Sequence[bool]) -> Written:
         size=len(keys) * (size(spec) // spec.shape[0]) * rows.count,
         not_finite=tuple(key for key, is_finite in zip(keys, finite, strict=True) if not is_finite),
     )
-
-
-def _check(device: str, said: bytes) -> None:
-    if said:
-        raise PsVolumeError(f"{_task(device)}: {said.decode(errors='replace')}")
 
 
 def _task(device: str) -> str:

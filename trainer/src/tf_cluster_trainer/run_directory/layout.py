@@ -24,6 +24,8 @@ REACH = "reach"
 # In a checkpoint's directory.
 BUNDLE = "variables"
 META = "meta.json"
+ONE_DATA_FILE = ".data-00000-of-00001"
+"""What TensorFlow adds to a bundle's name for its data, where that is one file."""
 # In names of partial files, and after the name of an unreadable checkpoint.
 TEMPORARY = ".tmp-"
 UNREADABLE = ".unreadable"

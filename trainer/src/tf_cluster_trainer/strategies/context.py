@@ -18,8 +18,9 @@ class StrategyContext:
     """One start of a training: the configuration, the program, what its trial found.
 
     `restored` reads the checkpoint to resume from; it returns None for a new run, and for every
-    task but the chief. It may take long, so a worker that needs the others connects first. `lost`
-    is called with the name of each lost task. `ctx` is the context that the program's hooks get.
+    task but the chief. It may take long, so a worker that needs the others connects first.
+    `check_owner` raises NotOwnerError if another attempt owns the run. `lost` is called with the
+    name of each lost task. `ctx` is the context that the program's hooks get.
     """
 
     config: Config
@@ -27,6 +28,7 @@ class StrategyContext:
     ctx: Context
     trial: Trial
     restored: Callable[[], Checkpoint | None]
+    check_owner: Callable[[], None]
     lost: Callable[[str], None]
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from tf_cluster_trainer.checkpoint.stored_rows import StoredRows
 from tf_cluster_trainer.checkpoint.variables import StoredTensor
 from tf_cluster_trainer.ps_volume import reach as ps_reach
 from tf_cluster_trainer.ps_volume.reading import PsReading, restore_rows_op
+from tf_cluster_trainer.ps_volume.shares import Running
 from tf_cluster_trainer.ps_volume.writing import Order, PsWriting, write_rows_ops
 from tf_cluster_trainer.strategies.step import devices
 
@@ -34,8 +35,6 @@ class PsVolume:
         self._reach = [
             ps_reach.reach_op(devices.ps(task), f"ps-{task}", self._words) for task in range(ps)
         ]
-        on_ps = sorted({one.device for one in plan.rows})
-        self._flush = {device: ps_reach.flush_op(device, self._words) for device in on_ps}
         self._write = {
             key: write_rows_ops(family, key[1], self._start, self._count, self._words)
             for key, family in plan.families.items()
@@ -47,15 +46,17 @@ class PsVolume:
             for at in range(len(one.parts))
         }
 
-    def reach(self, run: Run, run_dir: Path, wanted: bool | None) -> bool:
+    def reach(
+        self, run: Run, run_dir: Path, wanted: bool | None, *, check_owner: Callable[[], None]
+    ) -> bool:
         """Whether all the ps reach the run's directory; see ps_volume/reach.py."""
 
         def ask(words: Sequence[str]) -> list[bytes]:
             return [bytes(said) for said in run(self._reach, {self._words: [*words]})]
 
-        return ps_reach.reach(run_dir, wanted, ask)
+        return ps_reach.reach(run_dir, wanted, ask, check_owner=check_owner)
 
-    def written(self, run: Run, directory: Path) -> Iterator[Sequence[Written]]:
+    def written(self, run: Run, directory: Path) -> Running[Sequence[Written]]:
         """Have the ps write the rows of the plan into the directory."""
 
         def write(order: Order) -> tuple[bytes, Sequence[bool]]:
@@ -68,10 +69,7 @@ class PsVolume:
             said, finite = run(self._write[rows.family[0].key, rows.at], given)
             return said, finite
 
-        def flush(device: str, paths: Sequence[str]) -> bytes:
-            return bytes(run(self._flush[device], {self._words: [*paths]}))
-
-        yield from PsWriting(self._rows, write, flush).into(directory)
+        return PsWriting(self._rows, write).into(directory)
 
     def read(self, run: Run, saved: Checkpoint, rows: Sequence[StoredRows]) -> None:
         """Have the ps read these rows of a checkpoint. Raises OSError."""

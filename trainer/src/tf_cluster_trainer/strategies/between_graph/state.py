@@ -7,7 +7,7 @@ an older generation do not count.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -101,7 +101,7 @@ class StateReading:
         }
 
     def pieces(
-        self, run: Run, written: Iterator[Sequence[Written]] | None = None
+        self, run: Run, written: Iterable[Sequence[Written]] | None = None
     ) -> Iterator[Sequence[Piece | Written]]:
         """Read all of it; `run` is a session's. Raises the session's errors.
 
@@ -200,10 +200,7 @@ class RunState:
                 self._before = self._before + self.seen.counters.sum(axis=0)
                 self._resume_point = resume_point
                 self.seen = self._nothing_seen()
-        self.in_reach = None
-        settings = self._context.config.settings
-        if self._volume and self._volume.reach(run, settings.run_dir, settings.ps_log_volume):
-            self.in_reach = self._volume
+        self._look_for_the_volume(run)
         if not run(operations.members_are_there):
             run(operations.no_members)
         run(operations.initialize)
@@ -213,6 +210,17 @@ class RunState:
         began = [self._graph.generations.next(above), point.step, point.updates]
         run(operations.begin, {operations.given_generation: began})
         self._generation = int(run(operations.generation)[0])
+
+    def _look_for_the_volume(self, run: Run) -> None:
+        settings = self._context.config.settings
+        wanted = settings.ps_log_volume
+        if wanted and self._generation:
+            wanted = None  # it was mounted when the training began: what is wrong now may pass
+        self.in_reach = None
+        if self._volume and self._volume.reach(
+            run, settings.run_dir, wanted, check_owner=self._context.check_owner
+        ):
+            self.in_reach = self._volume
 
     def _first_values(self, run: Run) -> Iterator[Piece]:
         """The values that differ from the initial ones."""

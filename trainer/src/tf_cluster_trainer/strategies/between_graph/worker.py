@@ -24,6 +24,7 @@ from tf_cluster_trainer.errors import NotNowError, PeerLostError
 from tf_cluster_trainer.loop.counters import TrainingCounters
 from tf_cluster_trainer.program import input as worker_input
 from tf_cluster_trainer.program.prepare import Prepared
+from tf_cluster_trainer.ps_volume.shares import Running
 from tf_cluster_trainer.servers.health import accepts_connections
 from tf_cluster_trainer.servers.serve import naming_a_taken_port
 from tf_cluster_trainer.strategies.between_graph import traced_step
@@ -188,9 +189,22 @@ class BetweenGraph:
         volume = self._state.in_reach
         written = volume.written(session.run, into) if volume and into else None
         coming = self._reading.pieces(session.run, written)
-        return self._while_present(coming, session, self._state.seen.generation)
+        return self._while_present(coming, session, self._state.seen.generation, written)
 
     def _while_present(
+        self,
+        coming: Iterator[Sequence[Piece | Written]],
+        session: Any,
+        generation: int,
+        written: Running[Sequence[Written]] | None,
+    ) -> Iterator[Sequence[Piece | Written]]:
+        try:
+            yield from self._asked(coming, session, generation)
+        finally:
+            if written:
+                written.end()
+
+    def _asked(
         self, coming: Iterator[Sequence[Piece | Written]], session: Any, generation: int
     ) -> Iterator[Sequence[Piece | Written]]:
         probe = self._session.probe_of(session)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ _WORD = tf.TensorSpec([], tf.string)
 _ROW = tf.TensorSpec([], tf.int64)
 
 
-def reach(run_dir: Path, wanted: bool | None, ps: int) -> bool:
+def reach(run_dir: Path, wanted: bool | None, ps: int, *, check_owner: Callable[[], None]) -> bool:
     """Whether all the ps reach the run's directory; see ps_volume/reach.py."""
 
     def of_all(words: Any) -> list[Any]:
@@ -30,19 +30,21 @@ def reach(run_dir: Path, wanted: bool | None, ps: int) -> bool:
         return [_to_chief(said) for said in asked]
 
     call = tf.function(of_all, [_WORDS], autograph=False)
-    return ps_reach.reach(run_dir, wanted, lambda words: [one.numpy() for one in call(_of(words))])
+    return ps_reach.reach(
+        run_dir,
+        wanted,
+        lambda words: [one.numpy() for one in call(_of(words))],
+        check_owner=check_owner,
+    )
 
 
 def writing(rows: Sequence[Rows]) -> RowsInto:
     """What has the ps write these rows into a directory."""
     calls: dict[tuple[str, int], Any] = {}
-    flushes: dict[str, Any] = {}
     for one in rows:
         key = one.family[0].key, one.at
         if key not in calls:
             calls[key] = _on_ps(partial(write_rows_ops, *one.part), _ROW, _ROW, _WORDS)
-        if one.device not in flushes:
-            flushes[one.device] = _on_ps(partial(ps_reach.flush_op, one.device), _WORDS)
 
     def write(order: Order) -> tuple[bytes, Sequence[bool]]:
         rows = order.rows
@@ -50,10 +52,7 @@ def writing(rows: Sequence[Rows]) -> RowsInto:
         said, finite = call(*map(_of, (rows.row_in_part, rows.count, order.prefix_and_places)))
         return said.numpy(), finite.numpy()
 
-    def flush(device: str, paths: Sequence[str]) -> bytes:
-        return bytes(flushes[device](_of(paths)).numpy())
-
-    return PsWriting(rows, write, flush).into
+    return PsWriting(rows, write).into
 
 
 def read(saved: Checkpoint, rows: Sequence[StoredRows]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import get_args
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import (
@@ -13,6 +14,7 @@ from prometheus_client.core import (
 )
 from prometheus_client.registry import Collector
 
+from tf_cluster_trainer.protocol import Way
 from tf_cluster_trainer.supervisor.status.counts import NOTHING_COUNTED, Counts
 from tf_cluster_trainer.supervisor.status.document import Document
 
@@ -60,8 +62,8 @@ class _Snapshot(Collector):
             "From the start of a save until the checkpoint was whole on disk, by its way.",
             labels=["way"],
         )
-        for way, (count, seconds) in (self._counts.checkpoints or {"copied": (0, 0.0)}).items():
-            saved.add_metric([way], count, seconds)
+        for way in get_args(Way):  # from 0: a rate would miss the first of each
+            saved.add_metric([way], *self._counts.checkpoints.get(way, (0, 0.0)))
         yield saved
         on_ps = GaugeMetricFamily(
             "tf_cluster_ps_state_bytes", "Bytes of the state on each ps.", labels=["ps"]
