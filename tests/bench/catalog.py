@@ -22,6 +22,7 @@ from tests.bench import (
     recovery,
     recovery_pods,
     reporting,
+    saves,
     servers,
     starts,
     state_memory,
@@ -51,6 +52,7 @@ MEASURES: dict[str, Measure] = {
     **recovery.MEASURES,
     **recovery_pods.MEASURES,
     **memory.MEASURES,
+    **saves.MEASURES,
     **state_memory.MEASURES,
     **polling.MEASURES,
 }

@@ -7,6 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 import tf_keras
+from tensorflow.python.data.experimental.ops import testing
 from tf_cluster_trainer import Context, Program
 from tf_cluster_trainer.examples import digits
 
@@ -58,6 +59,15 @@ class Table(Program):
             (20_000, 2), seed=(1, 2), maxval=ctx.flags.rows, dtype=tf.int64, minval=0
         )
         return tf.data.Dataset.from_tensor_slices((ids, tf.cast(ids[:, :1] % 2, tf.float32)))
+
+
+class Still(Table):
+    """The same, which hardly trains: what else happens can be told apart."""
+
+    shuffle_buffer = 1
+
+    def dataset(self, ctx: Context, input_context: Any) -> tf.data.Dataset:
+        return super().dataset(ctx, input_context).apply(testing.sleep(100_000))
 
 
 class Small(Program):

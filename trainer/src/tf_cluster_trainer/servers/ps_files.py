@@ -80,7 +80,7 @@ def _write(words: Sequence[str], arrays: Sequence[Any]) -> None:
     They are flushed from this node to the disk, or to the volume's server.
     """
     # Without the rest of TensorFlow's Python, as servers/bare_tensorflow.py says.
-    from tensorflow.python.framework import constant_op, errors
+    from tensorflow.python.framework import errors
     from tensorflow.python.ops import gen_io_ops
 
     directory = Path(words[0]).parent
@@ -88,13 +88,24 @@ def _write(words: Sequence[str], arrays: Sequence[Any]) -> None:
         raise _RefusedError(f"{directory} is gone: the save was given up")
     prefix, places, keys = words[0], words[1 : 1 + len(arrays)], words[1 + len(arrays) :]
     try:
-        gen_io_ops.save_v2(prefix, keys, places, [constant_op.constant(one) for one in arrays])
+        gen_io_ops.save_v2(prefix, keys, places, [*map(_tensor, arrays)])
     except errors.OpError as error:
         # Before the file's name are names of functions.
         begins = error.message.find(str(directory))
         words_of_file = error.message[max(begins, 0) :].partition("[")[0].strip()
         raise _RefusedError(words_of_file) from error
     _flush(Path(f"{prefix}{layout.ONE_DATA_FILE}"))
+
+
+def _tensor(array: Any) -> Any:
+    """The array as a tensor, without a copy where its type allows that."""
+    from tensorflow.python.dlpack import dlpack
+    from tensorflow.python.framework import constant_op, errors
+
+    try:
+        return dlpack.from_dlpack(array.__dlpack__())
+    except (BufferError, errors.OpError):
+        return constant_op.constant(array)
 
 
 def _flush(file: Path) -> None:
