@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from tf_cluster_trainer.protocol import Saved
 from tf_cluster_trainer.supervisor.status import metrics
 from tf_cluster_trainer.supervisor.status.counts import NOTHING_COUNTED
 from tf_cluster_trainer.supervisor.status.document import Document
@@ -165,6 +166,6 @@ def served() -> set[str]:
         checkpoint_step=1000,
         workers={"0": 610},
     )
-    counts = NOTHING_COUNTED.saved(0.5).lost(["worker-0"])
+    counts = NOTHING_COUNTED.saved(Saved(1000, 0.5)).lost(["worker-0"])
     lines = metrics.text(document, serving=True, counts=counts).decode().splitlines()
     return {re.split(r"[{ ]", line)[0] for line in lines if not line.startswith("#")}
