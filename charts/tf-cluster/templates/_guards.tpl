@@ -71,7 +71,7 @@ enabled is false: only an umbrella chart can leave this chart out. Take it as a 
   "peers.deadlineSeconds" "failure.restarts" "failure.finalStateSeconds"
   "chief.backoffLimit" "chief.terminationGracePeriodSeconds"
   "worker.replicas" "worker.successPolicy" "worker.backoffLimit" "worker.terminationGracePeriodSeconds"
-  "ps.replicas" "ps.preStopSeconds" "ps.terminationGracePeriodSeconds"
+  "ps.replicas" "ps.preStopSeconds" "ps.logVolume" "ps.terminationGracePeriodSeconds"
   "scheduling.psNearWorkers" "scheduling.gang.provider"
   "interactive.enabled" "interactive.idleSeconds"
   "evaluator.enabled" "evaluator.exportBest.mode" "evaluator.backoffLimit" "evaluator.terminationGracePeriodSeconds"

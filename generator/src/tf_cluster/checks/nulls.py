@@ -50,6 +50,7 @@ NEEDED = [
     "worker.terminationGracePeriodSeconds",
     "ps.replicas",
     "ps.preStopSeconds",
+    "ps.logVolume",
     "ps.terminationGracePeriodSeconds",
     "scheduling.psNearWorkers",
     "scheduling.gang.provider",
