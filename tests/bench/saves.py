@@ -27,6 +27,7 @@ GIB = TABLE_ROWS * 16 * 4 * 3 / (1 << 30)  # the table and Adam's two slots
 PS = 2
 SAVES = 3
 EVERY_SECONDS = 12.0
+SETTLED_SECONDS = 1.0  # after a save the old checkpoint is removed
 QUIET_SECONDS = 3.0
 TICKS = 100.0  # a second has so many of processes.cpu_ticks
 WAYS: dict[str, tuple[str, bool]] = {
@@ -75,9 +76,9 @@ def _saved(way: str) -> tuple[float, float]:
             return eventually("a save", through, 180), _ticks(training)
 
         until(1)
-        time.sleep(1)
+        time.sleep(SETTLED_SECONDS)
         before = _ticks(training)
-        time.sleep(QUIET_SECONDS)
+        time.sleep(QUIET_SECONDS)  # what is measured: so long without a save
         quiet = (_ticks(training) - before) / QUIET_SECONDS
         (first, began), at = until(1), time.monotonic()
         last, ended = until(1 + SAVES)

@@ -94,7 +94,7 @@ cleanup.enabled is false: the parameter servers run until you scale them to 0 or
 {{- if include "tf-cluster.colocate" . }}
 
 {{ $hasChief | ternary "Chief and workers" "The workers" }}
-{{- if or (include "tf-cluster.ps.mountsLog" .) (include "tf-cluster.ps.runScript" .) }} and the parameter servers{{ end }}
+{{- if include "tf-cluster.ps.mountsClaims" . }} and the parameter servers{{ end }}
 {{- if .Values.evaluator.enabled }} and the evaluator{{ end }}
 {{- range include "tf-cluster.pages" . | fromJsonArray }} and {{ .page }}{{ end }} share one node, since a claim is ReadWriteOnce.
 {{- " For several nodes set, before the first" }}

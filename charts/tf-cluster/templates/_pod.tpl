@@ -366,9 +366,7 @@ pod matches its own rule, which Kubernetes lets pass when no other pod matches i
 {{- /* Takes the root context. Who always mounts the claims stands first. */ -}}
 {{- define "tf-cluster.pod.colocation" -}}
 {{- $whens := list "always" -}}
-{{- if or (include "tf-cluster.ps.runScript" .) (include "tf-cluster.ps.mountsLog" .) -}}
-{{- $whens = append $whens "script" -}}
-{{- end -}}
+{{- if include "tf-cluster.ps.mountsClaims" . -}}{{- $whens = append $whens "script" -}}{{- end -}}
 {{- $names := list -}}
 {{- range $when := $whens -}}
 {{- range include "tf-cluster.roles" $ | fromJsonArray -}}

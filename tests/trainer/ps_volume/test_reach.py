@@ -82,7 +82,7 @@ def test_a_volume_that_hangs_is_waited_for_no_longer(
     monkeypatch.setattr(reach, "DEADLINE_SECONDS", 0.2)
 
     def never(words: Sequence[str]) -> list[bytes]:
-        time.sleep(2)
+        time.sleep(2)  # the volume that hangs
         return []
 
     began = time.monotonic()

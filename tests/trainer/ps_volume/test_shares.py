@@ -27,20 +27,20 @@ def test_all_ps_work_at_once() -> None:
 
 def test_an_error_ends_the_shares_of_the_others() -> None:
     begun: Counter[str] = Counter()
-    failed = threading.Event()
+    go_on = threading.Event()
 
     def work(device: str, number: int, _: int) -> None:
         begun[device] += 1
         if device == "ps-1" and number == 2:
-            failed.set()
+            threading.Timer(0.5, go_on.set).start()  # the error is known by then
             raise ValueError("ps-1 has no room")
         if number == 3:
-            failed.wait(10)
+            assert go_on.wait(10)
 
     with pytest.raises(ValueError, match="ps-1 has no room"):
         list(SHARES.each(work))
     assert begun["ps-1"] == 3
-    assert begun["ps-0"] < 10 or begun["ps-2"] < 10
+    assert begun["ps-0"] <= 4 and begun["ps-2"] <= 4
     assert len(list(SHARES.each(lambda *_: None))) == 30
 
 
@@ -57,11 +57,12 @@ def test_who_gives_up_lets_no_more_begin(how: str) -> None:
     running = SHARES.each(work)
     coming = iter(running)
     next(coming)
-    running.end()
-    go_on.release(30)
     if how == "close":
-        coming.close()  # type: ignore[attr-defined]  # a generator
+        threading.Timer(0.2, go_on.release, [30]).start()  # those under way are waited for
+        coming.close()
     else:
+        running.end()
+        go_on.release(30)
         list(coming)
     assert len(begun) <= 6
     assert len(list(SHARES.each(lambda *_: None))) == 30

@@ -72,7 +72,7 @@ class Training:
         resuming = self.chance.random() < 0.3
         if not resuming:
             self.await_save()
-        time.sleep(self.chance.uniform(0, 2))
+        time.sleep(self.chance.uniform(0, 2))  # the moment that is drawn
         victims = self.chance.choice(["client", "ps-0", "ps-1", "client ps-1", "ps-0 ps-1"])
         for name in victims.split():
             victim = self.client if name == "client" else self.ps[int(name[-1])]

@@ -22,6 +22,11 @@ template:
 {{- if and .Values.program.script (eq .Values.program.ps "script") }}true{{ end -}}
 {{- end -}}
 
+{{- /* "true" when the parameter servers mount a claim, for either reason. */ -}}
+{{- define "tf-cluster.ps.mountsClaims" -}}
+{{- if or (include "tf-cluster.ps.runScript" .) (include "tf-cluster.ps.mountsLog" .) }}true{{ end -}}
+{{- end -}}
+
 {{- /*
 "true" when the parameter servers mount /log to write checkpoints themselves. By default where that needs no common
 node, and where the trainer's own program runs.

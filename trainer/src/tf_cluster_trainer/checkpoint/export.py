@@ -11,8 +11,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from tf_cluster_trainer.checkpoint.write import flush
 from tf_cluster_trainer.run_directory import layout
+from tf_cluster_trainer.run_directory.flushing import flush
 
 SIGNATURE = tf.saved_model.DEFAULT_SERVING_SIGNATURE_DEF_KEY
 

@@ -140,12 +140,11 @@ class _Stored:
 
 
 def _stored(meta: Meta, key: str) -> Iterator[_Stored]:
-    spec, begins = meta.tensors[key], meta.slices.get(key)
-    if not begins:
+    spec, ranges = meta.tensors[key], meta.ranges(key)
+    if not ranges:
         yield _Stored(key, spec, None, 0)
-        return
-    for first, after in zip(begins, (*begins[1:], spec.shape[0]), strict=True):
-        yield _Stored(key, spec, first, after - first)
+    for first, end in ranges:
+        yield _Stored(key, spec, first, end - first)
 
 
 def _restored(saved: Checkpoint, stored: Sequence[_Stored]) -> list[Piece]:

@@ -92,11 +92,6 @@ class Rows:
     count: int
 
     @property
-    def part(self) -> tuple[tuple[StoredTensor, ...], int]:
-        """Where they are."""
-        return self.family, self.at
-
-    @property
     def device(self) -> str:
         """The device of the ps that has them."""
         return str(self.family[0].parts[self.at].device)
@@ -183,7 +178,6 @@ class VariableState:
             (key, at): tf.function(partial(self._some, family, at))
             for (key, at), family in self._plan.families.items()
         }
-
         self._into = ps_writing(self._plan.rows) if ps_writing else None
 
     def pieces(self, into: Path | None = None) -> Iterator[Sequence[Piece | Written]]:

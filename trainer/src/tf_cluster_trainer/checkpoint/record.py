@@ -48,6 +48,12 @@ class Meta:
     slices: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     files: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
+    def ranges(self, key: str) -> list[tuple[int, int]]:
+        """First row and end of each slice of a tensor; empty if it is in one piece."""
+        begins = self.slices.get(key, ())
+        ends = (*begins[1:], self.tensors[key].shape[0]) if begins else ()
+        return [*zip(begins, ends, strict=True)]
+
 
 @dataclass(frozen=True)
 class Checkpoint:

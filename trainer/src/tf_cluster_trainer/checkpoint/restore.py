@@ -97,9 +97,9 @@ def chosen(
             by_ps(restored, rows)
         except OSError as error:
             log(f"the ps can't read the checkpoint, so this task does: {error}", WARNING)
-            rows = []
-        for one in rows:
-            found.pop(one.stored.key, None)
+        else:
+            for one in rows:
+                found.pop(one.stored.key, None)
     with verified():
         yield from checkpoint_read.pieces(restored, found)
 

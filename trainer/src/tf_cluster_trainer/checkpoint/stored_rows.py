@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tf_cluster_trainer.checkpoint.pieces import can_be_cut, place
 from tf_cluster_trainer.checkpoint.record import Checkpoint
-from tf_cluster_trainer.checkpoint.variables import StoredTensor
+from tf_cluster_trainer.checkpoint.variables import StoredTensor, in_parts
 
 
 @dataclass(frozen=True)
@@ -32,21 +32,9 @@ class StoredRows:
 def rows_of(saved: Checkpoint, stored: Iterable[StoredTensor]) -> list[StoredRows]:
     """The rows of these tensors that ps can read: those that are stored in slices."""
     return [
-        rows
+        StoredRows(one, at, row_in_part, low, high - low)
         for one in stored
-        if can_be_cut(one.spec) and one.key in saved.meta.slices
-        for rows in _rows(one, saved.meta.slices[one.key])
+        if can_be_cut(one.spec)
+        for first, end in saved.meta.ranges(one.key)
+        for at, row_in_part, low, high in in_parts(one, first, end)
     ]
-
-
-def _rows(stored: StoredTensor, begins: Sequence[int]) -> Iterator[StoredRows]:
-    """What each part has of each slice, in the order of the rows."""
-    part_begins = 0
-    ends = (*begins[1:], stored.spec.shape[0])
-    for at, part in enumerate(stored.parts):
-        part_ends = part_begins + part.shape[0]
-        for first, end in zip(begins, ends, strict=True):
-            low, high = max(first, part_begins), min(end, part_ends)
-            if low < high:
-                yield StoredRows(stored, at, low - part_begins, low, high - low)
-        part_begins = part_ends

@@ -103,19 +103,24 @@ def end_rows(part: Any) -> Any:
     return tf.raw_ops.DisableCopyOnRead(resource=part.handle)
 
 
+def in_parts(stored: StoredTensor, first: int, end: int) -> Iterator[tuple[int, int, int, int]]:
+    """Where the parts have these rows of the tensor: which part, its row, and first row and end."""
+    begins = 0  # the tensor's row where the part begins
+    for at, part in enumerate(stored.parts):
+        low, high = max(first, begins), min(end, begins + part.shape[0])
+        if low < high:
+            yield at, low - begins, low, high
+        begins += part.shape[0]
+
+
 def _parts_of(stored: StoredTensor, piece: Piece) -> Iterator[tuple[Any, int, Any]]:
     """Each part that has rows of the piece, its first such row, and their values."""
-    if len(stored.parts) == 1:
-        yield stored.parts[0], piece.first or 0, piece.value
-        return
-    begins = 0  # the tensor's row where the part begins
     first = piece.first or 0
-    for part in stored.parts:
-        rows = part.shape[0]
-        low, high = max(first, begins), min(first + len(piece.value), begins + rows)
-        if low < high:
-            yield part, low - begins, piece.value[low - first : high - first]
-        begins += rows
+    if len(stored.parts) == 1:
+        yield stored.parts[0], first, piece.value
+        return
+    for at, start, low, high in in_parts(stored, first, first + len(piece.value)):
+        yield stored.parts[at], start, piece.value[low - first : high - first]
 
 
 def _keys(variables: Iterable[Any]) -> list[str]:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
-import os
 import shutil
 import uuid
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,6 +27,7 @@ from tf_cluster_trainer.checkpoint.pieces import (
 from tf_cluster_trainer.checkpoint.record import Meta, TensorSpec
 from tf_cluster_trainer.errors import PsVolumeError
 from tf_cluster_trainer.run_directory import layout
+from tf_cluster_trainer.run_directory.flushing import flush
 
 _STEP = TensorSpec((), "int64")
 
@@ -84,7 +83,7 @@ def prune(checkpoints: Path, keep: int) -> None:
     remove_partial(checkpoints)
     for _, path in layout.whole_checkpoints(checkpoints)[keep:]:
         partial = _beside(path)
-        with contextlib.suppress(OSError):  # the next time, then
+        with suppress(OSError):  # the next time, then
             path.rename(partial)  # a task that is killed half-way leaves none that seems whole
         shutil.rmtree(partial, ignore_errors=True)
 
@@ -224,12 +223,3 @@ def _place(piece: Piece, meta: Meta) -> str:
     if piece.first is None:
         return ""
     return place(meta.tensors[piece.key], piece.first, len(piece.value))
-
-
-def flush(path: Path) -> None:
-    """Flush a file, or a directory's names, to disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -43,13 +43,12 @@ def reach(run_dir: Path, wanted: bool | None, ask: Ask, *, check_owner: Callable
         log("the large tensors of checkpoints go through this task: ps.logVolume is false")
         return False
     check_owner()
-    reason = _why_not(run_dir, ask)
-    if reason.startswith(ps_files.NOT_MOUNTED) and wanted:
-        said = reason.removeprefix(ps_files.NOT_MOUNTED)
+    said = _why_not(run_dir, ask)
+    reason = said.removeprefix(ps_files.NOT_MOUNTED)
+    if wanted and said != reason:
         raise ConfigError(
-            f"ps.logVolume is true, but {said}; mount the log volume in the ps, or say auto"
+            f"ps.logVolume is true, but {reason}; mount the log volume in the ps, or say auto"
         )
-    reason = reason.removeprefix(ps_files.NOT_MOUNTED)
     if reason:
         level = WARNING if wanted else INFO
         log(f"the large tensors of checkpoints go through this task: {reason}", level)
@@ -79,7 +78,7 @@ def ps_files_op(question: str, words: Any, values: Sequence[Any] = ()) -> Any:
 
 
 def _why_not(run_dir: Path, ask: Ask) -> str:
-    """The reason; "" if all ps reach the directory."""
+    """The reason; "" if all ps reach the directory. As an answer to REACH begins, so may it."""
     token = uuid.uuid4().hex
     directory = run_dir / f"{layout.REACH}{layout.TEMPORARY}{token[:8]}"
     try:

@@ -14,26 +14,23 @@ from tf_cluster_trainer.ps_volume.shares import PsShares
 from tf_cluster_trainer.run_directory import layout
 
 
-class PsReading:
-    """Drives the reading. `read` has a ps read rows from the bundle of this prefix.
+def read(
+    saved: Checkpoint, rows: Sequence[StoredRows], read_one: Callable[[StoredRows, str], None]
+) -> None:
+    """Have the ps read these rows of a checkpoint.
 
-    It is called in threads, one for each ps.
+    `read_one` has a ps read rows from the bundle of this prefix, in threads, one for each ps.
+    Raises OSError if a ps can't, and what says that a ps is lost.
     """
-
-    def __init__(self, rows: Sequence[StoredRows], read: Callable[[StoredRows, str], None]) -> None:
-        self._shares = PsShares(rows, lambda one: str(one.stored.parts[one.at].device))
-        self._read = read
-
-    def of(self, saved: Checkpoint) -> None:
-        """Read all of it. Raises OSError if a ps can't, and what says that a ps is lost."""
-        prefix = str(saved.path / layout.BUNDLE)
-        try:
-            for _ in self._shares.each(lambda _, __, one: self._read(one, prefix)):
-                pass
-        except tf.errors.OpError as error:
-            if prefix not in error.message:
-                raise
-            raise OSError(f"{saved.path}: {error.message}") from error
+    prefix = str(saved.path / layout.BUNDLE)
+    shares = PsShares(rows, lambda one: str(one.stored.parts[one.at].device))
+    try:
+        for _ in shares.each(lambda _, __, one: read_one(one, prefix)):
+            pass
+    except tf.errors.OpError as error:
+        if prefix not in error.message:
+            raise
+        raise OSError(f"{saved.path}: {error.message}") from error
 
 
 def restore_rows_op(stored: StoredTensor, at: int, prefix: Any, where: Any, start: Any) -> Any:

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent import futures
 from queue import SimpleQueue
 from typing import Any, Generic, TypeVar
 
+import tensorflow as tf
+
 SETTLE_SECONDS = 30.0
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+
+def task_of(device: str) -> str:
+    """`ps-0` of a ps' device."""
+    found = tf.DeviceSpec.from_string(device)
+    return f"{found.job}-{found.task}"
 
 
 class PsShares(Generic[Item]):
@@ -54,7 +62,7 @@ class Running(Generic[Result]):
         """Begin no more item. Any thread may call it."""
         self._ended.set()
 
-    def __iter__(self) -> Iterator[Result]:
+    def __iter__(self) -> Generator[Result, None, None]:
         shares = [self._threads.submit(self._share, *share) for share in self._shares.items()]
         for one in shares:
             one.add_done_callback(lambda share: self._results.put(_Through(share)))

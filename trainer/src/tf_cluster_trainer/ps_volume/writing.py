@@ -1,13 +1,11 @@
 """The ps write the rows of large tensors themselves, all at once, each a slice after the other.
 
-What comes to the chief is whether the rows
-are finite.
+What comes to the chief is whether the rows are finite.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,42 +16,35 @@ from tf_cluster_trainer.checkpoint.reading import Rows, read_rows_ops
 from tf_cluster_trainer.checkpoint.variables import StoredTensor
 from tf_cluster_trainer.errors import PsVolumeError
 from tf_cluster_trainer.ps_volume.reach import ps_files_op
-from tf_cluster_trainer.ps_volume.shares import PsShares, Running
+from tf_cluster_trainer.ps_volume.shares import PsShares, Running, task_of
 from tf_cluster_trainer.run_directory import layout
 from tf_cluster_trainer.servers import ps_files
 
+Write = Callable[[Rows, Sequence[str]], tuple[bytes, Sequence[bool]]]
+"""Has the ps of some rows write them; the words are as `write_rows_ops` takes them.
 
-@dataclass(frozen=True)
-class Order:
-    """What a ps is to write: these rows. `prefix_and_places` are as `write_rows_ops` takes them."""
-
-    rows: Rows
-    prefix_and_places: tuple[str, ...]
+Returns "" or what went wrong, and which of the tensors are finite. Called in threads, one for each
+ps. Raises what says that the ps is lost.
+"""
 
 
 class PsWriting:
-    """Drives the writing. `write` returns "" or what went wrong, and which tensors are finite.
+    """The rows that the ps write, by ps."""
 
-    It is called in threads, one for each ps, and raises what says that the ps is lost.
-    """
-
-    def __init__(
-        self, rows: Sequence[Rows], write: Callable[[Order], tuple[bytes, Sequence[bool]]]
-    ) -> None:
+    def __init__(self, rows: Sequence[Rows]) -> None:
         self._shares = PsShares(rows, lambda one: one.device)
-        self._write = write
 
-    def into(self, directory: Path) -> Running[Sequence[Written]]:
+    def into(self, directory: Path, write: Write) -> Running[Sequence[Written]]:
         """Have all of it written into the directory.
 
         Its iterator raises PsVolumeError, and what says that a ps is lost.
         """
 
         def one(device: str, number: int, rows: Rows) -> Sequence[Written]:
-            task = _task(device)
+            task = task_of(device)
             name = f"{layout.BUNDLE}{layout.TEMPORARY}{task}-{number}"
             places = [place(one.spec, rows.row, rows.count) for one in rows.family]
-            said, finite = self._write(Order(rows, (str(directory / name), *places)))
+            said, finite = write(rows, [str(directory / name), *places])
             if said:
                 raise PsVolumeError(f"{task}: {said.decode(errors='replace')}")
             return [_written(name, rows, finite)]
@@ -92,9 +83,3 @@ def _written(name: str, rows: Rows, finite: Sequence[bool]) -> Written:
         size=len(keys) * (size(spec) // spec.shape[0]) * rows.count,
         not_finite=tuple(key for key, is_finite in zip(keys, finite, strict=True) if not is_finite),
     )
-
-
-def _task(device: str) -> str:
-    """`ps-0` of a ps' device."""
-    found = tf.DeviceSpec.from_string(device)
-    return f"{found.job}-{found.task}"

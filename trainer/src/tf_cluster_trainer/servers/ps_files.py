@@ -21,6 +21,7 @@ import numpy as np
 
 from tf_cluster_trainer.log import WARNING, log
 from tf_cluster_trainer.run_directory import layout
+from tf_cluster_trainer.run_directory.flushing import flush
 
 REACH = "tf_cluster.reach"
 WRITE = "tf_cluster.write"
@@ -71,7 +72,7 @@ def _reach(words: Sequence[str], _arrays: Sequence[Any]) -> None:
         raise _RefusedError(f"{NOT_MOUNTED}{directory}/{TOKEN} is not what the chief wrote")
     left = Path(directory, task)
     left.write_text(token, encoding="utf-8")
-    _flush(left)
+    flush(left)
 
 
 def _write(words: Sequence[str], arrays: Sequence[Any]) -> None:
@@ -94,7 +95,7 @@ def _write(words: Sequence[str], arrays: Sequence[Any]) -> None:
         begins = error.message.find(str(directory))
         words_of_file = error.message[max(begins, 0) :].partition("[")[0].strip()
         raise _RefusedError(words_of_file) from error
-    _flush(Path(f"{prefix}{layout.ONE_DATA_FILE}"))
+    flush(Path(f"{prefix}{layout.ONE_DATA_FILE}"))
 
 
 def _tensor(array: Any) -> Any:
@@ -106,14 +107,6 @@ def _tensor(array: Any) -> Any:
         return dlpack.from_dlpack(array.__dlpack__())
     except (BufferError, errors.OpError):
         return constant_op.constant(array)
-
-
-def _flush(file: Path) -> None:
-    descriptor = os.open(file, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 _ANSWERS: Mapping[str, Callable[[Sequence[str], Sequence[Any]], None]] = {

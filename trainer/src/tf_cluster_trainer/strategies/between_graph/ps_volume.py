@@ -9,14 +9,14 @@ from typing import Any
 import tensorflow as tf
 
 from tf_cluster_trainer.checkpoint.pieces import Written, can_be_cut
-from tf_cluster_trainer.checkpoint.reading import ReadPlan
+from tf_cluster_trainer.checkpoint.reading import ReadPlan, Rows
 from tf_cluster_trainer.checkpoint.record import Checkpoint
 from tf_cluster_trainer.checkpoint.stored_rows import StoredRows
 from tf_cluster_trainer.checkpoint.variables import StoredTensor
 from tf_cluster_trainer.ps_volume import reach as ps_reach
-from tf_cluster_trainer.ps_volume.reading import PsReading, restore_rows_op
+from tf_cluster_trainer.ps_volume import reading
 from tf_cluster_trainer.ps_volume.shares import Running
-from tf_cluster_trainer.ps_volume.writing import Order, PsWriting, write_rows_ops
+from tf_cluster_trainer.ps_volume.writing import PsWriting, write_rows_ops
 from tf_cluster_trainer.strategies.step import devices
 
 Run = Callable[..., Any]
@@ -31,7 +31,7 @@ class PsVolume:
         self._words = given(tf.string, [None])
         self._prefix, self._place = (given(tf.string, []) for _ in range(2))
         self._start, self._count = (given(tf.int64, []) for _ in range(2))
-        self._rows = plan.rows
+        self._writing = PsWriting(plan.rows)
         self._reach = [
             ps_reach.reach_op(devices.ps(task), f"ps-{task}", self._words) for task in range(ps)
         ]
@@ -40,7 +40,7 @@ class PsVolume:
             for key, family in plan.families.items()
         }
         self._restore = {
-            (one.key, at): restore_rows_op(one, at, self._prefix, self._place, self._start)
+            (one.key, at): reading.restore_rows_op(one, at, self._prefix, self._place, self._start)
             for one in stored
             if can_be_cut(one.spec)
             for at in range(len(one.parts))
@@ -59,17 +59,16 @@ class PsVolume:
     def written(self, run: Run, directory: Path) -> Running[Sequence[Written]]:
         """Have the ps write the rows of the plan into the directory."""
 
-        def write(order: Order) -> tuple[bytes, Sequence[bool]]:
-            rows = order.rows
+        def write(one: Rows, words: Sequence[str]) -> tuple[bytes, Sequence[bool]]:
             given = {
-                self._start: rows.row_in_part,
-                self._count: rows.count,
-                self._words: [*order.prefix_and_places],
+                self._start: one.row_in_part,
+                self._count: one.count,
+                self._words: [*words],
             }
-            said, finite = run(self._write[rows.family[0].key, rows.at], given)
+            said, finite = run(self._write[one.family[0].key, one.at], given)
             return said, finite
 
-        return PsWriting(self._rows, write).into(directory)
+        return self._writing.into(directory, write)
 
     def read(self, run: Run, saved: Checkpoint, rows: Sequence[StoredRows]) -> None:
         """Have the ps read these rows of a checkpoint. Raises OSError."""
@@ -82,4 +81,4 @@ class PsVolume:
             }
             run(self._restore[one.stored.key, one.at], given)
 
-        PsReading(rows, read_one).of(saved)
+        reading.read(saved, rows, read_one)

@@ -13,8 +13,8 @@ from tf_cluster_trainer.checkpoint.reading import Rows, RowsInto
 from tf_cluster_trainer.checkpoint.record import Checkpoint
 from tf_cluster_trainer.checkpoint.stored_rows import StoredRows
 from tf_cluster_trainer.ps_volume import reach as ps_reach
-from tf_cluster_trainer.ps_volume.reading import PsReading, restore_rows_op
-from tf_cluster_trainer.ps_volume.writing import Order, PsWriting, write_rows_ops
+from tf_cluster_trainer.ps_volume import reading
+from tf_cluster_trainer.ps_volume.writing import PsWriting, write_rows_ops
 from tf_cluster_trainer.strategies.step import devices
 
 _WORDS = tf.TensorSpec([None], tf.string)
@@ -44,15 +44,14 @@ def writing(rows: Sequence[Rows]) -> RowsInto:
     for one in rows:
         key = one.family[0].key, one.at
         if key not in calls:
-            calls[key] = _on_ps(partial(write_rows_ops, *one.part), _ROW, _ROW, _WORDS)
+            calls[key] = _on_ps(partial(write_rows_ops, one.family, one.at), _ROW, _ROW, _WORDS)
 
-    def write(order: Order) -> tuple[bytes, Sequence[bool]]:
-        rows = order.rows
-        call = calls[rows.family[0].key, rows.at]
-        said, finite = call(*map(_of, (rows.row_in_part, rows.count, order.prefix_and_places)))
+    def write(one: Rows, words: Sequence[str]) -> tuple[bytes, Sequence[bool]]:
+        call = calls[one.family[0].key, one.at]
+        said, finite = call(*map(_of, (one.row_in_part, one.count, words)))
         return said.numpy(), finite.numpy()
 
-    return PsWriting(rows, write).into
+    return partial(PsWriting(rows).into, write=write)
 
 
 def read(saved: Checkpoint, rows: Sequence[StoredRows]) -> None:
@@ -61,12 +60,14 @@ def read(saved: Checkpoint, rows: Sequence[StoredRows]) -> None:
     for one in rows:
         key = one.stored.key, one.at
         if key not in calls:
-            calls[key] = _on_ps(partial(restore_rows_op, one.stored, one.at), _WORD, _WORD, _ROW)
+            calls[key] = _on_ps(
+                partial(reading.restore_rows_op, one.stored, one.at), _WORD, _WORD, _ROW
+            )
 
     def read_one(one: StoredRows, prefix: str) -> None:
         calls[one.stored.key, one.at](*map(_of, (prefix, one.place, one.row_in_part))).numpy()
 
-    PsReading(rows, read_one).of(saved)
+    reading.read(saved, rows, read_one)
 
 
 def _on_ps(make: Any, *signature: Any) -> Any:
