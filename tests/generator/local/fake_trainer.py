@@ -1,8 +1,9 @@
 """Stands in for `tf-trainer` where a test is about the runner: same files, ports and exit codes.
 
 The params' flags say what happens: `steps_per_second`, and `faults`, a list of
-`<task>:<start>:<what>`: at its nth start the task exits with a code (`exit=2`), or takes no notice
-of SIGTERM (`deaf`). Each task has a child of its own, as the real one has.
+`<task>:<start>:<what>`: at its nth start the task exits with a code (`exit=2`), the client ends
+with 2 and names another task (`blames=worker-1`), or the task takes no notice of SIGTERM (`deaf`).
+Each task has a child of its own, as the real one has.
 """
 
 from __future__ import annotations
@@ -187,6 +188,11 @@ def main() -> int:
             time.sleep(0.2)
             print(f"{TASK}: the words before the end", flush=True)
             return int(what.removeprefix("exit="))
+        if what.startswith("blames="):
+            chief = Chief()
+            chief.say("failed", message=f"{what.removeprefix('blames=')} failed: no such option")
+            chief.save()
+            return 2
     if TASK == CLIENT:
         return Chief().train(stop)
     if KIND == "worker":

@@ -243,6 +243,21 @@ def test_exit_2_of_a_worker_shows_its_own_log(start: Start) -> None:
     assert "the last lines of runs/job/logs/worker-0.log" in run.stderr
 
 
+def test_a_chief_that_blames_a_worker_shows_the_workers_log_first(start: Start) -> None:
+    # Both may have ended when the runner looks: then it takes the chief's end.
+    run = start(**forever("chief-0:1:blames=worker-1"))
+
+    assert run.wait() == 2
+    told = run.stderr.partition("job: failed: chief-0 ended with exit code 2\n")[2]
+    assert [line for line in told.splitlines() if not line.startswith("  ")] == [
+        "worker-1 failed: no such option",
+        "the last lines of runs/job/logs/worker-1.log:",
+        "the last lines of runs/job/logs/chief-0.log:",
+        "all logs are in runs/job/logs/",
+    ]
+    assert "  worker-1 says hello" in told
+
+
 def test_a_chief_that_fails_again_and_again_ends_the_run_with_1(start: Start) -> None:
     run = start(**forever("chief-0:*:exit=1", extraValues={"chief": {"backoffLimit": 2}}))
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -34,7 +35,8 @@ def tell_ending(ending: Ending, folders: Folders) -> bool:
     elif ending.culprit is not None:
         if progress.status == "failed" and progress.message:
             words.append(progress.message)
-        words += _last_lines(ending.culprit.log)
+        for log in _logs_of(ending.culprit.log, progress.message):
+            words += _last_lines(log)
         words.append(f"all logs are in {logs}/")
     print("\n".join(words), file=sys.stderr, flush=True)
     return False
@@ -49,6 +51,13 @@ def _unevaluated(ending: Ending, folders: Folders) -> list[str]:
         "not every checkpoint is evaluated. The same command evaluates what is left.",
         *_last_lines(ending.evaluator.log),
     ]
+
+
+def _logs_of(culprit: Path, message: str) -> list[Path]:
+    """The log of the task that ended the run; before it, that of the task which it blames."""
+    blamed = re.match(r"([a-z]+-\d+) failed: ", message)
+    log = culprit.with_name(f"{blamed[1]}.log") if blamed else culprit
+    return [log] if log == culprit else [log, culprit]
 
 
 def _last_lines(log: Path) -> list[str]:
