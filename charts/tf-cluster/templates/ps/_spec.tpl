@@ -35,6 +35,5 @@ node, and where the trainer's own program runs.
 {{- $asked := toString .Values.ps.logVolume -}}
 {{- $shared := has "ReadWriteMany" (.Values.storage.log.accessModes | default list) -}}
 {{- $auto := and $shared .Values.program.module (not .Values.interactive.enabled) (not (include "tf-cluster.colocate" .)) -}}
-{{- $any := int (include "tf-cluster.ps.count" .) -}}
-{{- if and $any (or (eq $asked "true") (and $auto (ne $asked "false"))) }}true{{ end -}}
+{{- if and (int (include "tf-cluster.ps.count" .)) (or (eq $asked "true") (and $auto (ne $asked "false"))) }}true{{ end -}}
 {{- end -}}
