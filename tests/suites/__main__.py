@@ -44,8 +44,8 @@ LIMITS = {
     "lint": 600,
     "generator": 2700,
     "chart": 2400,
-    "trainer": 2400,
-    "machine": 480,
+    "trainer": 3300,
+    "machine": 900,
     "cluster": 5100,
 }
 FULL = 4  # times as long with the long cases

@@ -23,6 +23,7 @@ from tf_cluster_trainer.program.trial import (
     run_trial,
 )
 
+from tests.slices import sliced
 from tests.support.processes import numbers_of
 from tests.support.trainings import context
 
@@ -219,7 +220,7 @@ def described(model: Any) -> list[tuple[str, tuple[int, ...], str, bool]]:
     return [(v.name, tuple(v.shape), v.dtype.name, v.trainable) for v in model.variables]
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", sliced(list(MODELS), 5))
 def test_a_model_is_described_as_if_it_were_made(name: str, tmp_path: Path) -> None:
     make, (dtype, shape) = MODELS[name]
     program, ctx = Made(make, dtype, shape), context(tmp_path)
@@ -250,7 +251,7 @@ def test_a_model_is_described_as_if_it_were_made(name: str, tmp_path: Path) -> N
         assert without and without <= large
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", sliced(list(MODELS), 5))
 def test_a_model_that_is_filled_computes_and_is_exported_with_those_values(
     name: str, tmp_path: Path
 ) -> None:
