@@ -13,6 +13,7 @@ from typing import Any
 import jsonschema
 import pytest
 import tensorflow as tf
+from tf_cluster.planning import memory
 from tf_cluster.planning.memory import (
     ProgramVariable,
     can_be_mapped,
@@ -43,7 +44,8 @@ class Mixed(Program):
             tf_keras.layers.Dense(700),
             tf_keras.layers.BatchNormalization(),
             tf_keras.layers.Dense(1000, use_bias=False),
-            tf_keras.layers.Dense(2),
+            tf_keras.layers.Dense(300, kernel_constraint=tf_keras.constraints.MaxNorm(2)),
+            tf_keras.layers.Dense(2, kernel_constraint=tf_keras.constraints.NonNeg()),
         ])
 
     def dataset(self, ctx, input_context):
@@ -59,10 +61,12 @@ from tf_cluster_trainer.config import Cluster
 from tf_cluster_trainer.inspect_program import _arguments, _config, inspected
 from tf_cluster_trainer.program import load
 from tf_cluster_trainer.program.context import Context, Flags
-from tf_cluster_trainer.program.trial import batch_specs, build_model
-from tf_cluster_trainer.strategies.between_graph.variables import spread
-from tf_cluster_trainer.strategies.in_graph.cluster import connected_strategy
-from tf_cluster_trainer.checkpoint import variables as checkpoint_variables
+from tf_cluster_trainer.program.trial import build_model, run_trial
+from tf_cluster_trainer.strategies.between_graph import traced_step
+from tf_cluster_trainer.strategies.between_graph.variables import spec_of, spread
+from tf_cluster_trainer.strategies.in_graph.cluster import connected_strategy, scope
+from tf_cluster_trainer.strategies.step import parts
+from tf_cluster_trainer.checkpoint.pieces import size
 
 *ports, out = sys.argv[1:]
 config = _config(_arguments(["mixed:Mixed", "--path", "."]))
@@ -76,15 +80,16 @@ servers = [
 ]
 program = load.load(config.settings)
 ctx = Context(config.task, config.settings, Flags({}), *[config.settings.data_dir] * 3)
-features, _ = batch_specs(program, ctx)
-whole = build_model(program, ctx, features)
-beside = spread(checkpoint_variables.specs(whole).values(), 3)
-found = {"between": beside}
-strategy = connected_strategy(
-    Cluster("a", hosts, {}, ""), "float32", checkpoint_variables.specs(whole)
-)
-with strategy.scope():
-    model = build_model(program, ctx, features)
+trial = run_trial(program, ctx)
+found = {}
+for least in (1 << 20, 1 << 30):
+    parts.LARGE_SHARD_BYTES = least
+    cut = parts.partitioner(3, trial.variables.values(), least)
+    specs = [spec_of(one) for one in traced_step.trace(program, ctx, trial, 1, cut).variables]
+    found[str(least)] = [[ps, size(spec)] for ps, spec in zip(spread(specs, 3), specs)]
+strategy = connected_strategy(Cluster("a", hosts, {}, ""), "float32", trial.variables)
+with scope(strategy):
+    model = build_model(program, ctx, trial.features)
 found["float32"] = sorted(
     [int(v.device.rpartition("task:")[2].partition("/")[0]), v.shape.num_elements() * v.dtype.size]
     for v in model.variables
@@ -114,7 +119,9 @@ def trainer(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_tool_knows_where_the_trainer_puts_each_variable(tmp_path: Path) -> None:
+def test_the_tool_knows_where_the_trainer_puts_each_variable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "mixed.py").write_text(PROGRAM)
     ports = [str(free_port()) for _ in range(5)]
     done = subprocess.run(
@@ -133,10 +140,14 @@ def test_the_tool_knows_where_the_trainer_puts_each_variable(tmp_path: Path) -> 
         return [[ps, size] for ps, size, _ in placed(program.variables, 3, in_graph, cut)]
 
     assert sorted(places(in_graph=True, cut=True)) == found["float32"]
-    assert [ps for ps, _ in places(in_graph=False, cut=False)] == found["between"]
+    for least in (1 << 20, 1 << 30):
+        monkeypatch.setattr(memory, "LARGE_SHARD_BYTES", least)
+        assert places(in_graph=False, cut=True) == found[str(least)]
+    assert places(in_graph=False, cut=False) == found[str(1 << 30)]
     _is_as_the_schema_says(json.loads((tmp_path / "program.json").read_text()))
 
 
+@pytest.mark.parametrize("least", ["SHARD_BYTES", "LARGE_SHARD_BYTES"])
 @pytest.mark.parametrize("ps", [1, 2, 3, 7])
 @pytest.mark.parametrize(
     "shape",
@@ -153,14 +164,16 @@ def test_the_tool_knows_where_the_trainer_puts_each_variable(tmp_path: Path) -> 
         (50_000_000, 64),
     ],
 )
-def test_the_tool_and_the_trainer_cut_variables_alike(shape: tuple[int, ...], ps: int) -> None:
+def test_the_tool_and_the_trainer_cut_variables_alike(
+    shape: tuple[int, ...], ps: int, least: str
+) -> None:
     spec = TensorSpec(shape, "float32")
     size = 4 * math.prod(shape)
-    cut = parts.partitioner(ps, [spec])
+    cut = parts.partitioner(ps, [spec], getattr(parts, least))
     rows = shape[0] if shape else 1
     count = min(cut(tf.TensorShape(shape), tf.float32)[0], rows) if cut and shape else 1
 
-    sizes = part_sizes(ProgramVariable("a", shape, size, True, 0), ps)
+    sizes = part_sizes(ProgramVariable("a", shape, size, True, 0), ps, getattr(memory, least))
 
     assert (len(sizes), sum(sizes)) == (count, size)
     assert max(sizes) <= max(parts.PART_BYTES, math.ceil(size / rows))

@@ -12,7 +12,7 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -48,11 +48,16 @@ def inspected(config: Config) -> dict[str, Any]:
         make_dataset,
         specs_of,
     )
+    from tf_cluster_trainer.strategies.step import parts
 
     program, ctx = loaded(config)
     dataset = make_dataset(program, ctx)
     features, _ = specs_of(dataset)
     made: list[Any] = []
+
+    def create(create_next: Callable[..., Any], **given: Any) -> Any:
+        made.append(create_next(**given))
+        return made[-1]
 
     def variables(model: Any) -> list[dict[str, Any]]:
         check_variables(model)
@@ -64,6 +69,7 @@ def inspected(config: Config) -> dict[str, Any]:
                 "dtype": spec.dtype,
                 "bytes": variable.shape.num_elements() * variable.dtype.size,
                 "trainable": bool(variable.trainable),
+                "whole": parts.needs_all_rows(variable.constraint),
                 "made": places.get(id(variable), len(made)),
             }
             for (key, spec), variable in zip(
@@ -71,7 +77,7 @@ def inspected(config: Config) -> dict[str, Any]:
             )
         ]
 
-    found = look_at_model(program, ctx, features, variables, made.append)
+    found = look_at_model(program, ctx, features, variables, create)
     example_bytes, examples = _of_the_data(dataset)
     return {
         "version": 1,

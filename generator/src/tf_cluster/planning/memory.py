@@ -20,8 +20,10 @@ MEBIBYTE = 1 << 20
 _MOST_SLOTS = 2
 Share = TypeVar("Share")
 SHARD_BYTES = 256 << 10
+LARGE_SHARD_BYTES = 16 << 20
 PART_BYTES = 1 << 30
-"""The least and the most bytes of a part of a variable: the trainer's strategies/step/parts.py."""
+"""The least bytes of a part of a variable, in-graph and between-graph, and the most of one: the
+trainer's strategies/step/parts.py."""
 SMALL_STATE_BYTES = 256 << 20
 LEAST_MAPPED_BYTES = 4 << 20
 MOST_PIECES = 1000
@@ -32,7 +34,10 @@ SHARED = ("float32", "float64", "complex64", "complex128", "int8", "int16", "int
 
 @dataclass(frozen=True)
 class ProgramVariable:
-    """A variable of the model: `made` is its place in the order in which they are created."""
+    """A variable of the model: `made` is its place in the order in which they are created.
+
+    `whole`: it is never cut in parts.
+    """
 
     name: str
     shape: tuple[int, ...]
@@ -40,6 +45,7 @@ class ProgramVariable:
     trainable: bool
     made: int
     dtype: str = "float32"
+    whole: bool = False
 
     @property
     def is_table(self) -> bool:
@@ -111,6 +117,7 @@ def read_program(raw: bytes, file: str) -> Program:
                     trainable=bool(one["trainable"]),
                     made=_size(one["made"]),
                     dtype=str(one["dtype"]),
+                    whole=bool(one.get("whole", False)),
                 )
                 for one in data["variables"]
             ),
@@ -247,15 +254,16 @@ def placed(
 ) -> Iterator[tuple[int, int, ProgramVariable]]:
     """The ps and the bytes of each variable or part, and whose they are.
 
-    In-graph: one after the other in the order in which they are created, large ones cut by rows
-    where `cut`. Between-graph: whole, each on the ps with the fewest bytes so far.
+    Large ones are cut by rows where `cut`. In-graph: one after the other in the order in which they
+    are created. Between-graph: each on the ps with the fewest bytes so far.
     """
     if not in_graph:
         at = [0] * ps
         for one in variables:
-            task = at.index(min(at))
-            at[task] += one.bytes
-            yield task, one.bytes, one
+            for size in part_sizes(one, ps, LARGE_SHARD_BYTES) if cut else [one.bytes]:
+                task = at.index(min(at))
+                at[task] += size
+                yield task, size, one
         return
     turn, due = 0, 0
     for one in sorted(variables, key=lambda variable: variable.made):
@@ -266,12 +274,12 @@ def placed(
             turn += 1
 
 
-def part_sizes(one: ProgramVariable, ps: int) -> list[int]:
-    """Bytes of each part of a variable in-graph, as the trainer has TensorFlow cut it."""
+def part_sizes(one: ProgramVariable, ps: int, least_bytes: int = SHARD_BYTES) -> list[int]:
+    """Bytes of each part of a variable, as the trainer cuts it in parts of so many at least."""
     parts = 1
-    if one.shape:
+    if one.shape and not one.whole:
         rows = max(1, one.shape[0])
-        parts = max(1, min(ps, rows, ceil(one.bytes / SHARD_BYTES)))
+        parts = max(1, min(ps, rows, ceil(one.bytes / least_bytes)))
         least = ceil(one.bytes / PART_BYTES)
         if least > parts:
             parts = min(ceil(least / ps) * ps, rows)

@@ -1,6 +1,6 @@
-"""A small model that is saved and filled as a large one is: in pieces, some rows at a time.
+"""A small model that is treated as a large one: in parts, and in pieces of some rows at a time.
 
-Whoever imports this module has small pieces; so tests name it, and do not import it.
+Whoever imports this module has small pieces and parts; so tests name it, and do not import it.
 """
 
 from __future__ import annotations
@@ -13,11 +13,13 @@ import tensorflow as tf
 import tf_keras
 from tf_cluster_trainer import Context, Program
 from tf_cluster_trainer.checkpoint import pieces
+from tf_cluster_trainer.strategies.step import parts
 
 pieces.PIECE_BYTES = 64 << 10
 pieces.LEAST_BYTES = 4 << 10
 pieces.LEAST_MAPPED_BYTES = 64 << 10
 pieces.SMALL_STATE_BYTES = 0
+parts.LARGE_SHARD_BYTES = 64 << 10
 
 # Rows that no number of ps divides, and enough bytes that in-graph several ps get parts.
 ROWS, WIDTH = 20_011, 16

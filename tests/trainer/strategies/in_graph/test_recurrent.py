@@ -13,7 +13,7 @@ import tf_keras
 from tensorflow.python.distribute.sharded_variable import ShardedVariable
 from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.protocol import Result
-from tf_cluster_trainer.strategies.in_graph import recurrent
+from tf_cluster_trainer.strategies.step import recurrent
 
 from tests.support.trainings import saved
 from tests.trainer.child.programs.recurrent import UNITS

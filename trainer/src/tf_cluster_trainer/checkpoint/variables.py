@@ -78,7 +78,9 @@ def assign(stored: Iterable[StoredTensor], pieces: Iterable[Piece]) -> None:
     by_key = {one.key: one for one in stored}
     by_rows: dict[int, Any] = {}
     for piece in pieces:
-        for part, start, value in _parts_of(by_key[piece.key], piece):
+        one = by_key[piece.key]
+        for at, start, value in rows_of(one, piece):
+            part = one.parts[at]
             if not part.shape.rank or len(value) == part.shape[0]:
                 part.assign(value)
                 continue
@@ -113,14 +115,14 @@ def in_parts(stored: StoredTensor, first: int, end: int) -> Iterator[tuple[int, 
         begins += part.shape[0]
 
 
-def _parts_of(stored: StoredTensor, piece: Piece) -> Iterator[tuple[Any, int, Any]]:
-    """Each part that has rows of the piece, its first such row, and their values."""
+def rows_of(stored: StoredTensor, piece: Piece) -> Iterator[tuple[int, int, Any]]:
+    """Each part that has rows of the piece: which, its first such row, and their values."""
     first = piece.first or 0
     if len(stored.parts) == 1:
-        yield stored.parts[0], first, piece.value
+        yield 0, first, piece.value
         return
     for at, start, low, high in in_parts(stored, first, first + len(piece.value)):
-        yield stored.parts[at], start, piece.value[low - first : high - first]
+        yield at, start, piece.value[low - first : high - first]
 
 
 def _keys(variables: Iterable[Any]) -> list[str]:

@@ -7,6 +7,7 @@ to the other tasks takes every earlier variable out of reach.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
@@ -63,22 +64,19 @@ def look_at_model(
     ctx: Context,
     features: Any,
     look: Callable[[Any], Found],
-    made: Callable[[Any], None] = lambda variable: None,
+    create: Callable[..., Any] | None = None,
 ) -> Found:
     """Return what `look` finds of the program's model, whose large variables take no memory.
 
     Where that fails (the program, or `look`, may read the value of one), the model's first call is
     traced instead of made; where that fails too, the model is made with all values. Raises
-    ProgramError. `look` keeps nothing of the model. `made` is called with every variable that the
-    program makes, when it does.
+    ProgramError. `look` keeps nothing of the model. `create` makes every variable of the program,
+    as tf.variable_creator_scope has it.
     """
 
-    def create(create_next: Callable[..., Any], **given: Any) -> Any:
-        variable = create_next(**given)
-        made(variable)
-        return variable
+    def each() -> AbstractContextManager[None]:
+        return tf.variable_creator_scope(create) if create else nullcontext()
 
-    each = partial(tf.variable_creator_scope, create)
     read = ""
     # A call that is made gives the names that the real model has: in a trace, scopes are numbered.
     for first_call in (_call, _trace_call):

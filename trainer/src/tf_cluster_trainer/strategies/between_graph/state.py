@@ -25,7 +25,7 @@ from tf_cluster_trainer.checkpoint.reading import (
 )
 from tf_cluster_trainer.checkpoint.record import Checkpoint
 from tf_cluster_trainer.checkpoint.resume_point import ResumePoint
-from tf_cluster_trainer.checkpoint.variables import StoredTensor, end_rows, put_rows
+from tf_cluster_trainer.checkpoint.variables import StoredTensor, end_rows, put_rows, rows_of
 from tf_cluster_trainer.log import WARNING, log
 from tf_cluster_trainer.loop.counters import TrainingCounters
 from tf_cluster_trainer.program.first_values import first_values
@@ -64,14 +64,27 @@ class StateInitializer:
 
 
 class Put:
-    """The operations that give a tensor's variable its value, at once or some rows at a time."""
+    """The operations that give a tensor's parts their values, at once or some rows at a time."""
 
     def __init__(self, stored: StoredTensor) -> None:
-        (variable,), shape = stored.parts, stored.spec.shape
+        self._stored = stored
+        by_rows = can_be_cut(stored.spec)  # else no piece of it has rows alone
+        self._parts = [_PutPart(part, by_rows=by_rows) for part in stored.parts]
+
+    def run(self, run: Any, piece: Piece) -> None:
+        """Give the rows of this piece their values; `run` is a session's."""
+        for at, start, value in rows_of(self._stored, piece):
+            self._parts[at].run(run, start, value)
+
+
+class _PutPart:
+    def __init__(self, variable: Any, *, by_rows: bool) -> None:
+        shape = variable.shape.as_list()
+        self._size = shape[0] if shape else None
         self._whole = tf.compat.v1.placeholder(variable.dtype, shape)
         self._assign = variable.assign(self._whole, read_value=False)
-        if not can_be_cut(stored.spec):
-            return  # no piece of it has rows alone
+        if not by_rows:
+            return
         self._rows = tf.compat.v1.placeholder(variable.dtype, [None, *shape[1:]])
         self._first = tf.compat.v1.placeholder(tf.int64, [])
         with tf.device(variable.device):
@@ -79,12 +92,11 @@ class Put:
             with tf.control_dependencies([put_rows(variable, indices, self._rows)]):
                 self._put = end_rows(variable)
 
-    def run(self, run: Any, piece: Piece) -> None:
-        """Give the rows of this piece their values; `run` is a session's."""
-        if piece.first is None:
-            run(self._assign, {self._whole: piece.value})
+    def run(self, run: Any, start: int, value: Any) -> None:
+        if self._size is None or len(value) == self._size:
+            run(self._assign, {self._whole: value})
         else:
-            run(self._put, {self._rows: piece.value, self._first: piece.first})
+            run(self._put, {self._rows: value, self._first: start})
 
 
 class StateReading:

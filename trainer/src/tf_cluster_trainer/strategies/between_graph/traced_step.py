@@ -7,24 +7,33 @@ by hand, a model's losses include those of other calls), and a program would mea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import tensorflow as tf
 
+from tf_cluster_trainer.checkpoint import variables as checkpoint_variables
+from tf_cluster_trainer.checkpoint.record import TensorSpec
 from tf_cluster_trainer.config import Settings
 from tf_cluster_trainer.errors import HookError, ProgramError
+from tf_cluster_trainer.log import WARNING, log
 from tf_cluster_trainer.program.base import Program
 from tf_cluster_trainer.program.context import Context
 from tf_cluster_trainer.program.trial import Trial, look_at_model
+from tf_cluster_trainer.strategies.step import recurrent
 from tf_cluster_trainer.strategies.step.gradients import Gradients
+from tf_cluster_trainer.strategies.step.parts import Partitioner
 
 
 @dataclass(frozen=True)
 class VariableSpec:
-    """The spec of a variable of the model; the graph that uses the step has its own variable."""
+    """The spec of a variable of the model; the graph that uses the step has its own variable.
 
+    `name` is its key in a checkpoint, or of a part of a tensor that key and `/part_0`, ….
+    """
+
+    name: str
     shape: tuple[int, ...]
     dtype: Any
     trainable: bool
@@ -93,15 +102,26 @@ class TracedStep:
         return StepOps(gradients, tensors.pop(0), effects)
 
 
-def trace(program: Program, ctx: Context, trial: Trial, seed: int) -> TracedStep:
+def trace(
+    program: Program, ctx: Context, trial: Trial, seed: int, cut: Partitioner | None = None
+) -> TracedStep:
     """Build the model on this machine, trace the step, and release the model.
 
-    `seed` is for the random operations of a step (dropout). Raises HookError.
+    `seed` is for the random operations of a step (dropout). `cut` cuts large variables in parts; if
+    the model can't be built so, they are whole. Raises HookError.
     """
+
+    def look(model: Any) -> TracedStep:
+        return _traced(program, model, ctx, trial, seed)
+
     with tf.device("CPU:0"):
-        return look_at_model(
-            program, ctx, trial.features, lambda model: _traced(program, model, ctx, trial, seed)
-        )
+        if cut:
+            recurrent.read_parts_too()
+            try:
+                return look_at_model(program, ctx, trial.features, look, cut.create_in_parts)
+            except ProgramError as error:
+                log(f"each variable stays whole, on one ps, since in parts: {error}", WARNING)
+        return look_at_model(program, ctx, trial.features, look)
 
 
 def _traced(program: Program, model: Any, ctx: Context, trial: Trial, seed: int) -> TracedStep:
@@ -139,7 +159,7 @@ def _traced(program: Program, model: Any, ctx: Context, trial: Trial, seed: int)
             constants[internal.name] = external.numpy()
     taken = len(graph.inputs) - len(graph.captures)
     return TracedStep(
-        variables=tuple(_described(variable, model) for variable in model.variables),
+        variables=tuple(_described(model, trial.variables)),
         kinds=tuple(kinds),
         graph_def=_anywhere(graph.as_graph_def()),
         arguments=tuple(tensor.name for tensor in graph.inputs[:taken]),
@@ -183,14 +203,18 @@ def _parts(gradient: Any) -> list[Any]:
     return [gradient.values, gradient.indices, tf.cast(shape, gradient.indices.dtype)]
 
 
-def _described(variable: Any, model: Any) -> VariableSpec:
-    trained = any(variable is one for one in model.trainable_variables)
-    return VariableSpec(
-        tuple(variable.shape.as_list()),
-        variable.dtype,
-        trained,
-        variable.constraint if trained else None,
-    )
+def _described(model: Any, full: Mapping[str, TensorSpec]) -> Iterator[VariableSpec]:
+    """Its variables in their order; `full` are the specs of whole tensors, by key."""
+    trained = {id(variable) for variable in model.trainable_variables}
+    for one in checkpoint_variables.of_model(full, model):
+        for at, part in enumerate(one.parts):
+            yield VariableSpec(
+                one.key if len(one.parts) == 1 else f"{one.key}/part_{at}",
+                tuple(part.shape.as_list()),
+                part.dtype,
+                id(part) in trained,
+                part.constraint if id(part) in trained else None,
+            )
 
 
 def _anywhere(graph_def: Any) -> Any:

@@ -1,8 +1,8 @@
 """The run's state on the ps in one worker's graph: every worker makes the same names.
 
-Variables are whole, each on the ps with the fewest bytes so far; an optimizer's slots are beside
-their variable. A resource container of the attempt holds all of it, so that no other attempt's
-state is taken for ours.
+Each variable, or part of a large one, is on the ps with the fewest bytes so far; the slots of an
+optimizer are beside it. A resource container of the attempt holds all of it, so that no other
+attempt's state is taken for ours.
 """
 
 from __future__ import annotations
@@ -96,9 +96,9 @@ def make(
         optimizer = optimizers.make(settings.optimizer, lambda: _optimizer_lag(generation))
         _ = optimizer.iterations
     variables = []
-    for one, key, task in zip(described, specs, spread(specs.values(), ps), strict=True):
+    for one, task in zip(described, spread(map(spec_of, described), ps), strict=True):
         with tf.device(devices.ps(task)):
-            name = _NOT_IN_A_NAME.sub("_", key.removeprefix("model/"))
+            name = _NOT_IN_A_NAME.sub("_", one.name.removeprefix("model/"))
             variables.append(
                 tf.Variable(
                     _zeros(one),
@@ -114,6 +114,11 @@ def make(
     full = checkpoint_variables.of_model(specs, model)
     slots = checkpoint_variables.of_optimizer(optimizer, full, model)
     return PsVariables(model, optimizer, generation, counters, members, (*full, *slots))
+
+
+def spec_of(one: VariableSpec) -> TensorSpec:
+    """The tensor that this variable or part holds."""
+    return TensorSpec(one.shape, one.dtype.name)
 
 
 def spread(specs: Iterable[TensorSpec], ps: int) -> list[int]:

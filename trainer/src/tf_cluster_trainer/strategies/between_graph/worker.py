@@ -23,6 +23,7 @@ from tf_cluster_trainer.config import Config
 from tf_cluster_trainer.errors import NotNowError, PeerLostError
 from tf_cluster_trainer.loop.counters import TrainingCounters
 from tf_cluster_trainer.program import input as worker_input
+from tf_cluster_trainer.program import precision
 from tf_cluster_trainer.program.prepare import Prepared
 from tf_cluster_trainer.ps_volume.shares import Running
 from tf_cluster_trainer.servers.health import accepts_connections
@@ -75,9 +76,15 @@ def prepare(config: Config, prepared: Prepared) -> Join:
 
     Raises HookError and ProgramError.
     """
-    parts.check_whole(prepared.trial.variables, "with between-graph replication")
-    seed = worker_input.seed(prepared.ctx, config.task.index, 0)
-    step = traced_step.trace(prepared.program, prepared.ctx, prepared.trial, seed)
+    program, ctx, trial = prepared.program, prepared.ctx, prepared.trial
+    seed = worker_input.seed(ctx, config.task.index, 0)
+    cut = None
+    if config.settings.precision == precision.FULL:  # tf_keras can't read parts in another
+        least = parts.LARGE_SHARD_BYTES
+        cut = parts.partitioner(config.cluster.size("ps"), trial.variables.values(), least)
+    step = traced_step.trace(program, ctx, trial, seed, cut)
+    made = {one.name: ps_variables.spec_of(one) for one in step.variables}
+    parts.check_whole(made, "in mixed precision, with a constraint, or where parts can't be used")
     return partial(join, step=step)
 
 

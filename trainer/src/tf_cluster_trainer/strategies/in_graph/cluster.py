@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from typing import Any
 
 import tensorflow as tf
@@ -17,8 +17,7 @@ from tf_cluster_trainer.program import initializers, precision, tables
 from tf_cluster_trainer.program.trial import build_model
 from tf_cluster_trainer.servers.serve import naming_a_taken_port
 from tf_cluster_trainer.strategies.context import StrategyContext
-from tf_cluster_trainer.strategies.in_graph import recurrent
-from tf_cluster_trainer.strategies.step import devices, parts
+from tf_cluster_trainer.strategies.step import devices, parts, recurrent
 
 
 def check_sizes(variables: Mapping[str, TensorSpec], computing_in: str) -> None:
@@ -56,10 +55,15 @@ def _strategy(cluster: Cluster, partitioner: Callable[..., Any] | None) -> Any:
     )
 
 
-@contextmanager
+@contextlib.contextmanager
 def scope(strategy: Any) -> Iterator[None]:
     """Variables are the strategy's; parts of one begin with values as the whole one has them."""
-    with strategy.scope(), tf.variable_creator_scope(initializers.in_scale):
+    with contextlib.ExitStack() as scopes:
+        scopes.enter_context(strategy.scope())
+        cut = strategy.extended._variable_partitioner
+        if isinstance(cut, parts.Partitioner):
+            scopes.enter_context(tf.variable_creator_scope(cut.keep_constrained))
+        scopes.enter_context(tf.variable_creator_scope(initializers.in_scale))
         yield
 
 

@@ -1,4 +1,4 @@
-"""In how many parts a variable lies on the ps in-graph, and which variable no task could send.
+"""In how many parts a variable lies on the ps, and which variable no task could send.
 
 `tf-cluster plan` reckons with the same rule (generator, planning/memory.py).
 """
@@ -7,38 +7,115 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import tensorflow as tf
+import tf_keras
+from tensorflow.python.distribute.sharded_variable import ShardedVariable
 
 from tf_cluster_trainer.checkpoint.pieces import size
 from tf_cluster_trainer.checkpoint.record import TensorSpec
 from tf_cluster_trainer.errors import ProgramError
 
 SHARD_BYTES = 256 << 10
-"""The least of a part."""
+"""The least of a part in-graph."""
+LARGE_SHARD_BYTES = 16 << 20
+"""The least of a part between-graph, where smaller variables are on one ps as they were."""
 PART_BYTES = 1 << 30
 """The most of a part, if it has more than one row: there are more parts than ps then."""
 MESSAGE_BYTES = 2 << 30
 """What no message between two tasks can hold, nor then a part or a whole variable."""
 
 
-def partitioner(ps: int, variables: Iterable[TensorSpec]) -> Callable[..., Any] | None:
-    """TensorFlow's partitioner for so many ps; None where no variable is cut."""
-    if ps == 1 and all(size(one) <= PART_BYTES for one in variables):
-        return None
-    by_ps = tf.distribute.experimental.partitioners.MinSizePartitioner(
-        min_shard_bytes=SHARD_BYTES, max_shards=ps
-    )
+class Partitioner:
+    """Says in how many parts a variable is cut; a partitioner as tf.distribute takes it.
 
-    def cut(shape: tf.TensorShape, dtype: tf.DType) -> list[int]:
-        parts: list[int] = list(by_ps(shape, dtype))
+    Its two creators are for scopes of variable creation, see tf.variable_creator_scope. Either
+    keeps a variable whole whose constraint needs all rows.
+    """
+
+    def __init__(self, ps: int, least: int = SHARD_BYTES) -> None:
+        """`least` is the least bytes of a part."""
+        self._ps = ps
+        self._by_ps = tf.distribute.experimental.partitioners.MinSizePartitioner(
+            min_shard_bytes=least, max_shards=ps
+        )
+        self._whole = False
+
+    def __call__(self, shape: tf.TensorShape, dtype: tf.DType) -> list[int]:
+        """The number of parts along each axis: 1 but for the first."""
+        if self._whole:
+            return [1] * len(shape)
+        parts: list[int] = list(self._by_ps(shape, dtype))
         least = math.ceil(size(TensorSpec(tuple(shape), dtype.name)) / PART_BYTES)
         if least > parts[0]:
-            parts[0] = min(math.ceil(least / ps) * ps, shape[0])
+            parts[0] = min(math.ceil(least / self._ps) * self._ps, shape[0])
         return parts
 
-    return cut
+    def keep_constrained(self, create_next: Callable[..., Any], **given: Any) -> Any:
+        """For ParameterServerStrategy's scope, which calls this partitioner."""
+        self._whole = needs_all_rows(given.get("constraint"))
+        try:
+            return create_next(**given)
+        finally:
+            self._whole = False
+
+    def create_in_parts(self, create_next: Callable[..., Any], **given: Any) -> Any:
+        """Without a strategy: make the parts that it would make, in order."""
+        counts = self._rows(given)
+        if len(counts) < 2:
+            return create_next(**given)
+        make, name = given["initial_value"], given.get("name") or "Variable"
+        made: list[Any] = []
+        first = 0
+        for at, rows in enumerate(counts):
+            part = {
+                "shape": (rows, *given["shape"][1:]),
+                "initial_value": partial(_some_rows, make, first, rows),
+                "name": f"{name}/part_{at}",
+            }
+            made.append(create_next(**{**given, **part}))
+            first += rows
+        return ShardedVariable(made)
+
+    def _rows(self, given: Mapping[str, Any]) -> list[int]:
+        """How many rows each part has; none if it can't be cut."""
+        shape, dtype = given.get("shape"), given.get("dtype")
+        is_described = shape is not None and dtype is not None and callable(given["initial_value"])
+        if not is_described or given.get("colocate_with") is not None:
+            return []
+        shape = tf.TensorShape(shape)
+        if not shape.rank or not shape.is_fully_defined():
+            return []
+        if needs_all_rows(given.get("constraint")):
+            return []
+        count = min(self(shape, tf.as_dtype(dtype))[0], shape[0])
+        base, more = divmod(shape[0], max(count, 1))
+        return [base + (at < more) for at in range(count)]
+
+
+def partitioner(
+    ps: int, variables: Iterable[TensorSpec], least: int = SHARD_BYTES
+) -> Partitioner | None:
+    """What cuts variables for so many ps; None where no variable is cut."""
+    if ps == 1 and all(size(one) <= PART_BYTES for one in variables):
+        return None
+    return Partitioner(ps, least)
+
+
+def _some_rows(make: Callable[[], Any], first: int, rows: int) -> Any:
+    return tf.convert_to_tensor(make())[first : first + rows]
+
+
+def needs_all_rows(constraint: Any) -> bool:
+    """Whether this constraint of a variable can't be held by each part for itself."""
+    if constraint is None or isinstance(constraint, tf_keras.constraints.NonNeg):
+        return False
+    axis = getattr(constraint, "axis", None)  # of the norms that Keras knows
+    if isinstance(axis, int):
+        return axis == 0
+    return 0 in axis if isinstance(axis, (list, tuple)) else True
 
 
 def check_whole(variables: Mapping[str, TensorSpec], why: str) -> None:
