@@ -143,6 +143,35 @@ def test_a_state_larger_than_chief_and_evaluator_trains_resumes_and_is_exported(
         assert size > (users + items) * ROW_BYTES
 
 
+def test_a_state_that_no_ps_can_hold_is_exit_2_with_the_numbers(
+    make_release: Callable[[str], Release], make_values: MakeValues
+) -> None:
+    release = make_release("too-large")
+    release.install(
+        make_values(
+            "too-large",
+            small=False,
+            beside=(RECOMMENDER,),
+            program=RECOMMENDER_INLINED,
+            flags={"users": 1_600_000, "items": 400_000},
+            resources={
+                "chief": REQUESTS,
+                "worker": REQUESTS,
+                "ps": {"requests": REQUESTS["requests"], "limits": {"memory": "600Mi"}},
+            },
+            workers=1,
+            ps=2,
+            train={"steps": 100, "optimizer": {"name": "Adam", "learningRate": 0.01}},
+        )
+    )
+    job = release.await_job("chief", "Failed", 240)
+    assert job["status"]["failed"] == 1  # nothing was tried again
+    said = release.namespace.kubectl("logs", release.client()["metadata"]["name"])
+    assert "MiB does not fit 2 ps: one of them needs at least" in said
+    assert "and none may have more than 600 MiB; give them more memory" in said
+    assert "OOMKilled" not in json.dumps([_ends(pod) for pod in release.objects("pod", "ps")])
+
+
 def _ends(pod: Object) -> list[Any]:
     statuses = pod.get("status", {}).get("containerStatuses", [])
     return [(one.get("state"), one.get("lastState")) for one in statuses]

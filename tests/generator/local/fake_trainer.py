@@ -181,16 +181,19 @@ def main() -> int:
     stop = Stop()
     signal.signal(signal.SIGTERM, signal.SIG_IGN if "deaf" in mine else lambda *_: stop.ask())
     child = subprocess.Popen(("sleep", "600"))
-    (DATA / f"{TASK}.child").write_text(str(child.pid))
     print(f"{TASK} says hello", flush=True)
+    (DATA / f"{TASK}.child").write_text(str(child.pid))
     for what in mine:
         if what.startswith("exit="):
             time.sleep(0.2)
             print(f"{TASK}: the words before the end", flush=True)
             return int(what.removeprefix("exit="))
         if what.startswith("blames="):
+            blamed = what.removeprefix("blames=")
+            while not (DATA / f"{blamed}.child").exists():
+                time.sleep(0.05)
             chief = Chief()
-            chief.say("failed", message=f"{what.removeprefix('blames=')} failed: no such option")
+            chief.say("failed", message=f"{blamed} failed: no such option")
             chief.save()
             return 2
     if TASK == CLIENT:

@@ -25,7 +25,8 @@ from tf_cluster.planning.memory import (
 from tf_cluster_trainer.checkpoint import pieces
 from tf_cluster_trainer.checkpoint.record import TensorSpec
 from tf_cluster_trainer.inspect_program import OPTIMIZERS
-from tf_cluster_trainer.strategies.step import parts
+from tf_cluster_trainer.program import memory as trainer_memory
+from tf_cluster_trainer.strategies.step import parts, state_memory
 
 from tests.ports import free_port
 
@@ -65,7 +66,8 @@ from tf_cluster_trainer.program.trial import build_model, run_trial
 from tf_cluster_trainer.strategies.between_graph import traced_step
 from tf_cluster_trainer.strategies.between_graph.variables import spec_of, spread
 from tf_cluster_trainer.strategies.in_graph.cluster import connected_strategy, scope
-from tf_cluster_trainer.strategies.step import parts
+from tf_cluster_trainer.program import memory as trainer_memory
+from tf_cluster_trainer.strategies.step import parts, state_memory
 from tf_cluster_trainer.checkpoint.pieces import size
 
 *ports, out = sys.argv[1:]
@@ -188,9 +190,21 @@ def test_the_tool_and_the_trainer_map_variables_alike(dtype: str, rows: int, who
     assert can_be_mapped(variable, whole) == pieces.can_be_mapped("model/a", spec, whole)
 
 
-def test_the_tool_and_the_trainer_copy_the_same_states() -> None:
-    for whole in (1, 256 << 20, (256 << 20) + 1):
-        assert (copied([], whole) == whole) == pieces.is_small(whole)
+@pytest.mark.parametrize("state", [1, 256 << 20, (256 << 20) + 1, 5 << 30, 1 << 40])
+def test_the_tool_and_the_trainer_reckon_memory_alike(state: int) -> None:
+    specs = {
+        "model/table": TensorSpec((1 << 22, 64), "float32"),
+        "model/ids": TensorSpec((1 << 22,), "int32"),
+        "model/bias": TensorSpec((700,), "float32"),
+        "model/scale": TensorSpec((), "float32"),
+    }
+    variables = [
+        ProgramVariable(key, spec.shape, pieces.size(spec), True, 0, spec.dtype)
+        for key, spec in specs.items()
+    ]
+    assert copied(variables, state) == trainer_memory.copied(specs, state)
+    assert memory.ROLES == trainer_memory.ROLES
+    assert memory.PS == state_memory.PS
 
 
 def test_without_a_task_the_command_says_what_it_is_for(tmp_path: Path) -> None:

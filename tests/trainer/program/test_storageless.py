@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 import tf_keras
+from tf_cluster_trainer import container_memory
+from tf_cluster_trainer.checkpoint import pieces
 from tf_cluster_trainer.checkpoint.export import export
-from tf_cluster_trainer.errors import HookError
+from tf_cluster_trainer.errors import HookError, ProgramError
 from tf_cluster_trainer.program.base import Program
 from tf_cluster_trainer.program.storageless import StoragelessVariable
 from tf_cluster_trainer.program.trial import (
@@ -333,3 +335,24 @@ print(*peaks)
 def test_a_table_of_a_gigabyte_takes_no_memory_to_look_at(tmp_path: Path) -> None:
     small, large = numbers_of(MEMORY, tmp_path)
     assert large - small < 50, f"{small} and {large} MiB at the peak"
+
+
+@pytest.mark.parametrize("filled", [True, False])
+def test_a_large_program_that_needs_values_is_refused_where_they_do_not_fit(
+    filled: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program, ctx = Made(reads, *IDS), context(tmp_path)
+    features = run_trial(program, ctx).features
+
+    def build() -> None:
+        if filled:
+            build_filled(program, ctx, features, lambda model: None, "float32")
+        else:
+            run_trial(program, ctx)
+
+    monkeypatch.setattr(container_memory, "limit", lambda: 1 << 20)
+    build()  # a small one may be made as ever
+    monkeypatch.setattr(pieces, "SMALL_STATE_BYTES", 1 << 20)
+    told = r"made with all its values here, since .* and this task may have 1 MiB\. Have"
+    with pytest.raises(ProgramError, match=told):
+        build()

@@ -91,15 +91,10 @@ def inspected(config: Config) -> dict[str, Any]:
 
 
 def _slots(name: str) -> list[str]:
-    """The slots that an optimizer keeps beside each trained variable, of its shape and type."""
-    import tensorflow as tf
-
     from tf_cluster_trainer.config import Optimizer
     from tf_cluster_trainer.strategies.step import optimizers
 
-    optimizer = optimizers.make(Optimizer(name, 0.1, None), lambda: 0)
-    optimizer._create_all_weights([tf.Variable(0.0)])
-    return [str(slot) for slot in optimizer.get_slot_names()]
+    return optimizers.slots(Optimizer(name, 0.1, None))
 
 
 def _of_the_data(dataset: Any) -> tuple[int | None, int | None]:

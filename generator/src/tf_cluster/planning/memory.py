@@ -17,6 +17,11 @@ from tf_cluster.planning.plan import Plan
 from tf_cluster.printable import cut, printable
 
 MEBIBYTE = 1 << 20
+ROLES = {"chief": (700, 1.75), "worker-0": (740, 1.75), "evaluator": (640, 1.75)}
+"""MiB that a task takes without a model, and times what it copies: the trainer's
+program/memory.py."""
+PS = (480, 1.5)
+"""The same of a ps, and times its share: the trainer's strategies/step/state_memory.py."""
 _MOST_SLOTS = 2
 Share = TypeVar("Share")
 SHARD_BYTES = 256 << 10
@@ -187,10 +192,11 @@ def needs(plan: Plan, program: Program) -> list[Need]:
         words = "".join(f" + {factor:g} × {word}" for word, factor, _ in parts)
         add(role, title, size, f"{base} MiB{words}")
     if "ps" in groups:
-        formula = "480 MiB + 1.5 × its share of the state"
+        base, times = PS
+        formula = f"{base} MiB + {times:g} × its share of the state"
         for first, last, share in alike(shares(plan, program, slots)):
             title = f"ps-{first}" + (f"…{last}" if last > first else "")
-            add("ps", title, 480 * MEBIBYTE + 1.5 * share, formula)
+            add("ps", title, base * MEBIBYTE + times * share, formula)
     return found
 
 
@@ -205,7 +211,7 @@ def copied(variables: Sequence[ProgramVariable], state: int) -> int:
     """
     if state <= SMALL_STATE_BYTES:
         return state
-    larger_pieces = 8 * max(0, state // MOST_PIECES - PIECE_BYTES)
+    larger_pieces = 8 * max(0, ceil(state / MOST_PIECES) - PIECE_BYTES)
     whole = sum(one.bytes for one in variables if not can_be_mapped(one, state))
     return SMALL_STATE_BYTES + larger_pieces + whole
 
@@ -221,13 +227,13 @@ def _lines(
     """Role, title, what it takes without a model, and what grows with what."""
     count = plan.counts["worker"]
     others = f"worker-1…{count - 1}" if count > 2 else "worker-1"
-    of_all = ("copied", 1.75, held)
+    of_all = {role: ("copied", times, held) for role, (_, times) in ROLES.items()}
     if "chief" in plan.counts:
-        yield "chief", "chief-0", 700, [of_all]
+        yield "chief", "chief-0", ROLES["chief"][0], [of_all["chief"]]
         title = "worker-0" + (f"…{count - 1}" if count > 1 else "")
         yield "worker", title, 610, of_a_step
     elif plan.release.combination.has_ps:
-        yield "worker", "worker-0", 740, [of_all, *of_a_step]
+        yield "worker", "worker-0", ROLES["worker-0"][0], [of_all["worker-0"], *of_a_step]
         if count > 1:
             yield "worker", others, 690, of_a_step
     else:
@@ -235,7 +241,7 @@ def _lines(
         if count > 1:
             yield "worker", others, 610, [("state", 4.1, state), *of_a_step]
     if "evaluator" in plan.counts:
-        yield "evaluator", "evaluator-0", 640, [of_all]
+        yield "evaluator", "evaluator-0", ROLES["evaluator"][0], [of_all["evaluator"]]
 
 
 def shares(plan: Plan, program: Program, slots: int) -> list[int]:

@@ -17,12 +17,14 @@ from tf_cluster_trainer.child.records import (
 from tf_cluster_trainer.log import log
 from tf_cluster_trainer.loop import in_graph as in_graph_loop
 from tf_cluster_trainer.loop.plan import Plan
+from tf_cluster_trainer.program import memory
 from tf_cluster_trainer.protocol import Lost
 from tf_cluster_trainer.servers import connect
 from tf_cluster_trainer.strategies import registry
 from tf_cluster_trainer.strategies.context import StrategyContext
 from tf_cluster_trainer.strategies.in_graph import ps_volume
 from tf_cluster_trainer.strategies.in_graph.cluster import check_sizes, connected_strategy
+from tf_cluster_trainer.strategies.step import state_memory
 from tf_cluster_trainer.strategies.step.devices import CHIEF, ps_bytes
 
 
@@ -47,6 +49,10 @@ def train(start: Start) -> int:
     with connect.killable():
         log(f"connecting to {cluster.size('worker')} workers and {cluster.size('ps')} ps")
         strategy = connected_strategy(cluster, settings.precision, trial.variables)
+    state = state_memory.state_bytes(trial, settings.optimizer)
+    memory.look_at_own("chief", trial.variables, state)
+    ps = cluster.size("ps")
+    state_memory.look_at_ps(state, ps, lambda: ps_volume.memory(ps))
     calls = registry.make(context, strategy, resume_point)
     model = checkpoint_variables.of_model(trial.variables, calls.model)
     slots = checkpoint_variables.of_optimizer(calls.optimizer, model, calls.model)

@@ -25,7 +25,7 @@ from tf_cluster_trainer.config import Config
 from tf_cluster_trainer.errors import NotOwnerError, ProgramError, ReplacedError
 from tf_cluster_trainer.log import WARNING, log
 from tf_cluster_trainer.loop.event_file import EventFile
-from tf_cluster_trainer.program import precision
+from tf_cluster_trainer.program import memory, precision
 from tf_cluster_trainer.program.base import Program
 from tf_cluster_trainer.program.evaluate import measure
 from tf_cluster_trainer.program.fill import fill_model
@@ -36,6 +36,7 @@ from tf_cluster_trainer.run_directory import evaluator_claim, layout
 from tf_cluster_trainer.run_directory.evaluations import Best
 from tf_cluster_trainer.run_directory.held import holding, release_earlier
 from tf_cluster_trainer.run_directory.owner import OwnerUnreadableError, read_owner
+from tf_cluster_trainer.strategies.step import state_memory
 
 PERIOD_SECONDS = 1.0
 # How often to try an unreadable checkpoint: it may be about to be removed, or the disk may be slow.
@@ -51,6 +52,9 @@ def evaluate(config: Config, prepared: Prepared, channel: Channel, orders: Order
             f"program {config.settings.module} defines no evaluate, so that an evaluator has "
             "nothing to do: define the hook, or train without an evaluator"
         )
+    trial = prepared.trial
+    state = state_memory.state_bytes(trial, config.settings.optimizer)
+    memory.look_at_own("evaluator", trial.variables, state)
     return Evaluator(config, prepared, channel).run(orders)
 
 

@@ -20,7 +20,7 @@ from tf_cluster_trainer.checkpoint.pieces import is_small
 from tf_cluster_trainer.checkpoint.record import TensorSpec
 from tf_cluster_trainer.errors import HookError, ProgramError
 from tf_cluster_trainer.log import log
-from tf_cluster_trainer.program import precision
+from tf_cluster_trainer.program import memory, precision
 from tf_cluster_trainer.program.base import Program
 from tf_cluster_trainer.program.context import Context
 from tf_cluster_trainer.program.first_call import leaves_only_variables
@@ -77,7 +77,7 @@ def look_at_model(
     def each() -> AbstractContextManager[None]:
         return tf.variable_creator_scope(create) if create else nullcontext()
 
-    read = ""
+    read, without = "", 0
     # A call that is made gives the names that the real model has: in a trace, scopes are numbered.
     for first_call in (_call, _trace_call):
         storageless = Storageless()
@@ -88,7 +88,8 @@ def look_at_model(
         except Exception as error:
             if not storageless.used:
                 raise
-            read = read_in(error) or read
+            read, without = read_in(error) or read, max(without, storageless.bytes)
+    memory.check_made(without, read)
     if read:
         log(f"the program reads {read} while its model is built: here, too, all of it is made")
     with each():
@@ -109,7 +110,9 @@ def build_filled(
         fill(model)
         if storageless.has_filled(model):
             return model
+    without = storageless.bytes
     del model, storageless  # and their memory
+    memory.check_made(without, "")
     model = build_model(program, ctx, features, named)
     fill(model)
     return model

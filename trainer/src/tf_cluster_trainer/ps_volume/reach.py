@@ -26,7 +26,7 @@ Ask = Callable[[Sequence[str]], Iterable[bytes]]
 DEADLINE_SECONDS = 30.0
 """How long a ps' volume may take to answer."""
 # What TensorFlow says of a ps whose process has no servers/ps_files.py.
-_UNKNOWN = (
+UNKNOWN = (
     tf.errors.InvalidArgumentError,
     tf.errors.NotFoundError,
     tf.errors.UnimplementedError,
@@ -97,7 +97,7 @@ def _why_not(run_dir: Path, ask: Ask) -> str:
         return f"a ps did not answer in {DEADLINE_SECONDS:g} s; does its volume hang?"
     except OSError as error:
         return f"it can't be tried ({error})"
-    except _UNKNOWN as error:
+    except UNKNOWN as error:
         if is_peer_lost(error):
             raise
         return "a ps does not know how; is its image another one?"

@@ -1,4 +1,5 @@
-"""What a ps does with the run's files for its chief, beside TensorFlow's own operations.
+"""What a ps does with the run's files for its chief, and says of itself, beside TensorFlow's own
+operations.
 
 TensorFlow's PyFunc operation calls Python in the process where it is placed. So the chief asks over
 the connection that it has anyway. This module is the ps' side.
@@ -19,10 +20,12 @@ from typing import Any
 
 import numpy as np
 
+from tf_cluster_trainer import container_memory
 from tf_cluster_trainer.log import WARNING, log
 from tf_cluster_trainer.run_directory import layout
 from tf_cluster_trainer.run_directory.flushing import flush
 
+MEMORY = "tf_cluster.memory"
 REACH = "tf_cluster.reach"
 WRITE = "tf_cluster.write"
 TOKEN = "token"
@@ -47,13 +50,13 @@ def serve() -> None:
 
 
 def answer(question: str, _device: Any, arguments: Sequence[Any]) -> Any:
-    """What TensorFlow calls. Returns the answer's text as an array: "", or what went wrong.
+    """What TensorFlow calls. Returns the answer's text as an array, or what went wrong.
 
     `arguments` are words and, after them, arrays. It never raises: see above.
     """
     words = [os.fsdecode(word) for word in np.ravel(arguments[0])]
     try:
-        _thread.submit(_ANSWERS[question], words, arguments[1:]).result()
+        return _text(_thread.submit(_ANSWERS[question], words, arguments[1:]).result())
     except OSError as error:
         for_good = question == REACH and error.errno in _FOR_GOOD
         said = f"{error.filename or words[0]}: {error.strerror or error}"
@@ -62,10 +65,14 @@ def answer(question: str, _device: Any, arguments: Sequence[Any]) -> Any:
         return _text(str(error))
     except Exception as error:  # the chief has to hear of it
         return _text(f"{type(error).__name__}: {error}")
-    return _text("")
 
 
-def _reach(words: Sequence[str], _arrays: Sequence[Any]) -> None:
+def _memory(_words: Sequence[str], _arrays: Sequence[Any]) -> str:
+    """Bytes that this process takes, and that it may have; 0 where it may have all."""
+    return f"{container_memory.taken()} {container_memory.limit() or 0}"
+
+
+def _reach(words: Sequence[str], _arrays: Sequence[Any]) -> str:
     """Read the chief's token in a directory, and leave it there under this task's name."""
     directory, token, task = words
     if Path(directory, TOKEN).read_text(encoding="utf-8") != token:
@@ -73,9 +80,10 @@ def _reach(words: Sequence[str], _arrays: Sequence[Any]) -> None:
     left = Path(directory, task)
     left.write_text(token, encoding="utf-8")
     flush(left)
+    return ""
 
 
-def _write(words: Sequence[str], arrays: Sequence[Any]) -> None:
+def _write(words: Sequence[str], arrays: Sequence[Any]) -> str:
     """Write slices as a bundle: its prefix, the place of each slice, the key of each.
 
     They are flushed from this node to the disk, or to the volume's server.
@@ -96,6 +104,7 @@ def _write(words: Sequence[str], arrays: Sequence[Any]) -> None:
         words_of_file = error.message[max(begins, 0) :].partition("[")[0].strip()
         raise _RefusedError(words_of_file) from error
     flush(Path(f"{prefix}{layout.ONE_DATA_FILE}"))
+    return ""
 
 
 def _tensor(array: Any) -> Any:
@@ -109,7 +118,8 @@ def _tensor(array: Any) -> Any:
         return constant_op.constant(array)
 
 
-_ANSWERS: Mapping[str, Callable[[Sequence[str], Sequence[Any]], None]] = {
+_ANSWERS: Mapping[str, Callable[[Sequence[str], Sequence[Any]], str]] = {
+    MEMORY: _memory,
     REACH: _reach,
     WRITE: _write,
 }

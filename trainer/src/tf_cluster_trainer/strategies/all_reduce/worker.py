@@ -37,7 +37,7 @@ from tf_cluster_trainer.strategies.all_reduce import connect, replica_lookups
 from tf_cluster_trainer.strategies.all_reduce.broadcast import Broadcast
 from tf_cluster_trainer.strategies.all_reduce.steps import Steps
 from tf_cluster_trainer.strategies.context import Join, StrategyContext
-from tf_cluster_trainer.strategies.step import devices, optimizers
+from tf_cluster_trainer.strategies.step import devices, optimizers, state_memory
 from tf_cluster_trainer.strategies.step.gradients import Gradients
 
 # Seconds in which every worker starts its server: with little CPU it takes long.
@@ -88,6 +88,7 @@ class AllReduce:
                 f"{self._broadcast.replicas} devices that take a part of its batch"
             )
         replica_lookups.install()
+        state_memory.check_held(state_memory.state_bytes(context.trial, settings.optimizer))
         with strategy.scope():
             self._model = build_model(program, context.ctx, context.trial.features)
             optimizer = optimizers.make(

@@ -17,7 +17,7 @@ from tf_cluster_trainer.ps_volume import reach as ps_reach
 from tf_cluster_trainer.ps_volume import reading
 from tf_cluster_trainer.ps_volume.shares import Running
 from tf_cluster_trainer.ps_volume.writing import PsWriting, write_rows_ops
-from tf_cluster_trainer.strategies.step import devices
+from tf_cluster_trainer.strategies.step import devices, state_memory
 
 Run = Callable[..., Any]
 """A session's. Every method that takes one raises its errors."""
@@ -39,6 +39,7 @@ class PsVolume:
             key: write_rows_ops(family, key[1], self._start, self._count, self._words)
             for key, family in plan.families.items()
         }
+        self._memory = state_memory.memory_ops(ps)
         self._restore = {
             (one.key, at): reading.restore_rows_op(one, at, self._prefix, self._place, self._start)
             for one in stored
@@ -55,6 +56,10 @@ class PsVolume:
             return [bytes(said) for said in run(self._reach, {self._words: [*words]})]
 
         return ps_reach.reach(run_dir, wanted, ask, check_owner=check_owner)
+
+    def memory(self, run: Run) -> list[bytes]:
+        """What each ps says of its memory."""
+        return [bytes(said) for said in run(self._memory)]
 
     def written(self, run: Run, directory: Path) -> Running[Sequence[Written]]:
         """Have the ps write the rows of the plan into the directory."""

@@ -15,7 +15,7 @@ import numpy as np
 import tensorflow as tf
 
 from tf_cluster_trainer.checkpoint import restore
-from tf_cluster_trainer.checkpoint.pieces import Piece, Written, can_be_cut
+from tf_cluster_trainer.checkpoint.pieces import Piece, Written, can_be_cut, total
 from tf_cluster_trainer.checkpoint.reading import (
     plan_of,
     read_ops,
@@ -28,13 +28,14 @@ from tf_cluster_trainer.checkpoint.resume_point import ResumePoint
 from tf_cluster_trainer.checkpoint.variables import StoredTensor, end_rows, put_rows, rows_of
 from tf_cluster_trainer.log import WARNING, log
 from tf_cluster_trainer.loop.counters import TrainingCounters
+from tf_cluster_trainer.program import memory
 from tf_cluster_trainer.program.first_values import first_values
 from tf_cluster_trainer.strategies.between_graph.graph import Calls, WorkerGraph
 from tf_cluster_trainer.strategies.between_graph.ps_volume import PsVolume, Run
 from tf_cluster_trainer.strategies.between_graph.session import is_session_lost
 from tf_cluster_trainer.strategies.between_graph.variables import PsState
 from tf_cluster_trainer.strategies.context import StrategyContext
-from tf_cluster_trainer.strategies.step import devices
+from tf_cluster_trainer.strategies.step import devices, state_memory
 
 GLANCE_SECONDS = 2.0
 
@@ -212,6 +213,10 @@ class RunState:
                 self._before = self._before + self.seen.counters.sum(axis=0)
                 self._resume_point = resume_point
                 self.seen = self._nothing_seen()
+        if self._volume and not self._generation:
+            state = total(one.spec for one in self._graph.state.stored)
+            state_memory.look_at_ps(state, self._graph.ps, partial(self._volume.memory, run))
+            memory.look_at_own("worker-0", self._context.trial.variables, state)
         self._look_for_the_volume(run)
         if not run(operations.members_are_there):
             run(operations.no_members)

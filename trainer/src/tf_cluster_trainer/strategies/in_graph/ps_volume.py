@@ -15,7 +15,7 @@ from tf_cluster_trainer.checkpoint.stored_rows import StoredRows
 from tf_cluster_trainer.ps_volume import reach as ps_reach
 from tf_cluster_trainer.ps_volume import reading
 from tf_cluster_trainer.ps_volume.writing import PsWriting, write_rows_ops
-from tf_cluster_trainer.strategies.step import devices
+from tf_cluster_trainer.strategies.step import devices, state_memory
 
 _WORDS = tf.TensorSpec([None], tf.string)
 _WORD = tf.TensorSpec([], tf.string)
@@ -36,6 +36,15 @@ def reach(run_dir: Path, wanted: bool | None, ps: int, *, check_owner: Callable[
         lambda words: [one.numpy() for one in call(_of(words))],
         check_owner=check_owner,
     )
+
+
+def memory(ps: int) -> list[bytes]:
+    """What each ps says of its memory."""
+
+    def of_all() -> list[Any]:
+        return [_to_chief(said) for said in state_memory.memory_ops(ps)]
+
+    return [one.numpy() for one in tf.function(of_all, autograph=False)()]
 
 
 def writing(rows: Sequence[Rows]) -> RowsInto:

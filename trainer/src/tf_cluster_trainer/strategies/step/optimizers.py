@@ -38,6 +38,14 @@ def make(settings: Optimizer, lag: Callable[[], Any]) -> Any:
     return optimizer
 
 
+def slots(settings: Optimizer) -> list[str]:
+    """The names of what it keeps beside each trained variable, of its shape and type."""
+    with tf.init_scope():
+        optimizer = _named(settings, _constant(settings.learning_rate))
+        optimizer._create_all_weights([tf.Variable(0.0)])
+    return [str(slot) for slot in optimizer.get_slot_names()]
+
+
 def _named(settings: Optimizer, rate: Callable[[], Any]) -> Any:
     legacy = tf_keras.optimizers.legacy
     if settings.name == "SGD":

@@ -1,0 +1,88 @@
+"""A state that fits no ps is an error with its numbers; what may be too little is said."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from tf_cluster_trainer import container_memory
+from tf_cluster_trainer.config import ConfigError
+from tf_cluster_trainer.servers import ps_files
+from tf_cluster_trainer.strategies.step import state_memory
+from tf_cluster_trainer.strategies.step.state_memory import PsMemory, ps_memory
+
+MIB = 1 << 20
+STATE = 3000 * MIB
+
+
+def ps(*limits: int | None) -> list[PsMemory | None]:
+    return [PsMemory(120 * MIB, None if one is None else one * MIB) for one in limits]
+
+
+def test_what_fits_no_ps_is_refused_with_the_numbers_and_the_way_out() -> None:
+    told = (
+        r"the state of 3,000 MiB does not fit 2 ps: one of them needs at least 1,620 MiB, and none "
+        r"may have more than 1,500 MiB; give them more memory \(ps.resources.limits.memory\) or "
+        r"take 5 of them"
+    )
+    with pytest.raises(ConfigError, match=told):
+        state_memory.check_ps(STATE, ps(1500, 1400))
+
+
+def test_what_may_be_too_little_is_a_warning(capsys: pytest.CaptureFixture[str]) -> None:
+    state_memory.check_ps(STATE, ps(2500, 2500))
+    assert "a ps may have 2,500 MiB: that may be too little" in capsys.readouterr().err
+    state_memory.check_ps(STATE, ps(2800, 2800))
+    said = capsys.readouterr().err
+    assert "too little" not in said
+    assert "a ps has about 1,500 MiB; it needs up to about 2,730 MiB for that" in said
+
+
+@pytest.mark.parametrize("known", [ps(100, None), [*ps(100), None], [None, None]])
+def test_where_one_has_no_limit_or_says_nothing_all_goes_on(
+    known: list[PsMemory | None],
+) -> None:
+    state_memory.check_ps(STATE, known)
+
+
+def test_a_ps_that_still_has_an_earlier_state_is_not_counted_twice() -> None:
+    state_memory.check_ps(STATE, [PsMemory(1700 * MIB, 1900 * MIB)] * 2)
+
+
+def test_a_small_state_asks_nobody() -> None:
+    def never() -> list[bytes]:
+        raise AssertionError
+
+    state_memory.look_at_ps(200 * MIB, 2, never)
+
+
+def test_a_ps_of_another_image_is_asked_in_vain() -> None:
+    def unknown() -> list[bytes]:
+        raise tf.errors.InvalidArgumentError(None, None, "no such token")
+
+    state_memory.look_at_ps(STATE, 1, unknown)
+    assert ps_memory(b"KeyError: 'tf_cluster.memory'") is None
+
+
+def test_a_ps_says_what_it_takes_and_may_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    def said() -> PsMemory | None:
+        answer = ps_files.answer(ps_files.MEMORY, None, [np.array([b""], dtype=object)])
+        return ps_memory(os.fsencode(os.fsdecode(answer.item())))
+
+    monkeypatch.setattr(container_memory, "limit", lambda: 512 * MIB)
+    first = said()
+    assert first and first.limit == 512 * MIB and first.taken > 50 * MIB
+    monkeypatch.setattr(container_memory, "limit", lambda: None)
+    second = said()
+    assert second and second.limit is None
+
+
+def test_a_worker_of_all_reduce_holds_the_whole_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(container_memory, "taken", lambda: 400 * MIB)
+    monkeypatch.setattr(container_memory, "limit", lambda: 3500 * MIB)
+    state_memory.check_held(STATE)
+    monkeypatch.setattr(container_memory, "limit", lambda: 3300 * MIB)
+    with pytest.raises(ConfigError, match=r"needs at least 3,400 MiB and may have 3,300 MiB"):
+        state_memory.check_held(STATE)
