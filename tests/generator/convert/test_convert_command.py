@@ -19,6 +19,7 @@ from tf_cluster.findings.finding import errors
 from tests.generator.conftest import Command
 from tests.generator.convert.drawn import Drawing
 from tests.generator.convert.test_convert import IMAGE, tfjob
+from tests.generator.seconds import is_too_long
 
 
 def test_it_writes_the_params_file_and_tells_the_rest(tf_cluster: Command, tmp_path: Path) -> None:
@@ -226,13 +227,13 @@ LARGE: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("what", LARGE)
-def test_a_large_file_takes_no_longer_than_two_seconds(what: str) -> None:
+def test_a_large_file_takes_no_longer_than_another(what: str) -> None:
     text = tfjob({"Worker": LARGE[what]}).encode()
     before = time.process_time()
 
     convert("job.yaml", text)
 
-    assert time.process_time() - before < 2
+    assert not is_too_long(time.process_time() - before)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 1_000_000
 
 

@@ -12,10 +12,11 @@ import pytest
 from tf_cluster.check import check
 
 from tests.generator.conftest import Command
+from tests.generator.seconds import is_too_long
 
 PARAMS = "name: a\nimage: r/i:1\nprogram: {module: 'train:Net', source: {files: [train.py]}}\n"
 BESIDE = "name: a\nimage: r/i:1\nprogram: {module: 'train:Net', path: /data/code}\n"
-SECONDS, MEGABYTES = 4, 400
+SECONDS_TO_THE_END, MEGABYTES = 40, 400
 GOOD = """\
 from tf_cluster_trainer import Program
 
@@ -148,9 +149,10 @@ def _validate(folder: Path) -> None:
     """Run the command in bounds of time and memory; it may find something, and no more."""
 
     def bounded() -> None:
-        resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+        resource.setrlimit(resource.RLIMIT_CPU, (SECONDS_TO_THE_END, SECONDS_TO_THE_END))
         resource.setrlimit(resource.RLIMIT_AS, (MEGABYTES << 20, MEGABYTES << 20))
 
+    before = _of_children()
     ran = subprocess.run(
         (sys.executable, "-W", "error", "-m", "tf_cluster", "validate", "--explain", "p.yaml"),
         cwd=folder,
@@ -160,9 +162,16 @@ def _validate(folder: Path) -> None:
         preexec_fn=bounded,
     )
 
+    assert not is_too_long(_of_children() - before, 2)
     assert ran.returncode in (0, 1), ran.stderr
     assert "Traceback" not in ran.stderr
     assert "Warning" not in ran.stderr
+
+
+def _of_children() -> float:
+    """CPU seconds of the processes that were waited for."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,8 @@ from tf_cluster_trainer.checkpoint.reading import VariableState
 from tf_cluster_trainer.checkpoint.record import Checkpoint, Meta, TensorSpec
 from tf_cluster_trainer.checkpoint.variables import StoredTensor
 
+from tests.slices import sliced
+
 MOST = 64 << 10
 TABLE, SLOT = "model/table", "optimizer/m/table"
 
@@ -58,7 +60,7 @@ def saved(folder: Path, tensors: Mapping[str, Any], parts: int = 1) -> Checkpoin
 
 
 @pytest.mark.parametrize("parts", [0, 1, 2, 3, 7])
-@pytest.mark.parametrize("width", [1, 12, 16, 37, 1024, 5000])
+@pytest.mark.parametrize("width", sliced([1, 12, 16, 37, 1024, 5000], 2))
 def test_rows_of_any_width_and_number_of_ps_are_pages(
     tmp_path: Path, parts: int, width: int
 ) -> None:

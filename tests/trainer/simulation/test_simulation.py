@@ -14,7 +14,7 @@ from .mutants import MOST, MUTANTS, Mutant
 from .schedule import Focus
 from .world import BrokenError, World
 
-SCHEDULES, BATCHES = 2000, 20
+SCHEDULES, BATCHES = 1000, 10
 WRITTEN_OUT = {
     mutant.found_in.__name__: mutant.found_in
     for mutant in MUTANTS

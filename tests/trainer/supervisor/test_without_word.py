@@ -7,6 +7,7 @@ import signal
 import pytest
 from tf_cluster_trainer.supervisor.rules.silence import Silence
 
+from tests.slices import sliced
 from tests.support.processes import alive
 from tests.support.waiting import eventually
 
@@ -121,7 +122,7 @@ def test_a_worker_that_was_stopped_for_longer_than_the_deadline_goes_on(
     assert (client.ends(), other.ends()) == (0, 0), other.said()
 
 
-@pytest.mark.parametrize("words", [ASYNC, ALL_REDUCE], ids="/".join)
+@pytest.mark.parametrize("words", sliced([ASYNC, ALL_REDUCE], 1), ids="/".join)
 def test_a_worker_0_that_goes_for_good_is_not_waited_for_for_ever(
     make_world: MakeWorld, words: tuple[str, str, str]
 ) -> None:
