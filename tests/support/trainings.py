@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import tensorflow as tf
+from tf_cluster_trainer.config import COMBINATIONS, Task
 from tf_cluster_trainer.program.context import Context, Flags
 
 from tests.support.children import Children
@@ -40,6 +41,8 @@ def learning_rates(world: Children, run_id: str) -> list[tuple[int, float]]:
 
 def context(tmp_path: Path) -> Context:
     """As much of a context as the program and the model's seed need."""
-    settings: Any = SimpleNamespace(seed=1, micro_batches=1, precision="float32")
-    task: Any = None
+    settings: Any = SimpleNamespace(
+        seed=1, micro_batches=1, precision="float32", combination=COMBINATIONS[0]
+    )
+    task = Task("chief", 0, "", "")
     return Context(task, settings, Flags({}), tmp_path, tmp_path, tmp_path)

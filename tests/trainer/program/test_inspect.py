@@ -233,6 +233,7 @@ def test_an_example_is_inspected_by_the_command(tmp_path: Path) -> None:
         "dtype": "float32",
         "bytes": 3200,
         "trainable": True,
+        "whole": False,
     }
     assert found["slots"] == {
         "SGD": [],

@@ -20,7 +20,7 @@ from tf_cluster_trainer.checkpoint.pieces import is_small
 from tf_cluster_trainer.checkpoint.record import TensorSpec
 from tf_cluster_trainer.errors import HookError, ProgramError
 from tf_cluster_trainer.log import log
-from tf_cluster_trainer.program import memory, precision
+from tf_cluster_trainer.program import memory, precision, whole_reads
 from tf_cluster_trainer.program.base import Program
 from tf_cluster_trainer.program.context import Context
 from tf_cluster_trainer.program.first_call import leaves_only_variables
@@ -51,7 +51,9 @@ def run_trial(program: Program, ctx: Context) -> Trial:
 
     def tried(model: Any) -> Trial:
         check_variables(model)
-        metrics = _trace_loss(program, model, features, labels)
+        metrics, graph = _trace_loss(program, model, features, labels)
+        if ctx.settings.combination.has_ps and ctx.task.index == 0:  # once a run
+            whole_reads.warn(model, graph)
         specs = checkpoint_variables.specs(model)
         trained = frozenset(k for k, v in zip(specs, model.variables, strict=True) if v.trainable)
         return Trial(features, labels, metrics, specs, trained)
@@ -238,9 +240,15 @@ def check_variables(model: Any) -> None:
             )
 
 
-def _trace_loss(program: Program, model: Any, features: Any, labels: Any) -> tuple[str, ...]:
+def _trace_loss(
+    program: Program, model: Any, features: Any, labels: Any
+) -> tuple[tuple[str, ...], Any]:
+    """The names of the metrics, and the graph of the loss with the model's own losses."""
+
     def measures(features: Any, labels: Any) -> tuple[Any, Any]:
         outputs = precision.outputs(model(features, training=True))
+        for loss in model.losses:
+            tf.identity(loss)
         return program.loss(labels, outputs), dict(program.metrics(labels, outputs))
 
     try:
@@ -254,7 +262,7 @@ def _trace_loss(program: Program, model: Any, features: Any, labels: Any) -> tup
                 f"{name} must give one value for each example, shape [batch]; "
                 f"it gives {'nothing' if value is None else f'shape {value.shape}'}"
             )
-    return tuple(sorted(metrics))
+    return tuple(sorted(metrics)), graph.graph
 
 
 def _call(model: Any, features: Any) -> None:

@@ -109,7 +109,7 @@ class StateReading:
         self._groups = [read_ops(group) for group in self.plan.groups]
         self._start, self._count = (tf.compat.v1.placeholder(tf.int64, []) for _ in range(2))
         self._rows = {
-            key: read_rows_ops(family, at, self._start, self._count)
+            (key, at): read_rows_ops(family, at, self._start, self._count)
             for (key, at), family in self.plan.families.items()
         }
 
@@ -127,7 +127,7 @@ class StateReading:
             return
         for rows in self.plan.rows:
             place = {self._start: rows.row_in_part, self._count: rows.count}
-            yield row_pieces(rows, run(self._rows[rows.family[0].key], place))
+            yield row_pieces(rows, run(self._rows[rows.family[0].key, rows.at], place))
 
 
 class RunState:
