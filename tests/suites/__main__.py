@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -180,25 +180,23 @@ def _cluster(full: bool, environment: Mapping[str, str], seconds: float) -> Outc
         print(f"\n=== cluster\n{'FAILED' if bad else 'skipped'}: {place.reason}", flush=True)
         return Outcome("cluster", not bad, 0.0, Counts(failed=int(bad)), place.reason)
     was_up = place.own and cluster.is_up()
-    build = None
+    builds: list[cluster.Build] = []
+    tools: cluster.Build | None = None
     try:
         kubeconfig = place.kubeconfig
         if place.own:
-            # Its base and its packages come by the network, while Kubernetes is built and begins.
-            build = cluster.ImageBuild(BUILD / "image.log")
+            # While Kubernetes is built and begins.
+            builds.append(image := cluster.image_build(BUILD / "image.log"))
             kubeconfig = cluster.up()
+            builds.append(tools := cluster.tools_build(BUILD / "tools.log"))
             cluster.apis()
             cluster.browser()
-            cluster.tools()
-            build.finish()
+            image.finish()
         cluster.image()
         note = cluster.version(kubeconfig)
         prepared = time.monotonic() - started
         ran = Outcome("cluster", True, 0.0, Counts())
-        for name, arguments in {
-            "cluster": (*CLUSTER_FOLDERS, f"--ignore={ALONE}", *TWO_FILES_AT_ONCE),
-            "cluster-alone": (ALONE,),
-        }.items():
+        for name, arguments in _parts(tools):
             suite = pytest_suite(
                 name,
                 *arguments,
@@ -213,13 +211,31 @@ def _cluster(full: bool, environment: Mapping[str, str], seconds: float) -> Outc
         print(f"--- {error}", flush=True)
         return Outcome("cluster", False, time.monotonic() - started, Counts(failed=1), str(error))
     finally:
-        if build:
+        for build in builds:
             build.end()
         if place.own and not was_up:
             cluster.down()
     note = "; ".join(filter(None, (ran.note, note)))
     note = f"{note}; {prepared:.0f} s to bring it up and load the image"
     return replace(ran, seconds=time.monotonic() - started, note=note)
+
+
+def _parts(tools: cluster.Build | None) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The suite's pytest calls: name and arguments. Raises CalledProcessError.
+
+    What needs large programs comes later where they are still being built.
+    """
+    most = (*CLUSTER_FOLDERS, f"--ignore={ALONE}", *TWO_FILES_AT_ONCE)
+    need = cluster.NEED_LARGE_TOOLS
+    if tools and not tools.is_through():
+        yield "cluster", (*most, *(f"--ignore={path}" for path in need))
+        tools.finish()
+        yield "cluster-large-tools", (*need, *TWO_FILES_AT_ONCE)
+    else:
+        if tools:
+            tools.finish()
+        yield "cluster", most
+    yield "cluster-alone", (ALONE,)
 
 
 def _both(first: Outcome, second: Outcome) -> Outcome:

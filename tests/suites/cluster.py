@@ -19,6 +19,11 @@ from tools.machine.tools import OLDER_KUBERNETES, older_api_server
 
 MACHINE = (sys.executable, "-m", "tools.machine")
 LARGE_TOOLS = ("argocd", "coscheduling", older_api_server(OLDER_KUBERNETES[0]))
+NEED_LARGE_TOOLS = tuple(
+    f"tests/cluster/{name}"
+    for name in ("argo_cd", "test_gang.py", "test_scheduling.py", "test_versions.py")
+)
+"""The cases that need them: a case that has to build one might come to its limit."""
 
 
 @dataclass(frozen=True)
@@ -62,21 +67,26 @@ def up() -> str:
     return printed.strip().partition("KUBECONFIG=")[2].strip("'\"")
 
 
-class ImageBuild:
-    """The trainer image, built while something else happens; what that prints is kept meanwhile."""
+class Build:
+    """A command of the machine, beside something else; what it prints is kept meanwhile."""
 
-    def __init__(self, log: Path) -> None:
+    def __init__(self, what: str, log: Path, *arguments: str) -> None:
+        self._what = what
         self._log = log
         self._is_shown = False
-        self._command = (*MACHINE, "image", "--load", "none")
+        self._command = (*MACHINE, *arguments)
         with log.open("w") as file:
             self._process = subprocess.Popen(
-                tied_to_us(*self._command),
+                tied_to_us("nice", *self._command),
                 cwd=ROOT,
                 stdout=file,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
+
+    def is_through(self) -> bool:
+        """Whether it has ended, well or not."""
+        return self._process.poll() is not None
 
     def finish(self) -> None:
         """Wait for its end and print what it has printed. Raises CalledProcessError."""
@@ -94,7 +104,18 @@ class ImageBuild:
 
     def _show(self) -> None:
         self._is_shown = True
-        print(f"--- the image, built beside\n{self._log.read_text(errors='replace')}", flush=True)
+        said = self._log.read_text(errors="replace")
+        print(f"--- {self._what}, built beside\n{said}", flush=True)
+
+
+def image_build(log: Path) -> Build:
+    """The trainer image: its base and its packages come by the network."""
+    return Build("the image", log, "image", "--load", "none")
+
+
+def tools_build(log: Path) -> Build:
+    """The large programs, where that is not done yet."""
+    return Build("large programs", log, "tools", *LARGE_TOOLS)
 
 
 def image() -> None:
@@ -114,15 +135,6 @@ def apis() -> None:
 def browser() -> None:
     """Install Chromium and its driver, where they are missing. Raises CalledProcessError."""
     subprocess.run((*MACHINE, "browser"), cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-
-
-def tools() -> None:
-    """Build the large programs, where that is not done yet. Raises CalledProcessError.
-
-    A case that has to build one might come to its limit.
-    """
-    command = (*MACHINE, "tools", *LARGE_TOOLS)
-    subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
 
 
 def down() -> None:

@@ -42,6 +42,8 @@ elif command == "image --load none":
     wait("never" if (here / "hangs").exists() else "up")
 elif command == "status":
     sys.exit(3)
+elif command.startswith("tools argocd") and (here / "slow").exists():
+    wait("first")
 elif command == "tools kubectl":
     print("/bin/false")
 """
@@ -73,9 +75,12 @@ def prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ClusterSuite:
     machine = tmp_path / "machine.py"
     machine.write_text(MACHINE)
     (tmp_path / "test_it.py").write_text(CASE)
+    (tmp_path / "large").mkdir()
+    (tmp_path / "large" / "test_large.py").write_text(CASE)
     (tmp_path / "alone").mkdir()
     (tmp_path / "alone" / "test_more.py").write_text(CASE)
     monkeypatch.setattr(cluster, "MACHINE", (sys.executable, str(machine), str(tmp_path)))
+    monkeypatch.setattr(cluster, "NEED_LARGE_TOOLS", (str(tmp_path / "large"),))
     monkeypatch.setattr(cluster, "place", lambda _: cluster.Place(own=True))
     monkeypatch.setattr(suites, "BUILD", tmp_path)
     monkeypatch.setattr(suite, "BUILD", tmp_path)
@@ -89,12 +94,33 @@ def test_the_image_is_built_while_the_cluster_comes_up_and_is_loaded_then(
 ) -> None:
     outcome = prepared.run()
 
-    assert outcome.ok and outcome.counts.passed == 2
+    assert outcome.ok and outcome.counts.passed == 3
     assert sorted(prepared.asked[1:3]) == ["image --load none", "up"]
+    asked = [command for command in prepared.asked[3:] if command != TOOLS]
     images = ["image --target cpu", "image --target notebook"]
-    tools = ["apis", "browser", TOOLS]
-    assert prepared.asked[3:] == [*tools, *images, "tools kubectl", "down"]
+    assert asked == ["apis", "browser", *images, "tools kubectl", "down"]
+    assert TOOLS in prepared.asked
     assert "the words of image --load none" in capfd.readouterr().out
+
+
+def test_cases_that_need_large_programs_wait_for_them_and_no_others(
+    prepared: ClusterSuite, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (prepared.folder / "slow").touch()
+    first = prepared.folder / "test_it.py"
+    first.write_text(f"{CASE}\n    open({str(prepared.folder / 'first')!r}, 'w').close()\n")
+
+    outcome = prepared.run()
+
+    assert outcome.ok and outcome.counts.passed == 3
+    told = capfd.readouterr().out
+    parts = [line for line in told.splitlines() if line.startswith(("=== ", "--- large"))]
+    assert parts == [
+        "=== cluster",
+        "--- large programs, built beside",
+        "=== cluster-large-tools",
+        "=== cluster-alone",
+    ]
 
 
 @pytest.mark.parametrize(
