@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +18,7 @@ def limit(root: Path = Path("/")) -> int | None:
 
 def taken(root: Path = Path("/")) -> int:
     """Bytes that this process can't give back: without pages of files. 0 where it is not known."""
+    gc.collect()  # models of Keras are in cycles
     try:
         lines = (root / "proc/self/status").read_text(encoding="ascii").splitlines()
         return sum(

@@ -69,7 +69,7 @@ def inspected(config: Config) -> dict[str, Any]:
                 "dtype": spec.dtype,
                 "bytes": variable.shape.num_elements() * variable.dtype.size,
                 "trainable": bool(variable.trainable),
-                "whole": parts.needs_all_rows(variable.constraint),
+                "whole": parts.needs_all_rows(variable.constraint, len(variable.shape)),
                 "made": places.get(id(variable), len(made)),
             }
             for (key, spec), variable in zip(

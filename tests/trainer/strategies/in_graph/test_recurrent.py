@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,21 +12,13 @@ import tf_keras
 from tensorflow.python.distribute.sharded_variable import ShardedVariable
 from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.protocol import Result
-from tf_cluster_trainer.strategies.step import recurrent
+from tf_cluster_trainer.strategies.step import sharded
 
 from tests.support.trainings import saved
 from tests.trainer.child.programs.recurrent import UNITS
 from tests.trainer.strategies.ways import trained, two_workers
 
 layers = tf_keras.layers
-
-
-@pytest.fixture
-def read_parts(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    utils = recurrent.gru_lstm_utils
-    monkeypatch.setattr(utils, "read_variable_value", utils.read_variable_value)
-    recurrent.read_parts_too()
-    yield
 
 
 def in_two(create_next: Any, **given: Any) -> Any:
@@ -51,8 +42,8 @@ def in_two(create_next: Any, **given: Any) -> Any:
     ],
     ids=["LSTM", "GRU", "both ways", "dropout", "backwards"],
 )
-@pytest.mark.usefixtures("read_parts")
 def test_a_kernel_in_parts_computes_what_a_whole_one_does(make: Any) -> None:
+    sharded.install()
     given = tf.constant(np.random.default_rng(1).normal(size=(4, 5, 6)), tf.float32)
     whole, cut = make(), make()
     whole(given)

@@ -41,15 +41,18 @@ def look_at_own(role: str, variables: Mapping[str, TensorSpec], state: int) -> N
         )
 
 
-def check_made(values: int, read: str) -> None:
+def check_made(values: int, read: str, failed: Exception | None) -> None:
     """Raise ProgramError if this task can't hold so many bytes, of all values of a large model.
 
     `read` is the variable that the program reads while it builds the model; "" if it is not that.
+    `failed`: why it can't be built without values.
     """
     limit, needs = container_memory.limit(), container_memory.taken() + values
     if limit is None or is_small(values) or needs <= limit:
         return
     why = f"the program reads {read} while its model is built" if read else "it can't be without"
+    if failed and not read:
+        why += f" ({failed})"
     raise ProgramError(
         f"the model has to be made with all its values here, since {why}: that needs at least "
         f"{mib(needs)}, and this task may have {mib(limit)}. Have an initializer make such values, "

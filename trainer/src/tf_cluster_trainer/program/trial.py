@@ -67,19 +67,22 @@ def look_at_model(
     features: Any,
     look: Callable[[Any], Found],
     create: Callable[..., Any] | None = None,
+    *,
+    with_values: bool = True,
 ) -> Found:
     """Return what `look` finds of the program's model, whose large variables take no memory.
 
     Where that fails (the program, or `look`, may read the value of one), the model's first call is
-    traced instead of made; where that fails too, the model is made with all values. Raises
-    ProgramError. `look` keeps nothing of the model. `create` makes every variable of the program,
-    as tf.variable_creator_scope has it.
+    traced instead of made; where that fails too, the model is made with all values, unless
+    `with_values` is False. Raises ProgramError. `look` keeps nothing of the model. `create` makes
+    every variable of the program, as tf.variable_creator_scope has it.
     """
 
     def each() -> AbstractContextManager[None]:
         return tf.variable_creator_scope(create) if create else nullcontext()
 
     read, without = "", 0
+    failed: Exception | None = None
     # A call that is made gives the names that the real model has: in a trace, scopes are numbered.
     for first_call in (_call, _trace_call):
         storageless = Storageless()
@@ -91,7 +94,10 @@ def look_at_model(
             if not storageless.used:
                 raise
             read, without = read_in(error) or read, max(without, storageless.bytes)
-    memory.check_made(without, read)
+            failed = error
+    if failed and not with_values:
+        raise failed
+    memory.check_made(without, read, failed)
     if read:
         log(f"the program reads {read} while its model is built: here, too, all of it is made")
     with each():
@@ -114,7 +120,7 @@ def build_filled(
             return model
     without = storageless.bytes
     del model, storageless  # and their memory
-    memory.check_made(without, "")
+    memory.check_made(without, "", None)
     model = build_model(program, ctx, features, named)
     fill(model)
     return model

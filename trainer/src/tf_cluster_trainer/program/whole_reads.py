@@ -20,8 +20,8 @@ def warn(model: Any, graph: Any) -> None:
         log(
             f"each step reads all of {name} from the ps ({read / 2**20:.0f} MiB) beside the rows "
             "that it looks up, and its gradient is as large: a regularizer of its weights does so "
-            "(embeddings_regularizer, for example). activity_regularizer regularizes the rows that "
-            "are looked up",
+            "(activity_regularizer would regularize the rows that are looked up), or a product "
+            "with all of it",
             WARNING,
         )
 

@@ -55,6 +55,8 @@ def answer(question: str, _device: Any, arguments: Sequence[Any]) -> Any:
     `arguments` are words and, after them, arrays. It never raises: see above.
     """
     words = [os.fsdecode(word) for word in np.ravel(arguments[0])]
+    if question == MEMORY:  # not by the thread that may wait for a volume
+        return _text(_memory())
     try:
         return _text(_thread.submit(_ANSWERS[question], words, arguments[1:]).result())
     except OSError as error:
@@ -67,7 +69,7 @@ def answer(question: str, _device: Any, arguments: Sequence[Any]) -> Any:
         return _text(f"{type(error).__name__}: {error}")
 
 
-def _memory(_words: Sequence[str], _arrays: Sequence[Any]) -> str:
+def _memory() -> str:
     """Bytes that this process takes, and that it may have; 0 where it may have all."""
     return f"{container_memory.taken()} {container_memory.limit() or 0}"
 
@@ -119,7 +121,6 @@ def _tensor(array: Any) -> Any:
 
 
 _ANSWERS: Mapping[str, Callable[[Sequence[str], Sequence[Any]], str]] = {
-    MEMORY: _memory,
     REACH: _reach,
     WRITE: _write,
 }

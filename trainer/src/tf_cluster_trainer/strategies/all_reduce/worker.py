@@ -88,7 +88,8 @@ class AllReduce:
                 f"{self._broadcast.replicas} devices that take a part of its batch"
             )
         replica_lookups.install()
-        state_memory.check_held(state_memory.state_bytes(context.trial, settings.optimizer))
+        if not tf.config.list_logical_devices("GPU"):
+            state_memory.check_held(state_memory.state_bytes(context.trial, settings.optimizer))
         with strategy.scope():
             self._model = build_model(program, context.ctx, context.trial.features)
             optimizer = optimizers.make(

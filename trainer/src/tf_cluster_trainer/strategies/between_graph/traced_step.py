@@ -21,7 +21,7 @@ from tf_cluster_trainer.log import WARNING, log
 from tf_cluster_trainer.program.base import Program
 from tf_cluster_trainer.program.context import Context
 from tf_cluster_trainer.program.trial import Trial, look_at_model
-from tf_cluster_trainer.strategies.step import recurrent
+from tf_cluster_trainer.strategies.step import sharded
 from tf_cluster_trainer.strategies.step.gradients import Gradients
 from tf_cluster_trainer.strategies.step.parts import Partitioner
 
@@ -116,12 +116,33 @@ def trace(
 
     with tf.device("CPU:0"):
         if cut:
-            recurrent.read_parts_too()
-            try:
-                return look_at_model(program, ctx, trial.features, look, cut.create_in_parts)
-            except ProgramError as error:
-                log(f"each variable stays whole, on one ps, since in parts: {error}", WARNING)
+            sharded.install()
+            found = _in_parts(program, ctx, trial, look, cut)
+            if found:
+                return found
         return look_at_model(program, ctx, trial.features, look)
+
+
+def _in_parts(
+    program: Program,
+    ctx: Context,
+    trial: Trial,
+    look: Callable[[Any], TracedStep],
+    cut: Partitioner,
+) -> TracedStep | None:
+    """The step with large variables in parts; None, and a log line, if the model can't be so.
+
+    All workers have to come to the same answer, so what may be a passing fault is tried again.
+    """
+    for last in (False, True):
+        try:
+            return look_at_model(
+                program, ctx, trial.features, look, cut.create_in_parts, with_values=False
+            )
+        except Exception as error:
+            if last:
+                log(f"each variable stays whole, on one ps, since in parts: {error}", WARNING)
+    return None
 
 
 def _traced(program: Program, model: Any, ctx: Context, trial: Trial, seed: int) -> TracedStep:

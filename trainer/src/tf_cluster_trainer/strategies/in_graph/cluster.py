@@ -17,7 +17,7 @@ from tf_cluster_trainer.program import initializers, precision, tables
 from tf_cluster_trainer.program.trial import build_model
 from tf_cluster_trainer.servers.serve import naming_a_taken_port
 from tf_cluster_trainer.strategies.context import StrategyContext
-from tf_cluster_trainer.strategies.step import devices, parts, recurrent
+from tf_cluster_trainer.strategies.step import devices, parts, sharded
 
 
 def check_sizes(variables: Mapping[str, TensorSpec], computing_in: str) -> None:
@@ -36,7 +36,7 @@ def connected_strategy(
     Large variables are partitioned among the ps if the model computes in float32: tf_keras can't
     read partitions in another precision. Raises ConfigError if the chief's own port is taken.
     """
-    recurrent.read_parts_too()
+    sharded.install()
     cut = parts.partitioner(cluster.size("ps"), variables.values())
     address = cluster.cluster["chief"][0]
     with naming_a_taken_port("chief-0", address, tf.errors.UnknownError):

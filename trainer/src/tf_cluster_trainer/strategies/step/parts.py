@@ -54,8 +54,18 @@ class Partitioner:
         return parts
 
     def keep_constrained(self, create_next: Callable[..., Any], **given: Any) -> Any:
-        """For ParameterServerStrategy's scope, which calls this partitioner."""
-        self._whole = needs_all_rows(given.get("constraint"))
+        """For ParameterServerStrategy's scope, which calls this partitioner.
+
+        Raises ProgramError for a whole variable of 2 GiB or more.
+        """
+        constraint = given.get("constraint")
+        if constraint is None or given.get("initial_value") is None:
+            return create_next(**given)
+        made = _described(given)
+        self._whole = needs_all_rows(constraint, len(made["shape"]))
+        if self._whole:
+            spec = TensorSpec(tuple(made["shape"]), made["dtype"].name)
+            check_whole({str(given.get("name")): spec}, "with a constraint that needs all rows")
         try:
             return create_next(**given)
         finally:
@@ -63,15 +73,19 @@ class Partitioner:
 
     def create_in_parts(self, create_next: Callable[..., Any], **given: Any) -> Any:
         """Without a strategy: make the parts that it would make, in order."""
-        counts = self._rows(given)
+        if given.get("initial_value") is None:
+            return create_next(**given)
+        made_so = _described(given)
+        counts = self._rows(made_so)
         if len(counts) < 2:
             return create_next(**given)
-        make, name = given["initial_value"], given.get("name") or "Variable"
+        make, name = made_so["initial_value"], given.get("name") or "Variable"
         made: list[Any] = []
         first = 0
         for at, rows in enumerate(counts):
             part = {
-                "shape": (rows, *given["shape"][1:]),
+                "shape": (rows, *made_so["shape"][1:]),
+                "dtype": made_so["dtype"],
                 "initial_value": partial(_some_rows, make, first, rows),
                 "name": f"{name}/part_{at}",
             }
@@ -81,16 +95,13 @@ class Partitioner:
 
     def _rows(self, given: Mapping[str, Any]) -> list[int]:
         """How many rows each part has; none if it can't be cut."""
-        shape, dtype = given.get("shape"), given.get("dtype")
-        is_described = shape is not None and dtype is not None and callable(given["initial_value"])
-        if not is_described or given.get("colocate_with") is not None:
-            return []
-        shape = tf.TensorShape(shape)
+        shape = given["shape"]
         if not shape.rank or not shape.is_fully_defined():
             return []
-        if needs_all_rows(given.get("constraint")):
+        beside = given.get("colocate_with") is not None
+        if beside or needs_all_rows(given.get("constraint"), shape.rank):
             return []
-        count = min(self(shape, tf.as_dtype(dtype))[0], shape[0])
+        count = min(self(shape, given["dtype"])[0], shape[0])
         base, more = divmod(shape[0], max(count, 1))
         return [base + (at < more) for at in range(count)]
 
@@ -104,18 +115,29 @@ def partitioner(
     return Partitioner(ps, least)
 
 
+def _described(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The same of known shape and type, with a function for its value: as tf.distribute has it."""
+    shape, dtype, make = given.get("shape"), given.get("dtype"), given["initial_value"]
+    if shape is None or dtype is None or not callable(make):
+        value = tf.convert_to_tensor(make() if callable(make) else make, dtype)
+        return {**given, "shape": value.shape, "dtype": value.dtype, "initial_value": lambda: value}
+    return {**given, "shape": tf.TensorShape(shape), "dtype": tf.as_dtype(dtype)}
+
+
 def _some_rows(make: Callable[[], Any], first: int, rows: int) -> Any:
     return tf.convert_to_tensor(make())[first : first + rows]
 
 
-def needs_all_rows(constraint: Any) -> bool:
+def needs_all_rows(constraint: Any, rank: int) -> bool:
     """Whether this constraint of a variable can't be held by each part for itself."""
     if constraint is None or isinstance(constraint, tf_keras.constraints.NonNeg):
         return False
-    axis = getattr(constraint, "axis", None)  # of the norms that Keras knows
-    if isinstance(axis, int):
-        return axis == 0
-    return 0 in axis if isinstance(axis, (list, tuple)) else True
+    axes = getattr(constraint, "axis", None)  # of the norms that Keras knows
+    if isinstance(axes, int):
+        axes = [axes]
+    if not isinstance(axes, (list, tuple)) or not rank:
+        return True
+    return any(axis % rank == 0 for axis in axes)
 
 
 def check_whole(variables: Mapping[str, TensorSpec], why: str) -> None:

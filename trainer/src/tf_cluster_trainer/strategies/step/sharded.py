@@ -1,0 +1,76 @@
+"""Lets a variable that is cut in parts compute what a whole one does.
+
+TensorFlow's ShardedVariable looks rows up in the order of its parts, not of the ids (tf.gather), or
+finds other rows than those of the whole (lookups of TensorFlow 1, whose parts take turns). tf_keras
+has a regularizer look at each part by itself, which is right for sums alone, and passes LSTM's and
+GRU's kernels on as they are, which no function takes.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import tensorflow as tf
+import tf_keras
+from tensorflow.python.distribute.sharded_variable import ShardedVariable, ShardedVariableMixin
+from tensorflow.python.ops import embedding_ops
+from tf_keras.src.layers.rnn import gru_lstm_utils
+
+_SUMS = tuple(getattr(tf_keras.regularizers, name) for name in ("L1", "L2", "L1L2"))
+_read_whole = gru_lstm_utils.read_variable_value
+_regularize = tf_keras.layers.Layer._handle_weight_regularization
+
+
+@cache
+def install() -> None:
+    """From now on, in this process."""
+    ShardedVariableMixin.sparse_read = _sparse_read
+    ShardedVariableMixin.gather_nd = _gather_nd
+    gru_lstm_utils.read_variable_value = _read
+    tf_keras.layers.Layer._handle_weight_regularization = _handle_weight_regularization
+    given = ({"params": kind} for kind in (ShardedVariable, list[ShardedVariable]))
+    tf.experimental.dispatch_for_api(embedding_ops.embedding_lookup, *given)(_embedding_lookup)
+
+
+def _sparse_read(self: Any, indices: Any, name: str | None = None) -> Any:
+    return embedding_ops.embedding_lookup([*self.variables], indices, "div", name)
+
+
+def _gather_nd(self: Any, indices: Any, name: str | None = None) -> Any:
+    indices = tf.convert_to_tensor(indices)
+    rows = _sparse_read(self, indices[..., 0])
+    if indices.shape[-1] == 1:
+        return rows
+    return tf.gather_nd(rows, indices[..., 1:], batch_dims=indices.shape.rank - 1, name=name)
+
+
+def _embedding_lookup(
+    params: Any,
+    ids: Any,
+    partition_strategy: str = "mod",
+    name: str | None = None,
+    validate_indices: bool = True,
+    max_norm: float | None = None,
+) -> Any:
+    (one,) = params if isinstance(params, list) else (params,)
+    return embedding_ops.embedding_lookup(
+        [*one.variables], ids, "div", name, validate_indices, max_norm
+    )
+
+
+def _read(value: Any) -> Any:
+    # The parts together; each is read where tf.Variable's own value would be.
+    return tf.convert_to_tensor(value) if isinstance(value, ShardedVariable) else _read_whole(value)
+
+
+def _handle_weight_regularization(self: Any, name: str, variable: Any, regularizer: Any) -> None:
+    if not isinstance(variable, ShardedVariable) or type(regularizer) in _SUMS:
+        _regularize(self, name, variable, regularizer)
+        return
+
+    def loss() -> Any:
+        with tf.name_scope(f"{name}/Regularizer"):
+            return regularizer(tf.convert_to_tensor(variable))
+
+    self.add_loss(loss)
