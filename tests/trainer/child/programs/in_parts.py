@@ -1,4 +1,4 @@
-"""Small models that between-graph workers cut in parts as if they were large.
+"""Small models that are cut in parts as if they were large.
 
 Whoever imports this module has small parts; so tests name it, and do not import it.
 """
@@ -14,11 +14,32 @@ from tf_cluster_trainer.strategies.step import parts
 
 from tests.trainer.child.programs import fixed, recurrent
 
+parts.SHARD_BYTES = 64  # more than what an in-graph strategy counts with
 parts.LARGE_SHARD_BYTES = 1
 
 
 class Fixed(fixed.Fixed):
     """Every variable is in parts, vectors too."""
+
+
+class Gathering(tf_keras.layers.Embedding):  # type: ignore[misc]
+    """Looks rows up by tf.gather and ids in a row, as layers of users do."""
+
+    def call(self, inputs: Any) -> Any:
+        rows = tf.gather(self.embeddings, tf.reshape(inputs, [-1]))
+        return tf.reshape(rows, [-1, inputs.shape[1], self.output_dim])
+
+
+class Gathers(fixed.Fixed):
+    """The same model, of a layer that gathers."""
+
+    def build_model(self, ctx: Context) -> Any:
+        layer = tf_keras.layers.Embedding
+        tf_keras.layers.Embedding = Gathering
+        try:
+            return super().build_model(ctx)
+        finally:
+            tf_keras.layers.Embedding = layer
 
 
 class Recurrent(recurrent.Recurrent):

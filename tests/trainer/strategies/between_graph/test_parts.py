@@ -1,4 +1,4 @@
-"""Between-graph, a large variable is in parts on the ps: the same values, and a share for each."""
+"""A large variable is in parts on the ps: the same values, and a share for each."""
 
 from __future__ import annotations
 
@@ -48,6 +48,18 @@ def test_a_sync_step_in_parts_is_what_one_process_computes(
         assert len(set(devices(worker).values())) == 2
         assert "embedding/embeddings/part_1" in devices(worker)
         assert_as_in_one_process(world, "1", STEPS, tmp_path, optimizer=optimizer)
+
+
+@pytest.mark.parametrize("replication", ["in-graph", "between-graph"])
+def test_rows_that_a_layer_gathers_are_those_of_its_ids(replication: str, tmp_path: Path) -> None:
+    named = {"name": "Momentum", "learningRate": RATE}
+    way = f"parameter-server-{replication}-sync"
+    with two_workers(way, tmp_path) as (world, settings):
+        told = {**TOLD, "module": f"{IN_PARTS}Gathers", "optimizer": named}
+        client = trained(world, **told, **settings)
+        assert done(client).step == STEPS
+        assert "embedding/embeddings/part_1" in devices(client)
+        assert_as_in_one_process(world, "1", STEPS, tmp_path, optimizer="Momentum")
 
 
 @pytest.mark.parametrize("combination", sliced(BETWEEN_GRAPH, 1))

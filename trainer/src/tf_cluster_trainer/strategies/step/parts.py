@@ -35,7 +35,7 @@ class Partitioner:
     keeps a variable whole whose constraint needs all rows.
     """
 
-    def __init__(self, ps: int, least: int = SHARD_BYTES) -> None:
+    def __init__(self, ps: int, least: int) -> None:
         """`least` is the least bytes of a part."""
         self._ps = ps
         self._by_ps = tf.distribute.experimental.partitioners.MinSizePartitioner(
@@ -107,12 +107,15 @@ class Partitioner:
 
 
 def partitioner(
-    ps: int, variables: Iterable[TensorSpec], least: int = SHARD_BYTES
+    ps: int, variables: Iterable[TensorSpec], least: int | None = None
 ) -> Partitioner | None:
-    """What cuts variables for so many ps; None where no variable is cut."""
+    """What cuts variables for so many ps, in parts of SHARD_BYTES or `least` bytes at least.
+
+    None where no variable is cut.
+    """
     if ps == 1 and all(size(one) <= PART_BYTES for one in variables):
         return None
-    return Partitioner(ps, least)
+    return Partitioner(ps, SHARD_BYTES if least is None else least)
 
 
 def _described(given: Mapping[str, Any]) -> dict[str, Any]:
