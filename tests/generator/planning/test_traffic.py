@@ -55,9 +55,20 @@ def test_a_step_moves_dense_variables_whole_in_parts_of_each_ps(plan: Any) -> No
     }
 
 
-def test_a_variable_that_is_whole_is_on_one_link(plan: Any) -> None:
+def test_between_graph_a_large_variable_is_on_both_links(plan: Any) -> None:
     told = plan(SHAPE + "replication: between-graph\n")
-    assert "  ps-1: sends 100 MB and gets 100 MB for each worker's step\n" in told
+    assert "  ps-1: sends 50.0 MB and gets 50.0 MB for each worker's step\n" in told
+
+
+@pytest.mark.parametrize("replication", ["in-graph", "between-graph"])
+def test_a_variable_that_is_whole_is_on_one_link(
+    tf_cluster: Command, tmp_path: Path, replication: str
+) -> None:
+    whole = variable("dense/kernel", 0, 5_000, 100_000_000, whole=True)
+    (tmp_path / "program.json").write_text(json.dumps({**PROGRAM, "variables": [whole]}))
+    lines = f"{DIGITS}{SHAPE}replication: {replication}\n"
+    told = tf_cluster("plan", "-", "--program", "program.json", stdin=lines).stdout
+    assert "  ps-0: sends 100 MB and gets 100 MB for each worker's step\n" in told
     assert "  All workers together: at most 1.25 steps/s\n" in told
 
 
