@@ -55,9 +55,9 @@ def test_a_step_moves_dense_variables_whole_in_parts_of_each_ps(plan: Any) -> No
     }
 
 
-def test_between_graph_a_large_variable_is_on_both_links(plan: Any) -> None:
+def test_between_graph_a_variable_below_a_gibibyte_is_on_one_link(plan: Any) -> None:
     told = plan(SHAPE + "replication: between-graph\n")
-    assert "  ps-1: sends 50.0 MB and gets 50.0 MB for each worker's step\n" in told
+    assert "  ps-1: sends 100 MB and gets 100 MB for each worker's step\n" in told
 
 
 @pytest.mark.parametrize("replication", ["in-graph", "between-graph"])

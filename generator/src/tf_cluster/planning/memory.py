@@ -25,7 +25,7 @@ PS = (480, 1.5)
 _MOST_SLOTS = 2
 Share = TypeVar("Share")
 SHARD_BYTES = 256 << 10
-LARGE_SHARD_BYTES = 16 << 20
+LARGE_SHARD_BYTES = 1 << 30
 PART_BYTES = 1 << 30
 """The least bytes of a part of a variable, in-graph and between-graph, and the most of one: the
 trainer's strategies/step/parts.py."""

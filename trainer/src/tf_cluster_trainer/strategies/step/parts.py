@@ -20,8 +20,8 @@ from tf_cluster_trainer.errors import ProgramError
 
 SHARD_BYTES = 256 << 10
 """The least of a part in-graph."""
-LARGE_SHARD_BYTES = 16 << 20
-"""The least of a part between-graph, where smaller variables are on one ps as they were."""
+LARGE_SHARD_BYTES = 1 << 30
+"""The same between-graph. Each part costs worker 0 memory: operations that fill and read it."""
 PART_BYTES = 1 << 30
 """The most of a part, if it has more than one row: there are more parts than ps then."""
 MESSAGE_BYTES = 2 << 30
