@@ -108,11 +108,12 @@ def test_cases_that_need_large_programs_wait_for_them_and_no_others(
 ) -> None:
     (prepared.folder / "slow").touch()
     first = prepared.folder / "test_it.py"
-    first.write_text(f"{CASE}\n    open({str(prepared.folder / 'first')!r}, 'w').close()\n")
+    touch = f"open({str(prepared.folder / 'first')!r}, 'w').close()"
+    first.write_text(f"{CASE}\n@pytest.mark.cluster\ndef test_first(): {touch}\n")
 
     outcome = prepared.run()
 
-    assert outcome.ok and outcome.counts.passed == 3
+    assert outcome.ok and outcome.counts.passed == 4
     told = capfd.readouterr().out
     parts = [line for line in told.splitlines() if line.startswith(("=== ", "--- large"))]
     assert parts == [
