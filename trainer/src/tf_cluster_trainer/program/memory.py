@@ -47,8 +47,10 @@ def check_made(values: int, read: str, failed: Exception | None) -> None:
     `read` is the variable that the program reads while it builds the model; "" if it is not that.
     `failed`: why it can't be built without values.
     """
+    if is_small(values):
+        return
     limit, needs = container_memory.limit(), container_memory.taken() + values
-    if limit is None or is_small(values) or needs <= limit:
+    if limit is None or needs <= limit:
         return
     why = f"the program reads {read} while its model is built" if read else "it can't be without"
     if failed and not read:

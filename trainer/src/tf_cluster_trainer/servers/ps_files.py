@@ -58,7 +58,7 @@ def answer(question: str, _device: Any, arguments: Sequence[Any]) -> Any:
     if question == MEMORY:  # not by the thread that may wait for a volume
         return _text(_memory())
     try:
-        return _text(_thread.submit(_ANSWERS[question], words, arguments[1:]).result())
+        _thread.submit(_ANSWERS[question], words, arguments[1:]).result()
     except OSError as error:
         for_good = question == REACH and error.errno in _FOR_GOOD
         said = f"{error.filename or words[0]}: {error.strerror or error}"
@@ -67,6 +67,7 @@ def answer(question: str, _device: Any, arguments: Sequence[Any]) -> Any:
         return _text(str(error))
     except Exception as error:  # the chief has to hear of it
         return _text(f"{type(error).__name__}: {error}")
+    return _text("")
 
 
 def _memory() -> str:
@@ -74,7 +75,7 @@ def _memory() -> str:
     return f"{container_memory.taken()} {container_memory.limit() or 0}"
 
 
-def _reach(words: Sequence[str], _arrays: Sequence[Any]) -> str:
+def _reach(words: Sequence[str], _arrays: Sequence[Any]) -> None:
     """Read the chief's token in a directory, and leave it there under this task's name."""
     directory, token, task = words
     if Path(directory, TOKEN).read_text(encoding="utf-8") != token:
@@ -82,10 +83,9 @@ def _reach(words: Sequence[str], _arrays: Sequence[Any]) -> str:
     left = Path(directory, task)
     left.write_text(token, encoding="utf-8")
     flush(left)
-    return ""
 
 
-def _write(words: Sequence[str], arrays: Sequence[Any]) -> str:
+def _write(words: Sequence[str], arrays: Sequence[Any]) -> None:
     """Write slices as a bundle: its prefix, the place of each slice, the key of each.
 
     They are flushed from this node to the disk, or to the volume's server.
@@ -106,7 +106,6 @@ def _write(words: Sequence[str], arrays: Sequence[Any]) -> str:
         words_of_file = error.message[max(begins, 0) :].partition("[")[0].strip()
         raise _RefusedError(words_of_file) from error
     flush(Path(f"{prefix}{layout.ONE_DATA_FILE}"))
-    return ""
 
 
 def _tensor(array: Any) -> Any:
@@ -120,7 +119,7 @@ def _tensor(array: Any) -> Any:
         return constant_op.constant(array)
 
 
-_ANSWERS: Mapping[str, Callable[[Sequence[str], Sequence[Any]], str]] = {
+_ANSWERS: Mapping[str, Callable[[Sequence[str], Sequence[Any]], None]] = {
     REACH: _reach,
     WRITE: _write,
 }

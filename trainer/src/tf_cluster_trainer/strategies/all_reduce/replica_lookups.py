@@ -15,28 +15,21 @@ import tensorflow as tf
 # The public `tf.experimental.dispatch_for_api` needs one of the types to be registered here.
 from tensorflow.python.util import dispatch
 
+from tf_cluster_trainer.strategies.step import lookups
+
 
 @cache
 def install() -> None:
     """Make look-ups in a copied variable read this replica's copy, in this process."""
     dispatch.register_dispatchable_type(tf.distribute.DistributedValues)
-    tf.experimental.dispatch_for_api(
-        tf.compat.v1.nn.embedding_lookup, {"params": tf.distribute.DistributedValues}
-    )(_embedding_lookup)
+    lookups.dispatch(_look_up, tf.distribute.DistributedValues)
 
 
-def _embedding_lookup(
-    params: Any,
-    ids: Any,
-    partition_strategy: str = "mod",
-    name: str | None = None,
-    validate_indices: bool = True,
-    max_norm: float | None = None,
-) -> Any:
-    copies = params.distribute_strategy.experimental_local_results(params)
+def _look_up(variable: Any, ids: Any, **more: Any) -> Any:
+    copies = variable.distribute_strategy.experimental_local_results(variable)
     replica = tf.distribute.get_replica_context()
     # In a graph the number is a constant; a worker's replicas have consecutive numbers.
     number = 0 if replica is None else int(tf.get_static_value(replica.replica_id_in_sync_group))
-    found = tf.nn.embedding_lookup(copies[number % len(copies)], ids, max_norm=max_norm, name=name)
+    found = tf.nn.embedding_lookup(copies[number % len(copies)], ids, **more)
     # Under mixed precision reading a layer's variable casts, and reading its copy does not.
-    return tf.cast(found, params.dtype)
+    return tf.cast(found, variable.dtype)

@@ -113,9 +113,11 @@ def partitioner(
 
     None where no variable is cut.
     """
-    if ps == 1 and all(size(one) <= PART_BYTES for one in variables):
+    least = SHARD_BYTES if least is None else least
+    whole = PART_BYTES if ps == 1 else least
+    if all(size(one) <= whole for one in variables):
         return None
-    return Partitioner(ps, SHARD_BYTES if least is None else least)
+    return Partitioner(ps, least)
 
 
 def _described(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,8 +14,9 @@ from typing import Any
 import tensorflow as tf
 import tf_keras
 from tensorflow.python.distribute.sharded_variable import ShardedVariable, ShardedVariableMixin
-from tensorflow.python.ops import embedding_ops
 from tf_keras.src.layers.rnn import gru_lstm_utils
+
+from tf_cluster_trainer.strategies.step import lookups
 
 _SUMS = tuple(getattr(tf_keras.regularizers, name) for name in ("L1", "L2", "L1L2"))
 _read_whole = gru_lstm_utils.read_variable_value
@@ -29,34 +30,29 @@ def install() -> None:
     ShardedVariableMixin.gather_nd = _gather_nd
     gru_lstm_utils.read_variable_value = _read
     tf_keras.layers.Layer._handle_weight_regularization = _handle_weight_regularization
-    given = ({"params": kind} for kind in (ShardedVariable, list[ShardedVariable]))
-    tf.experimental.dispatch_for_api(embedding_ops.embedding_lookup, *given)(_embedding_lookup)
+    lookups.dispatch(_look_up, ShardedVariable)
+    lookups.dispatch(_look_up_in_a_list, list[ShardedVariable])
+
+
+def _look_up(variable: Any, ids: Any, **more: Any) -> Any:
+    return tf.nn.embedding_lookup([*variable.variables], ids, **more)
+
+
+def _look_up_in_a_list(variables: list[Any], ids: Any, **more: Any) -> Any:
+    (variable,) = variables
+    return _look_up(variable, ids, **more)
 
 
 def _sparse_read(self: Any, indices: Any, name: str | None = None) -> Any:
-    return embedding_ops.embedding_lookup([*self.variables], indices, "div", name)
+    return _look_up(self, indices, name=name)
 
 
 def _gather_nd(self: Any, indices: Any, name: str | None = None) -> Any:
     indices = tf.convert_to_tensor(indices)
-    rows = _sparse_read(self, indices[..., 0])
+    rows = _look_up(self, indices[..., 0])
     if indices.shape[-1] == 1:
         return rows
     return tf.gather_nd(rows, indices[..., 1:], batch_dims=indices.shape.rank - 1, name=name)
-
-
-def _embedding_lookup(
-    params: Any,
-    ids: Any,
-    partition_strategy: str = "mod",
-    name: str | None = None,
-    validate_indices: bool = True,
-    max_norm: float | None = None,
-) -> Any:
-    (one,) = params if isinstance(params, list) else (params,)
-    return embedding_ops.embedding_lookup(
-        [*one.variables], ids, "div", name, validate_indices, max_norm
-    )
 
 
 def _read(value: Any) -> Any:
