@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -442,10 +443,14 @@ def test_every_value_of_pods_is_there_in_a_training(
     _bind(namespace, release.one("pod", "tensorboard"), pods["chief"]["spec"]["nodeName"])
     for role in PAGES:
         pods[role] = eventually(f"a {role}", lambda role=role: release.running(role)[0], 120)  # type: ignore[misc]
-    _records(release, "worker")  # which may have nothing to say
-    for role in TASKS:
-        if role != "worker":
-            eventually(f"a record of the {role}", lambda role=role: _records(release, role), 60)  # type: ignore[misc]
+    for role in ("chief", "evaluator"):
+        eventually(f"a record of the {role}", lambda role=role: _records(release, role), 60)  # type: ignore[misc]
+    # A worker and a ps that are well may say nothing before their end; then a ps' pod goes.
+    ps = pods["ps"]
+    log = ThreadPoolExecutor(1).submit(
+        *(namespace.kubectl, "logs", ps["metadata"]["name"], "--container=ps", "--follow"),
+        seconds=900,
+    )
     for role, found in pods.items():
         seen = looked_at(role, found, _inside(namespace, found, role))
         assert seen.spec["serviceAccountName"] == "everything"
@@ -474,6 +479,7 @@ def test_every_value_of_pods_is_there_in_a_training(
         release.await_job(role, "Complete", 120)
     looked_at("cleanup", release.one("pod", "cleanup"), None)
     _has_told_in_records(release)
+    assert _records_of("ps", ps, log.result(120))
     release.uninstall()
 
 
@@ -495,14 +501,20 @@ def _records(release: Release, role: str) -> list[Object]:
     """What the pods of a role printed: each line is a record that says whose it is."""
     records = []
     for pod in release.objects("pod", role):
-        name, labels = pod["metadata"]["name"], pod["metadata"]["labels"]
-        log = release.namespace.kubectl("logs", name, "--container", role)
-        records += [dict(json.loads(line)) for line in log.splitlines()]
-        for record in records:
-            assert record["time"].endswith("Z") and "message" in record
-            whose = (record["release"], record["run"], record["role"])
-            assert whose == ("everything", labels["tf-cluster.io/run"], role)
-            assert record["attempt"] == labels.get("tf-cluster.io/attempt", record["attempt"])
+        log = release.namespace.kubectl("logs", pod["metadata"]["name"], "--container", role)
+        records += _records_of(role, pod, log)
+    return records
+
+
+def _records_of(role: str, pod: Object, log: str) -> list[Object]:
+    """The records of one pod's log."""
+    labels = pod["metadata"]["labels"]
+    records = [dict(json.loads(line)) for line in log.splitlines()]
+    for record in records:
+        assert record["time"].endswith("Z") and "message" in record
+        whose = (record["release"], record["run"], record["role"])
+        assert whose == ("everything", labels["tf-cluster.io/run"], role)
+        assert record["attempt"] == labels.get("tf-cluster.io/attempt", record["attempt"])
     return records
 
 

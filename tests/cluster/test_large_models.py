@@ -166,7 +166,7 @@ def test_a_state_that_no_ps_can_hold_is_exit_2_with_the_numbers(
     )
     job = release.await_job("chief", "Failed", 240)
     assert job["status"]["failed"] == 1  # nothing was tried again
-    said = release.namespace.kubectl("logs", release.client()["metadata"]["name"])
+    said = release.namespace.kubectl("logs", release.one("pod", "chief")["metadata"]["name"])
     assert "MiB does not fit 2 ps: one of them needs at least" in said
     assert "and none may have more than 600 MiB; give them more memory" in said
     assert "OOMKilled" not in json.dumps([_ends(pod) for pod in release.objects("pod", "ps")])
