@@ -25,12 +25,12 @@ from tf_cluster.printable import printable
 from tf_cluster.yaml.writer import yaml_text
 
 from tests.generator.conftest import Command
+from tests.support.waiting import HANGS
 
 WROTE = "wrote v.yaml. Next: helm install a charts/tf-cluster -f v.yaml\n"
 GOOD = "name: a\nimage: r/i:1\nprogram: {module: 'p.m:C'}\n"
 SOURCE = "name: a\nimage: r/i:1\nprogram: {script: train.py, source: {files: [%s]}}\n"
 SECRET = "AWS_SECRET=hunter2"
-SECONDS = 20  # a hang is told long before a test's own limit
 
 
 def found(text: str, folder: Path | None = None) -> list[str]:
@@ -141,7 +141,7 @@ def test_a_source_file_without_an_end_is_refused_at_once(
     (checkout / "large.py").write_bytes(b"#" * (9 << 20))
     (checkout / "p.yaml").write_text(SOURCE % file)
 
-    ran = tf_cluster("validate", "checkout/p.yaml", timeout=SECONDS)
+    ran = tf_cluster("validate", "checkout/p.yaml", timeout=HANGS)
 
     assert (ran.returncode, ran.stderr) == (1, "1 error\n")
     assert finding in ran.stdout
@@ -155,7 +155,7 @@ def _in_little_memory(command: str, folder: Path) -> subprocess.CompletedProcess
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=SECONDS,
+        timeout=HANGS,
         check=False,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
     )
@@ -487,7 +487,7 @@ def test_a_diff_of_many_lines_costs_no_time(tf_cluster: Command, checkout: Path)
     (checkout / "train.py").write_text("".join(f"{i * 7 % 120}\n" for i in range(100_000)))
 
     ran = tf_cluster(
-        *("generate", "checkout/p.yaml", "-o", "checkout/v.yaml", "--diff"), timeout=SECONDS
+        *("generate", "checkout/p.yaml", "-o", "checkout/v.yaml", "--diff"), timeout=HANGS
     )
 
     assert ran.returncode == 1

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.ports import ports_of_runs
+from tests.support.waiting import HANGS
 from tests.tied import tied_to_us
 
 HERE = Path(__file__).parent
@@ -62,7 +63,7 @@ class LocalRunInTest:
         lines = found[0].read_text().splitlines() if found else []
         return [json.loads(line) for line in lines if line.endswith("}")]
 
-    def wait_until(self, what: str, true: Callable[[], bool], timeout: float = 60) -> None:
+    def wait_until(self, what: str, true: Callable[[], bool], timeout: float = HANGS) -> None:
         """Wait for a condition; fail with what was last seen."""
         deadline = time.monotonic() + timeout
         while not true():
@@ -71,7 +72,7 @@ class LocalRunInTest:
             assert self.process.poll() is None or true(), f"{what}: the run ended before\n{seen}"
             time.sleep(0.05)
 
-    def wait(self, timeout: float = 60) -> int:
+    def wait(self, timeout: float = HANGS) -> int:
         """The exit code."""
         try:
             return self.process.wait(timeout)

@@ -261,7 +261,7 @@ def test_a_disk_that_fails_for_a_moment_costs_no_checkpoint(
     write(tmp_path, 7)
     read, errors = checkpoint_read.read, [RuntimeError("truncated")]
 
-    def stumbles(path: Path) -> Any:
+    def stumbles(path: Path, **_: bool) -> Any:
         if errors:
             raise errors.pop()
         return read(path)
@@ -279,7 +279,7 @@ def test_a_disk_that_fails_is_not_taken_for_a_damaged_checkpoint(
     def fails(*_: object) -> Any:
         raise OSError(errno.EIO, "Input/output error")
 
-    monkeypatch.setattr(checkpoint_read, "read", lambda path: 1 / 0)
+    monkeypatch.setattr(checkpoint_read, "read", lambda *_, **__: 1 / 0)
     monkeypatch.setattr(Path, "open", fails)
     with pytest.raises(OSError, match="Input/output"):
         checkpoint_read.newest(tmp_path, print)

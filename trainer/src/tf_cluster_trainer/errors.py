@@ -33,7 +33,7 @@ class ReplacedError(Exception):
 class PeerLostError(Exception):
     """A task that this one needs is gone; a new start may find it again.
 
-    `lost` names the tasks, if they are known.
+    `lost` names the tasks, if they are known. None: those that do not answer; empty: no task.
     """
 
     def __init__(self, message: str, lost: Sequence[str] | None = None) -> None:
@@ -43,6 +43,15 @@ class PeerLostError(Exception):
 
 class NotNowError(PeerLostError):
     """The run's state can't be copied now; it can after more steps."""
+
+
+class SetAsideError(PeerLostError):
+    """The checkpoint that was being read is damaged; a new start takes the one before."""
+
+    def __init__(self, step: int) -> None:
+        super().__init__(
+            f"the checkpoint of step {step} is damaged: starting again from the one before", ()
+        )
 
 
 class PsVolumeError(OSError):

@@ -24,17 +24,20 @@ class DamagedError(Exception):
     """Tensors of a checkpoint can't be read, as TensorFlow says; its files may be damaged."""
 
 
-def newest(checkpoints: Path, log: Callable[[str], None]) -> Checkpoint | None:
+def newest(
+    checkpoints: Path, log: Callable[[str], None], *, slices: bool = True
+) -> Checkpoint | None:
     """Return the newest readable checkpoint; None if there is no checkpoint at all.
 
-    An unreadable checkpoint is logged and renamed, and the one before is tried. Raises ProgramError
-    if there are checkpoints and none is readable, OSError if the disk fails.
+    `slices` as in `read`. An unreadable checkpoint is logged and renamed, and the one before is
+    tried. Raises ProgramError if there are checkpoints and none is readable, OSError if the disk
+    fails.
     """
     found = layout.whole_checkpoints(checkpoints)
     unreadable: list[Path] = []
     for step, path in found:
         try:
-            whole = _read_again(path)
+            whole = _read_again(path, slices)
         except Exception as error:  # meta.json may hold anything
             missing = isinstance(error, FileNotFoundError)
             if isinstance(error, OSError | MemoryError) and not missing:
@@ -77,13 +80,16 @@ def check_model(meta: Meta, model: Mapping[str, TensorSpec]) -> None:
             )
 
 
-def read(path: Path) -> Checkpoint:
+def read(path: Path, *, slices: bool = True) -> Checkpoint:
     """Look at every byte of the checkpoint in this directory; return it.
 
-    If the checkpoint is not whole: raises OSError, ValueError, KeyError or DamagedError.
+    Without `slices` the tensors that are stored in slices are left to whoever uses them: they are
+    the large ones, and reading them has their checksums looked at. If the checkpoint is not whole:
+    raises OSError, ValueError, KeyError or DamagedError.
     """
     found = described(path)
-    for some in pieces(found, found.meta.tensors):
+    left = () if slices else found.meta.slices
+    for some in pieces(found, (key for key in found.meta.tensors if key not in left)):
         del some  # it came through its checksum
     return found
 
@@ -181,20 +187,20 @@ def _restore(
     return found
 
 
-def _read_again(path: Path) -> Checkpoint:
+def _read_again(path: Path, slices: bool) -> Checkpoint:
     """Like `read`, with a second try.
 
     TensorFlow's errors do not tell a damaged file from a failing disk. Python's do, so Python reads
     all files between the two tries.
     """
     try:
-        return read(path)
+        return read(path, slices=slices)
     except Exception:
         for file in path.iterdir():
             with file.open("rb") as stream:
                 while stream.read(_BLOCK):
                     pass
-        return read(path)
+        return read(path, slices=slices)
 
 
 def _set_aside(path: Path, log: Callable[[str], None]) -> None:

@@ -14,6 +14,7 @@ from tf_cluster_trainer.checkpoint.record import Checkpoint, TensorSpec
 from tf_cluster_trainer.checkpoint.resume_point import ResumePoint
 from tf_cluster_trainer.checkpoint.stored_rows import StoredRows, rows_of
 from tf_cluster_trainer.checkpoint.variables import StoredTensor
+from tf_cluster_trainer.errors import SetAsideError
 from tf_cluster_trainer.log import WARNING, log
 from tf_cluster_trainer.run_directory import layout
 
@@ -24,11 +25,10 @@ ByPs = Callable[[Checkpoint, Sequence[StoredRows]], None]
 def newest(run_dir: Path, model: Mapping[str, TensorSpec]) -> Checkpoint | None:
     """Return the run's newest readable checkpoint, which fits this model; None for a new run.
 
-    Raises ProgramError if no checkpoint is readable, or if the model has changed.
+    What is stored in slices was not looked at: `chosen` does that, as it reads them. Raises
+    ProgramError if no checkpoint is readable, or if the model has changed.
     """
-    found = checkpoint_read.newest(
-        layout.checkpoints(run_dir), lambda unreadable: log(unreadable, WARNING)
-    )
+    found = checkpoint_read.newest(layout.checkpoints(run_dir), _warn, slices=False)
     if found:
         checkpoint_read.check_model(found.meta, model)
         log(f"going on from the checkpoint of step {found.meta.step}")
@@ -53,11 +53,12 @@ def fill(
     optimizer: str,
     model: Iterable[StoredTensor],
     slots: Iterable[StoredTensor],
+    check_owner: Callable[[], None],
     by_ps: ByPs | None = None,
 ) -> None:
-    """Assign the checkpoint's tensors to the variables. Raises OSError; see `chosen`."""
+    """Assign the checkpoint's tensors to the variables. Raises as `chosen` does."""
     stored = (*model, *slots)
-    pieces = chosen(restored, optimizer, stored, by_ps)
+    pieces = chosen(restored, optimizer, stored, check_owner, by_ps)
     checkpoint_variables.assign(stored, itertools.chain.from_iterable(pieces))
 
 
@@ -71,9 +72,13 @@ def chosen(
     restored: Checkpoint,
     optimizer: str,
     stored: Iterable[StoredTensor],
+    check_owner: Callable[[], None],
     by_ps: ByPs | None = None,
 ) -> Iterator[Sequence[Piece]]:
-    """Read the tensors to restore. Raises OSError.
+    """Read the tensors to restore.
+
+    Raises OSError, and SetAsideError if the checkpoint turns out to be damaged: it is kept under
+    another name then, as its owner may do. `check_owner` raises NotOwnerError.
 
     With `by_ps` the ps first read the rows of those that are stored in slices, and only the others
     come. The optimizer's slots and iteration count are among them if the optimizer is the same and
@@ -100,8 +105,18 @@ def chosen(
         else:
             for one in rows:
                 found.pop(one.stored.key, None)
-    with verified():
+    try:
         yield from checkpoint_read.pieces(restored, found)
+    except checkpoint_read.DamagedError as error:
+        check_owner()
+        whole = checkpoint_read.newest(restored.path.parent, _warn)
+        if whole and whole.path == restored.path:
+            raise OSError(str(error)) from error  # it can be read now: the disk's fault
+        raise SetAsideError(restored.meta.step) from error
+
+
+def _warn(sentence: str) -> None:
+    log(sentence, WARNING)
 
 
 @contextmanager

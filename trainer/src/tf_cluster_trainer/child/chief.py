@@ -65,7 +65,7 @@ def train(start: Start) -> int:
     )
     if restored:
         by_ps = ps_volume.read if in_reach else None
-        restore.fill(restored, settings.optimizer.name, model, slots, by_ps)
+        restore.fill(restored, settings.optimizer.name, model, slots, context.check_owner, by_ps)
 
     def run(plan: Plan, report: OnCounters, save: OnCounters) -> bool:
         return in_graph_loop.run(plan, calls, stop=start.stop.requested, report=report, save=save)

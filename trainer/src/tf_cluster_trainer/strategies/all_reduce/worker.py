@@ -22,7 +22,7 @@ from tf_cluster_trainer.checkpoint import restore
 from tf_cluster_trainer.checkpoint import variables as checkpoint_variables
 from tf_cluster_trainer.checkpoint.pieces import Piece, Written
 from tf_cluster_trainer.checkpoint.reading import VariableState
-from tf_cluster_trainer.checkpoint.record import Checkpoint, TensorSpec
+from tf_cluster_trainer.checkpoint.record import TensorSpec
 from tf_cluster_trainer.checkpoint.resume_point import ResumePoint
 from tf_cluster_trainer.checkpoint.variables import StoredTensor
 from tf_cluster_trainer.config import Config, ConfigError
@@ -102,7 +102,7 @@ class AllReduce:
         model, slots = (tuple(map(here, stored)) for stored in (model, slots))
         cpu = devices.worker_cpu(index)
         self._state = VariableState((*model, *slots), cpu, by_rows=False)
-        self._resume_point = self._restore(context.restored(), model, slots, optimizer)
+        self._resume_point = self._restore(context, model, slots, optimizer)
         self._made = 0
         self._sums = np.zeros([1 + len(self._metrics)])
         self._ended_by: tuple[str, ...] = ()
@@ -197,19 +197,20 @@ class AllReduce:
 
     def _restore(
         self,
-        restored: Checkpoint | None,
+        context: StrategyContext,
         model: Iterable[StoredTensor],
         slots: Iterable[StoredTensor],
         optimizer: Any,
     ) -> ResumePoint:
         """Give every worker the checkpoint that the chief has read; return the resume point."""
-        resume_point = restore.resume_point_of(restored, self._config.settings.optimizer.name)
+        restored, name = context.restored(), self._config.settings.optimizer.name
+        resume_point = restore.resume_point_of(restored, name)
         text = json.dumps(asdict(resume_point) if restored else None)
         said = json.loads(self._broadcast.text_of_chief(text))
         if said is None:
             return ResumePoint()
         if restored:
-            restore.fill(restored, self._config.settings.optimizer.name, model, slots)
+            restore.fill(restored, name, model, slots, context.check_owner)
         self._broadcast.variables_of_chief([*self._model.variables, *optimizer.variables()])
         return ResumePoint(**said)
 

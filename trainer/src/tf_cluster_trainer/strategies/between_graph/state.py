@@ -245,7 +245,9 @@ class RunState:
         if self._restored:
             optimizer = self._context.config.settings.optimizer.name
             by_ps = partial(self.in_reach.read, run) if self.in_reach else None
-            for some in restore.chosen(self._restored, optimizer, stored, by_ps):
+            for some in restore.chosen(
+                self._restored, optimizer, stored, self._context.check_owner, by_ps
+            ):
                 yield from some
             return
         context = self._context
