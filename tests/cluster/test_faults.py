@@ -12,6 +12,7 @@ import pytest
 from tests.cluster.conftest import MakeValues
 from tests.cluster.kubernetes import CommandError, Object, Release
 from tests.generator.local.combinations import RETRIED, last_steps
+from tests.programs import SLOWLY
 from tests.slices import in_turn
 from tests.support.waiting import eventually
 
@@ -24,7 +25,11 @@ PER_CALL = 8
 
 @pytest.fixture(scope="module")
 def values(make_values: MakeValues) -> Path:
-    return make_values("faulty", train={"steps": ENDLESS, "checkpoint": {"seconds": 5}})
+    return make_values(
+        "faulty",
+        **SLOWLY,
+        train={"steps": ENDLESS, "checkpoint": {"seconds": 5}},
+    )
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +144,11 @@ def test_an_upgrade_that_fails_half_way_stops_nothing(
     }
     release.namespace.apply(quota)
     eventually("the quota to count", lambda: _counts_jobs(release), 30)
-    changed = make_values("faulty", train={"steps": ENDLESS + 1, "checkpoint": {"seconds": 5}})
+    changed = make_values(
+        "faulty",
+        **SLOWLY,
+        train={"steps": ENDLESS + 1, "checkpoint": {"seconds": 5}},
+    )
     with pytest.raises(CommandError, match="exceeded quota"):
         release.upgrade(changed)
     assert jobs <= {job["metadata"]["name"] for job in release.objects("job")}
@@ -183,7 +192,7 @@ def test_an_upgrade_in_mid_training_goes_on_where_the_old_attempt_stopped(
     # Of a minute's steps the old attempt makes some until it has stopped, and the new one the rest.
     total = at + int(60 * progress["stepsPerSecond"])
     train = {"steps": total, "stepsPerCall": PER_CALL, "checkpoint": {"seconds": 5}}
-    release.upgrade(make_values("faulty", train=train))
+    release.upgrade(make_values("faulty", **SLOWLY, train=train))
     release.await_job("chief", "Complete", 240)
     progress = json.loads(read_log_volume("faulty-log", "cat /log/faulty/1/progress.json"))
     assert progress["status"] == "done"

@@ -9,6 +9,7 @@ import pytest
 
 from tests.cluster.conftest import IMAGE, MakeValues
 from tests.cluster.kubernetes import Namespace, Release
+from tests.programs import SLOWLY
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.cluster
@@ -54,7 +55,7 @@ def test_a_stranger_cannot_reach_a_tensorflow_port_but_the_release_trains(
     make_release: Callable[[str], Release], make_values: MakeValues
 ) -> None:
     release = make_release("isolated")
-    release.install(make_values("isolated", train={"steps": 10_000_000}))
+    release.install(make_values("isolated", **SLOWLY, train={"steps": 10_000_000}))
     eventually("the first steps", lambda: (release.progress()["step"] or 0) > 0, 120)
     address = release.running("ps")[0]["status"]["podIP"]
     before = release.progress()["step"]

@@ -15,6 +15,7 @@ from tests.chart.released import last_release
 from tests.cluster.conftest import IMAGE, MakeValues
 from tests.cluster.kubernetes import CommandError, Object, Release, condition
 from tests.cluster.machine_tools import tool_path
+from tests.programs import SLOWLY
 from tests.slices import in_turn
 from tests.support.registry import running_registry
 from tests.support.waiting import eventually
@@ -30,7 +31,7 @@ RESUMED = r"going on from the checkpoint of step (\d+)"
 @pytest.fixture(scope="module")
 def values(make_values: MakeValues) -> Path:
     assert ":" in IMAGE  # the tag is pinned
-    return make_values(NAME, train=TRAIN)
+    return make_values(NAME, **SLOWLY, train=TRAIN)
 
 
 @pytest.fixture(scope="module")

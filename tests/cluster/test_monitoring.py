@@ -21,6 +21,7 @@ from tests.cluster.conftest import CHART, ROOT, MakeValues
 from tests.cluster.kubernetes import Release
 from tests.cluster.machine_tools import tool_path
 from tests.ports import free_port
+from tests.programs import SLOWLY
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.cluster
@@ -42,6 +43,7 @@ def training(make_release: Callable[[str], Release], make_values: MakeValues) ->
     release = make_release("seen")
     values = make_values(
         "seen",
+        **SLOWLY,
         train={"steps": ENDLESS, "checkpoint": {"seconds": 5}},
         extraValues={
             "monitoring": {"scrapeAnnotations": True},

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 # The digits from data that comes slowly, and what params call it where the file is at hand.
 PACED = Path(__file__).with_name("paced.py")
 PACED_MODULE = "paced:Paced"
-PACED_INLINED = {"source": {"files": [PACED.name]}, "module": PACED_MODULE}
+# The arguments of the cluster suite's `make_values`: without a pause each training takes all cores.
+SLOWLY: dict[str, Any] = {
+    "beside": (PACED,),
+    "program": {"source": {"files": [PACED.name]}, "module": PACED_MODULE},
+}
 
 # A recommender of two large tables.
 RECOMMENDER = Path(__file__).with_name("recommender.py")

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from .layout import Layout
 
-# All pods together, where one process of another suite has 1024 (version 2: 100): they are many.
-SHARES = {"cpu.shares": "4096", "cpu.weight": "400"}
+# All pods together, where another suite has 1024 (version 2: 100) with all its processes, if Linux
+# groups them by session, else each of them.
+SHARES = {"cpu.shares": "2048", "cpu.weight": "200"}
 
 
 def hierarchies(mounts: str) -> list[tuple[Path, str]]:

@@ -14,7 +14,7 @@ from tests.cluster.alone.faults import Machine, small_disk
 from tests.cluster.alone.training import ENDLESS, PER_CALL, Training
 from tests.cluster.conftest import SMALL, MakeValues
 from tests.cluster.kubernetes import Namespace, Release
-from tests.programs import PACED, PACED_INLINED
+from tests.programs import SLOWLY
 from tests.support.waiting import eventually
 from tools.machine.layout import Addresses, default_layout
 from tools.machine.volume import StaticVolume, create
@@ -49,8 +49,7 @@ def train(
                 return make_values(
                     name,
                     small=False,
-                    beside=(PACED,),
-                    program=PACED_INLINED,
+                    **SLOWLY,
                     resources={role: SMALL[role] for role in roles},
                     workers=2,
                     flags={"microseconds": 2000},  # half of a core for all tasks

@@ -15,6 +15,7 @@ from tests.cluster.argo_cd.watch import Watch, watching
 from tests.cluster.conftest import CHART, ROOT, MakeValues
 from tests.cluster.kubernetes import Release
 from tests.cluster.test_life_cycle import await_steps
+from tests.programs import SLOWLY
 from tests.support.argo_cd import ArgoCD, Object, Repository
 from tests.support.waiting import eventually
 
@@ -58,7 +59,7 @@ class Application:
 
     def commit(self, why: str, change: Change = unchanged, **params: Any) -> str:
         """Commit values made of these params, changed by hand after that; returns the commit."""
-        asked = {"train": {**TRAIN, "steps": ENDLESS}, **params}
+        asked = {**SLOWLY, "train": {**TRAIN, "steps": ENDLESS}, **params}
         values = yaml.safe_load(self.make_values(self.name, **asked).read_text())
         change(values)
         return self.repository.commit(self.values, yaml.safe_dump(values), why)
