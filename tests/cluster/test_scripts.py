@@ -11,6 +11,7 @@ import pytest
 
 from tests.cluster.conftest import ROOT, SMALL, MakeValues
 from tests.cluster.kubernetes import Namespace, Release, condition
+from tests.slices import sliced
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.cluster
@@ -53,7 +54,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("script", "program", "method", "roles", "result"), CASES)
+@pytest.mark.parametrize(("script", "program", "method", "roles", "result"), sliced(CASES, 1))
 def test_a_script_whose_servers_join_completes_and_leaves_no_pod(
     make_release: Callable[[str], Release],
     make_values: MakeValues,

@@ -22,6 +22,7 @@ from tests.chart.refusals.cases import CASES, Values, nested
 from tests.chart.refusals.guard_cases import GUARD_CASES, GUARDS, TAKEN
 from tests.cluster.custom_resources import absent_kinds
 from tests.cluster.kubernetes import Namespace
+from tests.slices import sliced
 from tools.chart.values_docs import read_values
 
 ALL = CASES | GUARD_CASES
@@ -143,7 +144,7 @@ def test_the_reserved_words_are_the_charts() -> None:
 
 
 @pytest.mark.cluster
-@pytest.mark.parametrize("name", NEIGHBOURS)
+@pytest.mark.parametrize("name", sliced([*NEIGHBOURS], 60))
 def test_an_api_server_takes_the_neighbour(name: str, namespace: Namespace) -> None:
     neighbour = rendered(NEIGHBOURS[name], namespace=namespace.name)
     namespace.kubectl(

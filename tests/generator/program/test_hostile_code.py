@@ -13,6 +13,7 @@ from tf_cluster.check import check
 
 from tests.generator.conftest import Command
 from tests.generator.seconds import is_too_long
+from tests.slices import sliced
 
 PARAMS = "name: a\nimage: r/i:1\nprogram: {module: 'train:Net', source: {files: [train.py]}}\n"
 BESIDE = "name: a\nimage: r/i:1\nprogram: {module: 'train:Net', path: /data/code}\n"
@@ -122,7 +123,7 @@ SCRIPTS = {
 }
 
 
-@pytest.mark.parametrize("name", CODE)
+@pytest.mark.parametrize("name", sliced([*CODE], 12))
 def test_strange_code_makes_no_trouble(name: str, tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(CODE[name], encoding="utf-8")
     flags = "".join(f"  f{i}: 1\n" for i in range(2_000))
@@ -133,7 +134,7 @@ def test_strange_code_makes_no_trouble(name: str, tmp_path: Path) -> None:
     _validate(tmp_path)
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
+@pytest.mark.parametrize("name", sliced([*SCRIPTS], 4))
 def test_a_strange_script_makes_no_trouble(name: str, tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(SCRIPTS[name], encoding="utf-8")
     args = "".join(f"  - --oo{i}=1\n  - --o{i}=x\n" for i in range(240))
