@@ -173,7 +173,7 @@ def test_a_program_that_is_wrong_ends_synced_and_degraded_and_says_why(
     (pod,) = doomed.release.objects("pod", "worker")
     (container,) = pod["status"]["containerStatuses"]
     assert len(said) == 1 and "exit code 2" in said[0] and pod["metadata"]["name"] in said[0]
-    assert "Digitsz" in container["state"]["terminated"]["message"]
+    assert "Pacedz" in container["state"]["terminated"]["message"]
     doomed.delete(wait=False)
 
 
