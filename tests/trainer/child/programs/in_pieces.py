@@ -56,6 +56,21 @@ class InPieces(Program):
         }
 
 
+class Seeded(InPieces):
+    """Whether a row's number is even."""
+
+    def build_model(self, ctx: Context) -> Any:
+        row = tf_keras.Input((), dtype=tf.int64, name="row")
+        start = tf_keras.initializers.RandomUniform(seed=3)
+        found = tf_keras.layers.Embedding(ROWS, WIDTH, embeddings_initializer=start, name="table")(
+            row
+        )
+        start = tf_keras.initializers.HeUniform(seed=4)
+        found = tf_keras.layers.Dense(1500, kernel_initializer=start, name="wide")(found)
+        found = tf_keras.layers.Dense(1, name="out")(found)
+        return tf_keras.Model(row, tf_keras.layers.Rescaling(ctx.flags.scale)(found))
+
+
 class Rows(tf_keras.Model):  # type: ignore[misc]
     """The same, whose first call makes the variables."""
 

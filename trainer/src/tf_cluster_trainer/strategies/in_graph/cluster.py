@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from tf_cluster_trainer.checkpoint.pieces import is_small, total
 from tf_cluster_trainer.checkpoint.record import TensorSpec
+from tf_cluster_trainer.checkpoint.resume_point import ResumePoint
 from tf_cluster_trainer.config import Cluster
 from tf_cluster_trainer.errors import HookError, ProgramError
 from tf_cluster_trainer.log import WARNING, log
@@ -17,6 +18,7 @@ from tf_cluster_trainer.program import initializers, precision, tables
 from tf_cluster_trainer.program.trial import build_model
 from tf_cluster_trainer.servers.serve import naming_a_taken_port
 from tf_cluster_trainer.strategies.context import StrategyContext
+from tf_cluster_trainer.strategies.in_graph.first_rows import FirstRows
 from tf_cluster_trainer.strategies.step import devices, parts, sharded
 
 
@@ -67,8 +69,19 @@ def scope(strategy: Any) -> Iterator[None]:
         yield
 
 
-def build_on_ps(context: StrategyContext) -> Any:
+def build_on_ps(context: StrategyContext, resume_point: ResumePoint) -> Any:
     """Build the program's model in `scope`. Raises ProgramError.
+
+    A run that goes on after a step takes all values from its checkpoint.
+
+    """
+    rows = FirstRows(context.trial.variables.values(), needed=not resume_point.step)
+    with tf.variable_creator_scope(rows.create):
+        return _built(context)
+
+
+def _built(context: StrategyContext) -> Any:
+    """Build it.
 
     A call that is made here looks rows up in a table by having all of it sent. So the first call of
     a large model is traced, unless that fails.
