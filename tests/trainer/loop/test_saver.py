@@ -22,6 +22,7 @@ from tf_cluster_trainer.loop.saver import Saver
 from tf_cluster_trainer.protocol import Finishing, Message, Phase, Saved, StepsMade
 from tf_cluster_trainer.run_directory import layout
 
+from tests.slices import in_turn
 from tests.support.children import PROGRAMS
 
 
@@ -139,6 +140,7 @@ def test_an_error_of_the_writer_is_the_next_saves(tmp_path: Path) -> None:
         some.last(at(6))
 
 
+@in_turn(1, of=2)
 def test_twenty_saves_take_no_more_memory_than_two(tmp_path: Path) -> None:
     done = subprocess.run(
         (sys.executable, str(MANY), str(tmp_path), "20"), capture_output=True, text=True, check=True

@@ -16,6 +16,7 @@ import pytest
 from tf_cluster_trainer import exit_codes
 
 from tests.ports import free_port
+from tests.slices import in_turn
 from tests.support.children import training
 from tests.tied import tied_to_us
 
@@ -115,6 +116,7 @@ def two_machines() -> Iterator[tuple[str, str]]:
         yield servers, client
 
 
+@in_turn(0, of=2)
 def test_it_trains_on_the_servers_of_another_machine_which_call_it_back(
     two_machines: tuple[str, str], tmp_path: Path
 ) -> None:
@@ -125,6 +127,7 @@ def test_it_trains_on_the_servers_of_another_machine_which_call_it_back(
     assert _accuracy(said) > 0.9
 
 
+@in_turn(1, of=2)
 def test_it_trains_under_the_address_that_it_is_given(tmp_path: Path) -> None:
     given = f"localhost:{free_port()}"
     with _serving(tmp_path, "127.0.0.1") as folder:

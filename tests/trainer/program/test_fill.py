@@ -18,7 +18,7 @@ from tf_cluster_trainer.program.fill import fill_model
 from tf_cluster_trainer.program.storageless import StoragelessVariable
 from tf_cluster_trainer.program.trial import batch_specs, build_filled, build_model
 
-from tests.slices import sliced
+from tests.slices import in_turn, sliced
 from tests.support.processes import numbers_of
 from tests.support.trainings import context
 from tests.trainer.program.test_storageless import IDS, MODELS, WITH_VALUES, Made, functional
@@ -199,6 +199,7 @@ print(*told)
 """
 
 
+@in_turn(1, of=2)
 def test_a_model_of_pages_takes_no_memory_to_use_and_to_export(tmp_path: Path) -> None:
     small, large = numbers_of(MEMORY, tmp_path)
     assert large - small < 100, f"{small} and {large} MiB at the peak"

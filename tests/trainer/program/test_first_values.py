@@ -16,7 +16,7 @@ from tf_cluster_trainer.checkpoint.pieces import Piece
 from tf_cluster_trainer.program.first_values import first_values
 from tf_cluster_trainer.program.trial import batch_specs, build_model, run_trial
 
-from tests.slices import sliced
+from tests.slices import in_turn, sliced
 from tests.support.processes import numbers_of
 from tests.support.trainings import context
 from tests.trainer.program.test_storageless import IDS, MODELS, WITH_VALUES, Made
@@ -245,6 +245,7 @@ print(*peaks)
 """
 
 
+@in_turn(0, of=2)
 def test_values_of_700_mib_take_the_memory_of_some_pieces(tmp_path: Path) -> None:
     small, large = numbers_of(MEMORY, tmp_path)
     assert large - small < 250, f"{small} and {large} MiB at the peak"

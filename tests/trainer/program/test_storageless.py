@@ -25,7 +25,7 @@ from tf_cluster_trainer.program.trial import (
     run_trial,
 )
 
-from tests.slices import sliced
+from tests.slices import in_turn, sliced
 from tests.support.processes import numbers_of
 from tests.support.trainings import context
 
@@ -332,6 +332,7 @@ print(*peaks)
 """
 
 
+@in_turn(0, of=2)
 def test_a_table_of_a_gigabyte_takes_no_memory_to_look_at(tmp_path: Path) -> None:
     small, large = numbers_of(MEMORY, tmp_path)
     assert large - small < 50, f"{small} and {large} MiB at the peak"

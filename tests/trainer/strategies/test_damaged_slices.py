@@ -48,7 +48,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("combination", "by_ps", "damage"), sliced(CASES, 2))
+@pytest.mark.parametrize(("combination", "by_ps", "damage"), sliced(CASES, 1))
 def test_a_damaged_slice_is_found_before_a_step_and_the_one_before_is_taken(
     combination: str, by_ps: bool, damage: Callable[[Path], None], tmp_path: Path
 ) -> None:

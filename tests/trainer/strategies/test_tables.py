@@ -60,7 +60,7 @@ def who_filled(child: Child) -> set[int]:
     return {int(pid) for pid in re.findall(f'{FILLED_BY} "?(\\d+)', child.text())}
 
 
-@pytest.mark.parametrize("combination", sliced(list(COMBINATIONS), 2))
+@pytest.mark.parametrize("combination", sliced(list(COMBINATIONS), 1))
 def test_every_worker_looks_up_in_a_table_of_its_own(tmp_path: Path, combination: str) -> None:
     """Not in one of the chief's, which each example would have to be sent to and back."""
     with two_workers(combination, tmp_path) as (world, settings):
@@ -106,7 +106,7 @@ def test_of_a_table_that_is_made_inside_a_function_it_is_said_where_to_make_it(
 
 @pytest.mark.parametrize(
     ("combination", "lookup"),
-    sliced([pytest.param(*one, id="-".join(one)) for one in TRAINED], 2),
+    sliced([pytest.param(*one, id="-".join(one)) for one in TRAINED], 1),
 )
 def test_sentences_are_told_apart_by_words_that_are_looked_up(
     tmp_path: Path, combination: str, lookup: str

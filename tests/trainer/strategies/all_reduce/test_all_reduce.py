@@ -108,6 +108,7 @@ def test_the_digits_are_learnt(workers: Children) -> None:
     assert not children[1].of(Progress)
 
 
+@in_turn(1, of=2)
 def test_one_worker_asked_to_end_ends_all_after_the_same_step_and_they_go_on(
     workers: Children,
 ) -> None:
@@ -171,6 +172,7 @@ def test_worker_0_that_is_silent_for_longer_than_a_heartbeat_is_lost(workers: Ch
 
 
 @turn(MOVES, of="all-reduce")
+@in_turn(0, of=2)
 def test_a_run_goes_on_from_parameter_servers_and_back(
     workers: Children, world: Children, tmp_path: Path
 ) -> None:

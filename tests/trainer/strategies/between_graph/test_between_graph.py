@@ -18,7 +18,7 @@ from tf_cluster_trainer.protocol import Failure, Placement, Progress, Ready, Res
 from tf_cluster_trainer.strategies.between_graph import variables as ps_variables
 from tf_cluster_trainer.strategies.between_graph.generation import GenerationClock
 
-from tests.slices import sliced
+from tests.slices import in_turn, sliced
 from tests.support.children import DIGITS, Child, Children
 from tests.support.trainings import HERE, learning_rates, saved
 from tests.trainer.strategies import reference
@@ -296,6 +296,7 @@ def test_a_killed_worker_restarts_nobody_and_its_successor_joins(pair: Children)
     assert first.process.poll() is None
 
 
+@in_turn(0, of=2)
 def test_no_round_is_applied_twice_or_in_part_when_workers_are_killed(tmp_path: Path) -> None:
     """Every weight fell by the rate in each step: no gradient was counted twice or was missing.
 
@@ -361,7 +362,7 @@ def test_a_killed_ps_restarts_no_worker_and_the_newest_checkpoint_goes_on(
     has_made_more(first, "1", 0)
 
 
-@pytest.mark.parametrize("update", ["async", "sync"])
+@pytest.mark.parametrize("update", sliced(["async", "sync"], 1))
 def test_a_killed_worker_0_goes_on_from_its_checkpoint_and_the_others_with_it(
     pair: Children, update: str
 ) -> None:

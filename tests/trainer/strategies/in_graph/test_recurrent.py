@@ -14,6 +14,7 @@ from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.protocol import Result
 from tf_cluster_trainer.strategies.step import sharded
 
+from tests.slices import sliced
 from tests.support.trainings import saved
 from tests.trainer.child.programs.recurrent import UNITS
 from tests.trainer.strategies.ways import trained, two_workers
@@ -73,7 +74,7 @@ def test_a_kernel_in_parts_computes_what_a_whole_one_does(make: Any) -> None:
     np.testing.assert_allclose(*flat, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("update", ["async", "sync"])
+@pytest.mark.parametrize("update", sliced(["async", "sync"], 1))
 def test_a_recurrent_net_trains_on_two_ps(update: str, tmp_path: Path) -> None:
     with two_workers(f"parameter-server-in-graph-{update}", tmp_path) as (world, settings):
         module = "tests.trainer.child.programs.recurrent:Recurrent"
