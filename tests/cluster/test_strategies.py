@@ -14,7 +14,7 @@ import pytest
 
 from tests.cluster.conftest import SMALL, MakeValues
 from tests.cluster.kubernetes import INDEX, Release
-from tests.programs import SLOWLY
+from tests.programs import PACED_INLINED
 from tests.slices import sliced
 from tests.support.waiting import eventually
 
@@ -53,7 +53,7 @@ def test_a_training_whose_client_is_deleted_completes_and_leaves_no_pod(
     values = make_values(
         name,
         small=False,
-        **SLOWLY,
+        **PACED_INLINED,
         resources={role: SMALL[role] for role in roles},
         workers=2,
         train=told,

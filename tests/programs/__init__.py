@@ -8,11 +8,13 @@ from typing import Any
 # The digits from data that comes slowly, and what params call it where the file is at hand.
 PACED = Path(__file__).with_name("paced.py")
 PACED_MODULE = "paced:Paced"
-# The arguments of the cluster suite's `make_values`: without a pause each training takes all cores.
-SLOWLY: dict[str, Any] = {
+# The same as arguments of the cluster suite's `make_values`.
+PACED_INLINED: dict[str, Any] = {
     "beside": (PACED,),
     "program": {"source": {"files": [PACED.name]}, "module": PACED_MODULE},
 }
+# For a training that only has to go on: half of a core for all tasks. Without a pause it takes all.
+SLOWLY = {**PACED_INLINED, "flags": {"microseconds": 2000}}
 
 # A recommender of two large tables.
 RECOMMENDER = Path(__file__).with_name("recommender.py")

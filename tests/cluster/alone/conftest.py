@@ -52,7 +52,6 @@ def train(
                     **SLOWLY,
                     resources={role: SMALL[role] for role in roles},
                     workers=2,
-                    flags={"microseconds": 2000},  # half of a core for all tasks
                     log={"volume": volume, "class": "", "accessModes": ["ReadWriteMany"]},
                     train={**TRAIN, "steps": steps},
                     **method,
