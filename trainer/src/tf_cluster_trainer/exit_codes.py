@@ -6,7 +6,8 @@ CONFIG = 2
 STOPPED = 42
 PEERS_LOST = 43
 
-# Between child and supervisor only: this child lost a peer, a new child may find it again.
+# Between child and supervisor only: this child lost a peer, a new child may find it again; or the
+# checkpoint was damaged, a new child takes the one before.
 PEER_LOST = 44
 # Between child and supervisor only: another attempt owns the run now; nothing was written.
 NOT_OWNER = 45

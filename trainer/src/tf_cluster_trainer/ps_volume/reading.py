@@ -12,6 +12,9 @@ from tf_cluster_trainer.checkpoint.stored_rows import StoredRows
 from tf_cluster_trainer.checkpoint.variables import StoredTensor, end_rows, put_rows
 from tf_cluster_trainer.ps_volume.shares import PsShares
 from tf_cluster_trainer.run_directory import layout
+from tf_cluster_trainer.servers.lost import is_peer_lost
+
+_OF_A_CALL = (tf.errors.CancelledError, tf.errors.DeadlineExceededError)
 
 
 def read(
@@ -28,7 +31,8 @@ def read(
         for _ in shares.each(lambda _, __, one: read_one(one, prefix)):
             pass
     except tf.errors.OpError as error:
-        if prefix not in error.message:
+        # A file that is too short is told without its name.
+        if prefix not in error.message and (isinstance(error, _OF_A_CALL) or is_peer_lost(error)):
             raise
         raise OSError(f"{saved.path}: {error.message}") from error
 

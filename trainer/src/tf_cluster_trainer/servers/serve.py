@@ -55,7 +55,7 @@ def serve(task: Task, cluster: Cluster, channel: Channel, environment: Mapping[s
             cluster.spec(), job_name=task.type, task_index=task.index, protocol="grpc", start=True
         )
     channel.send(Serving())
-    log(f"serving at {address}; how far the training is, the client's log says")
+    log(f"serving at {address}; the log of the task that drives this one tells of the training")
     threading.Event().wait()
     del server  # not reached: the server lives as long as this process
     return 0

@@ -38,7 +38,7 @@ class InGraphAsync:
         self._coordinator = tf.distribute.coordinator.ClusterCoordinator(strategy)
         self._recovery = worker_recovery.install(self._coordinator, log, context.lost)
         with scope(strategy):
-            self.model = build_on_ps(context, resume_point)
+            self.model = build_on_ps(context)
             self.optimizer = optimizers.make(
                 context.ctx.settings.optimizer, lambda: resume_point.optimizer_lag
             )

@@ -10,7 +10,6 @@ import tensorflow as tf
 
 from tf_cluster_trainer.checkpoint.pieces import is_small, total
 from tf_cluster_trainer.checkpoint.record import TensorSpec
-from tf_cluster_trainer.checkpoint.resume_point import ResumePoint
 from tf_cluster_trainer.config import Cluster
 from tf_cluster_trainer.errors import HookError, ProgramError
 from tf_cluster_trainer.log import WARNING, log
@@ -69,13 +68,9 @@ def scope(strategy: Any) -> Iterator[None]:
         yield
 
 
-def build_on_ps(context: StrategyContext, resume_point: ResumePoint) -> Any:
-    """Build the program's model in `scope`. Raises ProgramError.
-
-    A run that goes on after a step takes all values from its checkpoint.
-
-    """
-    rows = FirstRows(context.trial.variables.values(), needed=not resume_point.step)
+def build_on_ps(context: StrategyContext) -> Any:
+    """Build the program's model in `scope`. Raises ProgramError."""
+    rows = FirstRows(context.trial.variables.values())
     with tf.variable_creator_scope(rows.create):
         return _built(context)
 

@@ -22,10 +22,9 @@ from tf_cluster_trainer.program.initializers import is_of_keras, of_parts
 class FirstRows:
     """A creator for a scope of variable creation, outside of the one that cuts variables."""
 
-    def __init__(self, variables: Iterable[TensorSpec], *, needed: bool) -> None:
-        """`needed`: a new run. One that goes on takes all values from a checkpoint."""
+    def __init__(self, variables: Iterable[TensorSpec]) -> None:
+        """`variables`: all of the model's."""
         self._most = piece_bytes(total(variables))
-        self._needed = needed
 
     def create(self, create_next: Callable[..., Any], **given: Any) -> Any:
         """Make a variable of more than a piece from zeros, if its initializer makes rows."""
@@ -44,9 +43,9 @@ class FirstRows:
             return tf.zeros(partition_shape, spec.dtype)
 
         made = create_next(**{**given, "initial_value": zeros})
-        if self._needed:
-            parts = made.variables if isinstance(made, ShardedVariable) else [made]
-            self._fill(StoredTensor("", spec, tuple(parts)), make)
+        # Also where the run goes on: the program may have variables that no checkpoint has.
+        parts = made.variables if isinstance(made, ShardedVariable) else [made]
+        self._fill(StoredTensor("", spec, tuple(parts)), make)
         return made
 
     def _fill(self, stored: StoredTensor, make: Callable[..., Any]) -> None:

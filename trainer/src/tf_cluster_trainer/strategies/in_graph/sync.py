@@ -34,7 +34,7 @@ class InGraphSync:
         self._resume_point = resume_point
         self._metrics = context.trial.metrics
         with scope(strategy):
-            self.model = build_on_ps(context, resume_point)
+            self.model = build_on_ps(context)
             self.optimizer = optimizers.make(
                 context.ctx.settings.optimizer, lambda: resume_point.optimizer_lag
             )
