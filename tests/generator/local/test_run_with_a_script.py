@@ -15,6 +15,7 @@ from dulwich.repo import MemoryRepo
 from tests.generator.conftest import ROOT, RunParams
 from tests.generator.local.local_run import LocalRunInTest
 from tests.generator.local.real_run import progress
+from tests.slices import in_turn
 from tests.trainer.sources.serving import commit, git_serving
 
 pytestmark = pytest.mark.timeout(600)
@@ -57,6 +58,7 @@ def ended_well(run: LocalRunInTest) -> None:
     assert run.processes() == []
 
 
+@in_turn(0, of=2)
 def test_a_script_whose_workers_and_ps_join_for_ever_ends_with_its_chief(start: Start) -> None:
     run = start("parameter_server.py", {}, args=["--steps=2000"], ps="script")
 
@@ -77,6 +79,7 @@ def test_a_scripts_ps_can_be_the_trainers_own_servers(start: Start) -> None:
     ended_well(run)
 
 
+@in_turn(1, of=2)
 @pytest.mark.parametrize(
     ("update", "ps"),
     [
@@ -102,6 +105,7 @@ def test_a_script_of_the_1x_style_ends_though_its_ps_join(
     ended_well(run)
 
 
+@in_turn(0, of=2)
 def test_a_keras_fit_script_trains_on_all_workers(start: Start) -> None:
     run = start("mirrored_keras.py", {"strategy": "all-reduce"}, args=["--epochs=3"])
 
@@ -114,6 +118,7 @@ def test_a_keras_fit_script_trains_on_all_workers(start: Start) -> None:
     ended_well(run)
 
 
+@in_turn(1, of=2)
 def test_a_program_class_comes_from_a_file_beside_the_params(start: Start, tmp_path: Path) -> None:
     digits = ROOT / "trainer/src/tf_cluster_trainer/examples/digits.py"
     (tmp_path / "lib").mkdir()

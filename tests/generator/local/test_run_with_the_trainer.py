@@ -14,6 +14,7 @@ from tf_cluster.progress.line import newest
 from tests.generator.conftest import ROOT, RunParams
 from tests.generator.local.local_run import LocalRunInTest
 from tests.generator.local.real_run import progress, supervisor_of
+from tests.slices import in_turn
 
 
 @pytest.fixture
@@ -32,6 +33,7 @@ def step_on_screen(run: LocalRunInTest) -> int:
     return (told.step or 0) if told else 0
 
 
+@in_turn(0, of=2)
 def test_the_digits_train_to_the_end_though_a_worker_is_killed_on_the_way(digits: Any) -> None:
     run = digits("--steps", "3000")
     run.wait_until("some steps", lambda: step_on_screen(run) > 0)
@@ -53,6 +55,7 @@ def test_the_digits_train_to_the_end_though_a_worker_is_killed_on_the_way(digits
     assert run.processes() == []
 
 
+@in_turn(1, of=2)
 def test_every_line_of_a_real_training_is_a_record_if_asked(
     digits: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
