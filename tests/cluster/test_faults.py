@@ -16,7 +16,7 @@ from tests.programs import SLOWLY
 from tests.slices import in_turn
 from tests.support.waiting import eventually
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, in_turn(0, of=2)]
 
 # Far more steps than these cases last; the last upgrade brings the total within reach.
 ENDLESS = 10_000_000
@@ -63,7 +63,7 @@ def test_a_deleted_workers_index_gets_a_new_pod_that_makes_steps(release: Releas
     assert release.progress()["restarts"] == 0, release.story()
 
 
-@in_turn(0, 2)
+@in_turn(0, of=4)
 def test_a_deleted_chief_goes_on_where_it_was_asked_to_end(release: Release) -> None:
     old = release.client()["metadata"]
     workers = {pod["metadata"]["uid"] for pod in release.running("worker")}
@@ -75,7 +75,7 @@ def test_a_deleted_chief_goes_on_where_it_was_asked_to_end(release: Release) -> 
     assert {pod["metadata"]["uid"] for pod in release.running("worker")} == workers
 
 
-@in_turn(1, 2)
+@in_turn(2, of=4)
 def test_a_deleted_ps_is_filled_from_the_newest_checkpoint(release: Release) -> None:
     eventually("a checkpoint", lambda: release.progress()["checkpointStep"], 60)
     chief, restarts = release.client()["metadata"]["uid"], release.progress()["restarts"]

@@ -20,7 +20,7 @@ from tests.slices import in_turn
 from tests.support.registry import running_registry
 from tests.support.waiting import eventually
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, in_turn(1, of=2)]
 
 NAME = "lived"
 ENDLESS = 10_000_000
@@ -115,7 +115,7 @@ def test_helm_test_is_green_while_it_trains(release: Release) -> None:
         release.namespace.kubectl("get", "pod", f"{NAME}-test")
 
 
-@in_turn(0, 2)  # a red test looks for 90 s
+@in_turn(1, of=4)  # a red test looks for 90 s
 def test_helm_test_is_red_when_a_service_or_the_configmap_is_wrong(release: Release) -> None:
     kubectl = release.namespace.kubectl
     (service,) = (obj["metadata"]["name"] for obj in release.objects("service", "chief"))
@@ -166,7 +166,7 @@ def test_a_rollback_after_a_good_upgrade_resumes(release: Release, values: Path)
     await_steps(release, step)
 
 
-@in_turn(1, 2)
+@in_turn(3, of=4)
 def test_there_and_back_within_a_minute_loses_nothing(release: Release, values: Path) -> None:
     # Two pods have one host name while the first attempt's end.
     step, first = await_steps(release), _chief(release)["metadata"]

@@ -22,9 +22,10 @@ from tests.cluster.kubernetes import Release
 from tests.cluster.machine_tools import tool_path
 from tests.ports import free_port
 from tests.programs import SLOWLY
+from tests.slices import in_turn
 from tests.support.waiting import eventually
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, in_turn(0, of=2)]
 
 PAGE = (ROOT / "docs" / "monitoring.md").read_text()
 JOBS = re.findall(r"^```yaml\n(scrape_configs:.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)

@@ -11,7 +11,7 @@ import pytest
 
 from tests.cluster.conftest import ROOT, SMALL, MakeValues
 from tests.cluster.kubernetes import Namespace, Release, condition
-from tests.slices import sliced
+from tests.slices import in_turn, sliced
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.cluster
@@ -100,6 +100,7 @@ def node_label(namespace: Namespace) -> Iterator[str]:
     namespace.kubectl("label", "nodes", "--all", f"{name}-")
 
 
+@in_turn(0, of=2)
 def test_worker_0_completes_the_job_while_another_worker_has_lost_its_node(
     make_release: Callable[[str], Release],
     make_values: MakeValues,

@@ -16,10 +16,10 @@ from tests.cluster.alone.training import PER_CALL, Training
 from tests.cluster.kubernetes import INDEX, CommandError, Object, Release
 from tests.cluster.test_life_cycle import resumed_at
 from tests.generator.local.combinations import RETRIED, last_steps
-from tests.slices import sliced
+from tests.slices import in_turn, sliced
 from tests.support.waiting import eventually
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(1500)]
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(1500), in_turn(0, of=2)]
 
 BETWEEN = {"replication": "between-graph"}
 COMBINATIONS = [

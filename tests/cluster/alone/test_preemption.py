@@ -12,10 +12,10 @@ from tests.cluster.alone.conftest import Train
 from tests.cluster.alone.training import ENDLESS, Training
 from tests.cluster.conftest import sleeping_pod
 from tests.cluster.kubernetes import Namespace, Object, Release, condition
-from tests.slices import sliced
+from tests.slices import in_turn, sliced
 from tests.support.waiting import eventually
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900), in_turn(1, of=2)]
 
 ROLES = ("chief", "worker", "ps")
 TASKS = 4  # two of them are workers
