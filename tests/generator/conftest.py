@@ -12,7 +12,7 @@ import pytest
 
 from tests.generator.helm_reader import HelmReader
 from tests.generator.local.local_run import LocalRunInTest
-from tests.support.waiting import HANGS
+from tests.support.waiting import HANG_SECONDS
 
 pytest.register_assert_rewrite("tests.generator.local.losing")
 
@@ -27,7 +27,7 @@ def tf_cluster(tmp_path: Path) -> Command:
     """Run `tf-cluster` in an empty directory; every process starts cold."""
 
     def run(
-        *arguments: str, stdin: str = "", timeout: float = HANGS, **environment: str
+        *arguments: str, stdin: str = "", timeout: float = HANG_SECONDS, **environment: str
     ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             (sys.executable, "-m", "tf_cluster", *arguments),

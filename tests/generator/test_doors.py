@@ -26,7 +26,7 @@ from tf_cluster.yaml.writer import yaml_text
 
 from tests.generator.conftest import Command
 from tests.slices import sliced
-from tests.support.waiting import HANGS
+from tests.support.waiting import HANG_SECONDS
 
 WROTE = "wrote v.yaml. Next: helm install a charts/tf-cluster -f v.yaml\n"
 GOOD = "name: a\nimage: r/i:1\nprogram: {module: 'p.m:C'}\n"
@@ -142,7 +142,7 @@ def test_a_source_file_without_an_end_is_refused_at_once(
     (checkout / "large.py").write_bytes(b"#" * (9 << 20))
     (checkout / "p.yaml").write_text(SOURCE % file)
 
-    ran = tf_cluster("validate", "checkout/p.yaml", timeout=HANGS)
+    ran = tf_cluster("validate", "checkout/p.yaml", timeout=HANG_SECONDS)
 
     assert (ran.returncode, ran.stderr) == (1, "1 error\n")
     assert finding in ran.stdout
@@ -156,7 +156,7 @@ def _in_little_memory(command: str, folder: Path) -> subprocess.CompletedProcess
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=HANGS,
+        timeout=HANG_SECONDS,
         check=False,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
     )
@@ -488,7 +488,7 @@ def test_a_diff_of_many_lines_costs_no_time(tf_cluster: Command, checkout: Path)
     (checkout / "train.py").write_text("".join(f"{i * 7 % 120}\n" for i in range(100_000)))
 
     ran = tf_cluster(
-        *("generate", "checkout/p.yaml", "-o", "checkout/v.yaml", "--diff"), timeout=HANGS
+        *("generate", "checkout/p.yaml", "-o", "checkout/v.yaml", "--diff"), timeout=HANG_SECONDS
     )
 
     assert ran.returncode == 1

@@ -12,7 +12,7 @@ from tf_cluster.check import check
 from tf_cluster.fixes import fixed, repairable
 
 from tests.generator.conftest import Command
-from tests.support.waiting import HANGS
+from tests.support.waiting import HANG_SECONDS
 
 GOOD = "name: a\nimage: r/i:1\nprogram: {module: 'p.m:C'}\n"
 SCRIPT = "name: a\nimage: r/i:1\nprogram: {script: /a.py, args: [%s]}\n"
@@ -243,7 +243,7 @@ def test_a_stream_or_file_that_is_none_is_one_line(
         cwd=bad.parent,
         capture_output=True,
         text=True,
-        timeout=HANGS,
+        timeout=HANG_SECONDS,
         check=False,
     )
 

@@ -20,7 +20,7 @@ from tf_cluster.params.schema_files import chart_values
 
 from tests.generator.conftest import Command
 from tests.generator.local.local_run import fake_trainer
-from tests.support.waiting import HANGS
+from tests.support.waiting import HANG_SECONDS
 
 GOOD = "name: a\nimage: r/i:1\nprogram: {module: 'p.m:C'}\n"
 COMMAND = f"{shlex.quote(sys.executable)} -m tf_cluster"
@@ -43,7 +43,7 @@ def shell(tmp_path: Path) -> Command:
             cwd=tmp_path,
             capture_output=True,
             text=True,
-            timeout=HANGS,
+            timeout=HANG_SECONDS,
             check=False,
         )
 
@@ -133,7 +133,7 @@ def test_a_file_whose_name_is_no_utf_8_is_checked(tmp_path: Path, form: str) -> 
         (sys.executable, "-m", "tf_cluster", "validate", "--format", form, name),
         cwd=tmp_path,
         capture_output=True,
-        timeout=HANGS,
+        timeout=HANG_SECONDS,
         check=False,
     )
 
@@ -149,7 +149,7 @@ def test_values_of_a_file_whose_name_is_no_utf_8_are_written(tmp_path: Path) -> 
         (sys.executable, "-m", "tf_cluster", "generate", b"ok\xff.yaml", "-o", b"v\xff.yaml"),
         cwd=tmp_path,
         capture_output=True,
-        timeout=HANGS,
+        timeout=HANG_SECONDS,
         check=False,
     )
 

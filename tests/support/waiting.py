@@ -10,8 +10,8 @@ Seen = TypeVar("Seen")
 
 # The suites share two cores: what takes 20 s alone took over a minute beside the others.
 PATIENCE = 3
-# Seconds after which a command hangs. It is told before the case's own limit, with what it printed.
-HANGS = 240.0
+# A command that takes longer hangs: that is told before the case's own limit, with what it printed.
+HANG_SECONDS = 240.0
 
 
 def eventually(

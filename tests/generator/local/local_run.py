@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.ports import ports_of_runs
-from tests.support.waiting import HANGS
+from tests.support.waiting import HANG_SECONDS
 from tests.tied import tied_to_us
 
 HERE = Path(__file__).parent
@@ -63,7 +63,9 @@ class LocalRunInTest:
         lines = found[0].read_text().splitlines() if found else []
         return [json.loads(line) for line in lines if line.endswith("}")]
 
-    def wait_until(self, what: str, true: Callable[[], bool], timeout: float = HANGS) -> None:
+    def wait_until(
+        self, what: str, true: Callable[[], bool], timeout: float = HANG_SECONDS
+    ) -> None:
         """Wait for a condition; fail with what was last seen."""
         deadline = time.monotonic() + timeout
         while not true():
@@ -72,7 +74,7 @@ class LocalRunInTest:
             assert self.process.poll() is None or true(), f"{what}: the run ended before\n{seen}"
             time.sleep(0.05)
 
-    def wait(self, timeout: float = HANGS) -> int:
+    def wait(self, timeout: float = HANG_SECONDS) -> int:
         """The exit code."""
         try:
             return self.process.wait(timeout)

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from tests.support.waiting import HANGS
+from tests.support.waiting import HANG_SECONDS
 
 _MANY_SIGNALS = """
 import os, random, signal, sys, threading, time
@@ -27,4 +27,4 @@ for _ in range(1000):
 
 
 def test_a_signal_at_any_moment_of_a_wait_is_noticed() -> None:
-    subprocess.run((sys.executable, "-c", _MANY_SIGNALS), timeout=HANGS, check=True)
+    subprocess.run((sys.executable, "-c", _MANY_SIGNALS), timeout=HANG_SECONDS, check=True)

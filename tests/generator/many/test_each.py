@@ -17,7 +17,7 @@ from tf_cluster.many.each import each
 from tf_cluster.many.outcome import outcome
 
 from tests.bench import processes
-from tests.support.waiting import HANGS, eventually
+from tests.support.waiting import HANG_SECONDS, eventually
 
 GOOD = "name: n{0}\nimage: r/i:1\nprogram: {{module: 'p.m:C'}}\n"
 BAD = (
@@ -115,7 +115,7 @@ def test_ctrl_c_ends_every_process_without_a_traceback(tmp_path: Path) -> None:
         pids = processes.tree(process.pid)
         eventually("them at work", lambda: all(map(processes.cpu_ticks, pids)), 60, every=0.01)
         os.killpg(process.pid, signal.SIGINT)
-        out, err = process.communicate(timeout=HANGS)
+        out, err = process.communicate(timeout=HANG_SECONDS)
     finally:
         process.kill()
 

@@ -36,11 +36,16 @@ class InPieces(Program):
     """Whether a row's number is even."""
 
     flags = Flags
+    table_start: Any = "uniform"
+    wide_start: Any = "glorot_uniform"
 
     def build_model(self, ctx: Context) -> Any:
         row = tf_keras.Input((), dtype=tf.int64, name="row")
-        found = tf_keras.layers.Embedding(ROWS, WIDTH, name="table")(row)
-        found = tf_keras.layers.Dense(1500, activation="relu", name="wide")(found)
+        table = tf_keras.layers.Embedding(ROWS, WIDTH, self.table_start, name="table")
+        wide = tf_keras.layers.Dense(
+            1500, activation="relu", kernel_initializer=self.wide_start, name="wide"
+        )
+        found = wide(table(row))
         found = tf_keras.layers.Dense(1, name="out")(found)
         return tf_keras.Model(row, tf_keras.layers.Rescaling(ctx.flags.scale)(found))
 
@@ -59,16 +64,8 @@ class InPieces(Program):
 class Seeded(InPieces):
     """Whether a row's number is even."""
 
-    def build_model(self, ctx: Context) -> Any:
-        row = tf_keras.Input((), dtype=tf.int64, name="row")
-        start = tf_keras.initializers.RandomUniform(seed=3)
-        found = tf_keras.layers.Embedding(ROWS, WIDTH, embeddings_initializer=start, name="table")(
-            row
-        )
-        start = tf_keras.initializers.HeUniform(seed=4)
-        found = tf_keras.layers.Dense(1500, kernel_initializer=start, name="wide")(found)
-        found = tf_keras.layers.Dense(1, name="out")(found)
-        return tf_keras.Model(row, tf_keras.layers.Rescaling(ctx.flags.scale)(found))
+    table_start = tf_keras.initializers.RandomUniform(seed=3)
+    wide_start = tf_keras.initializers.HeUniform(seed=4)
 
 
 class Rows(tf_keras.Model):  # type: ignore[misc]

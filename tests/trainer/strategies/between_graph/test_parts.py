@@ -34,8 +34,17 @@ def devices(worker: Child) -> dict[str, str]:
     return {name: task_of(device) for name, device in placement.devices.items()}
 
 
-@pytest.mark.parametrize("optimizer", sliced(["SGD", "Momentum", "Adam", "Adagrad"], 1))
-@pytest.mark.parametrize("micro", sliced([1, 2], 1))
+@pytest.mark.parametrize(
+    ("micro", "optimizer"),
+    sliced(
+        [
+            pytest.param(micro, optimizer, id=f"{micro}-{optimizer}")
+            for micro in (1, 2)
+            for optimizer in ("SGD", "Momentum", "Adam", "Adagrad")
+        ],
+        1,
+    ),
+)
 def test_a_sync_step_in_parts_is_what_one_process_computes(
     optimizer: str, micro: int, tmp_path: Path
 ) -> None:

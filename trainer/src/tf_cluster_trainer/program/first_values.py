@@ -21,7 +21,7 @@ from tf_cluster_trainer.checkpoint.pieces import (
 from tf_cluster_trainer.checkpoint.record import TensorSpec
 from tf_cluster_trainer.program.base import Program
 from tf_cluster_trainer.program.context import Context
-from tf_cluster_trainer.program.initializers import is_of_keras, of_parts
+from tf_cluster_trainer.program.initializers import is_of_keras, some_rows
 from tf_cluster_trainer.program.storageless import StoragelessVariable, inner
 from tf_cluster_trainer.program.trial import build_model, build_without_values
 
@@ -56,27 +56,16 @@ def _made(variable: StoragelessVariable, key: str, spec: TensorSpec, most: int) 
     """What its initializer makes: if that is more than `most` bytes, some rows at a time."""
     if size(spec) > most and can_be_cut(spec) and is_of_keras(variable.make_value):
         for first, rows in slices(0, spec.shape[0], size(spec) // spec.shape[0], most):
-            offset = (first, *(0 for _ in spec.shape[1:]))
-            part = _part(variable, (rows, *spec.shape[1:]), offset)
+            with tf.device("CPU:0"):
+                part = some_rows(variable.make_value, spec.shape, first, rows)
             if part is None:
                 break
-            yield Piece(key, part, first)
+            yield Piece(key, _array(part, variable), first)
         else:
             return
     with tf.device("CPU:0"):
         value = _array(variable.make_value(), variable)
     yield Piece(key, value)
-
-
-def _part(variable: StoragelessVariable, shape: tuple[int, ...], offset: tuple[int, ...]) -> Any:
-    """The part of this shape at `offset`; None if the initializer knows no parts."""
-    make = of_parts(variable.make_value, tuple(variable.shape))
-    with tf.device("CPU:0"):
-        try:
-            value = make(partition_shape=shape, partition_offset=offset)
-        except (TypeError, ValueError):  # as Keras' say it
-            return None
-        return _array(value, variable) if tuple(value.shape) == shape else None
 
 
 def _array(value: Any, variable: StoragelessVariable) -> Any:

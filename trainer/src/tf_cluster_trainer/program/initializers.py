@@ -54,6 +54,21 @@ def of_parts(make: Make, shape: tuple[int, ...]) -> Make:
     return made
 
 
+def some_rows(make: Make, shape: tuple[int, ...], first: int, rows: int) -> Any:
+    """Rows of a variable of this shape, here; None if the initializer knows no parts.
+
+    `make` gives the value of the whole variable.
+    """
+    some = (rows, *shape[1:])
+    try:
+        value = of_parts(make, shape)(
+            partition_shape=some, partition_offset=(first, *(0 for _ in shape[1:]))
+        )
+    except (TypeError, ValueError):  # as Keras' say it
+        return None
+    return value if tuple(value.shape) == some else None
+
+
 def _initializer(make: Any) -> Any:
     """What Keras' layers have make a variable's value; None if it is something else."""
     return make.func if isinstance(make, partial) else None

@@ -69,25 +69,23 @@ def scope(strategy: Any) -> Iterator[None]:
 
 
 def build_on_ps(context: StrategyContext) -> Any:
-    """Build the program's model in `scope`. Raises ProgramError."""
-    rows = FirstRows(context.trial.variables.values())
-    with tf.variable_creator_scope(rows.create):
-        return _built(context)
-
-
-def _built(context: StrategyContext) -> Any:
-    """Build it.
+    """Build the program's model in `scope`. Raises ProgramError.
 
     A call that is made here looks rows up in a table by having all of it sent. So the first call of
     a large model is traced, unless that fails.
     """
     program, ctx, features = context.program, context.ctx, context.trial.features
-    if not is_small(total(context.trial.variables.values())):
-        try:
-            return build_model(program, ctx, features, traced=True)
-        except HookError as error:
-            log(f"the model is built by a call that reads its variables, since: {error}", WARNING)
-    return build_model(program, ctx, features)
+    variables = context.trial.variables.values()
+    with tf.variable_creator_scope(FirstRows(variables).create):
+        if not is_small(total(variables)):
+            try:
+                return build_model(program, ctx, features, traced=True)
+            except HookError as error:
+                log(
+                    f"the model is built by a call that reads its variables, since: {error}",
+                    WARNING,
+                )
+        return build_model(program, ctx, features)
 
 
 def for_workers(make: Callable[[], Any]) -> Any:

@@ -16,7 +16,7 @@ from tensorflow.python.distribute.sharded_variable import ShardedVariable
 from tf_cluster_trainer.checkpoint.pieces import can_be_cut, piece_bytes, size, slices, total
 from tf_cluster_trainer.checkpoint.record import TensorSpec
 from tf_cluster_trainer.checkpoint.variables import StoredTensor, end_rows, in_parts, put_rows
-from tf_cluster_trainer.program.initializers import is_of_keras, of_parts
+from tf_cluster_trainer.program.initializers import is_of_keras, some_rows
 
 
 class FirstRows:
@@ -32,14 +32,11 @@ class FirstRows:
         spec = _spec(given) if tf.executing_eagerly() and is_of_keras(make) else None
         if spec is None or size(spec) <= self._most or not can_be_cut(spec):
             return create_next(**given)
-        make = of_parts(make, spec.shape)
-        if not _makes_rows(make, spec):
-            return create_next(**given)
+        with tf.device("CPU:0"):
+            if some_rows(make, spec.shape, 0, 1) is None:
+                return create_next(**given)
 
-        def zeros(
-            partition_shape: Any = spec.shape,
-            partition_offset: Any = None,
-        ) -> Any:
+        def zeros(partition_shape: Any = spec.shape, partition_offset: Any = None) -> Any:
             return tf.zeros(partition_shape, spec.dtype)
 
         made = create_next(**{**given, "initial_value": zeros})
@@ -56,7 +53,7 @@ class FirstRows:
             for at, row_in_part, low, high in in_parts(stored, first, first + rows):
                 part = stored.parts[at]
                 with tf.device(part.device):
-                    value = _rows(make, shape, first, rows)
+                    value = some_rows(make, shape, first, rows)
                     indices = tf.range(row_in_part, row_in_part + high - low, dtype=tf.int64)
                     put_rows(part, indices, value[low - first : high - first])
         for part in stored.parts:
@@ -69,17 +66,3 @@ def _spec(given: Mapping[str, Any]) -> TensorSpec | None:
     if shape is None or dtype is None or not tf.TensorShape(shape).is_fully_defined():
         return None
     return TensorSpec(tuple(tf.TensorShape(shape)), tf.as_dtype(dtype).name)
-
-
-def _makes_rows(make: Callable[..., Any], spec: TensorSpec) -> bool:
-    with tf.device("CPU:0"):
-        try:
-            made = _rows(make, spec.shape, 0, 1)
-        except (TypeError, ValueError):  # as Keras' say that they know no parts
-            return False
-        return tuple(made.shape) == (1, *spec.shape[1:])
-
-
-def _rows(make: Callable[..., Any], shape: tuple[int, ...], first: int, rows: int) -> Any:
-    offset = (first, *(0 for _ in shape[1:]))
-    return make(partition_shape=(rows, *shape[1:]), partition_offset=offset)
