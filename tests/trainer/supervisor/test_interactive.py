@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from dataclasses import replace
@@ -100,6 +102,30 @@ def test_a_client_waits_for_one_that_is_there(make_world: MakeWorld) -> None:
         there.set()
         thread.join()
     assert (ps.health()["epoch"], ps.starts()) == ("first", 1)
+
+
+ENDS_AS_IT_ASKS = """
+import atexit, pathlib, sys, time
+from tf_cluster_trainer import interactive
+from tf_cluster_trainer.config import read_cluster
+interactive.PERIOD_SECONDS = 0
+atexit.register(time.sleep, 0.5)  # a kernel has more to do at its end
+interactive.Client(read_cluster(pathlib.Path(sys.argv[1])), print).begin(time.monotonic() + 60)
+"""
+
+
+def test_an_interpreter_that_ends_while_its_client_asks_says_nothing(
+    make_world: MakeWorld,
+) -> None:
+    world, _, _ = serving(make_world, idle=60)
+    ended = subprocess.run(
+        [sys.executable, "-c", ENDS_AS_IT_ASKS, str(world.write())],
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=240,
+        check=True,
+    )
+    assert ended.stderr == ""
 
 
 def rules(task: str) -> tuple[Follower, State]:

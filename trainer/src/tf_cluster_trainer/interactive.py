@@ -152,7 +152,11 @@ class Client:
         with ThreadPoolExecutor(min(AT_ONCE, len(self._tasks))) as pool:
             while True:
                 time.sleep(PERIOD_SECONDS)
-                for health, task in zip(pool.map(self._ask, self._tasks), self._tasks, strict=True):
+                try:
+                    answers = pool.map(self._ask, self._tasks)
+                except RuntimeError:
+                    return  # the interpreter ends, and takes no new work
+                for health, task in zip(answers, self._tasks, strict=True):
                     self._note(task, health)
 
     def _note(self, task: str, health: Health) -> None:
