@@ -26,7 +26,7 @@ from typing import Any, NoReturn
 
 import threadpoolctl  # type: ignore[import-untyped]
 from tf_cluster_trainer import config, protocol
-from tf_cluster_trainer.child import tasks
+from tf_cluster_trainer.child import collection, tasks
 from tf_cluster_trainer.servers import bare_tensorflow
 from tf_cluster_trainer.supervisor.process.die_with_parent import signal_on_parent_death
 
@@ -148,6 +148,7 @@ if __name__ == "__main__":
     del sys.path[0]  # this file's folder
     # As a child does before it imports TensorFlow, which reads some of it then.
     tasks._prepare(os.environ)
-    IMPORTS[sys.argv[2]]()
+    with collection.put_off():
+        IMPORTS[sys.argv[2]]()
     _check_that_nothing_has_begun()
     Server(socket.socket(fileno=int(sys.argv[1]))).serve()

@@ -6,7 +6,7 @@ from collections.abc import Mapping, MutableMapping, Sequence
 from contextlib import ExitStack
 
 from tf_cluster_trainer import exit_codes
-from tf_cluster_trainer.child import device_flags
+from tf_cluster_trainer.child import collection, device_flags
 from tf_cluster_trainer.child.control import listen
 from tf_cluster_trainer.child.stop import Stop
 from tf_cluster_trainer.config import Config, ConfigError
@@ -30,11 +30,12 @@ def run(environment: MutableMapping[str, str], stop: Stop) -> int:
         return _failed(channel, exit_codes.CONFIG, str(error))
 
     # TensorFlow is imported from here on.
-    from tf_cluster_trainer.child import chief, evaluator, failures, worker
-    from tf_cluster_trainer.child.records import Start
-    from tf_cluster_trainer.program import prepare
-    from tf_cluster_trainer.servers.lost import Servers
-    from tf_cluster_trainer.strategies import registry
+    with collection.put_off():
+        from tf_cluster_trainer.child import chief, evaluator, failures, worker
+        from tf_cluster_trainer.child.records import Start
+        from tf_cluster_trainer.program import prepare
+        from tf_cluster_trainer.servers.lost import Servers
+        from tf_cluster_trainer.strategies import registry
 
     servers = None  # nobody is needed yet
     with ExitStack() as at_end:
