@@ -14,11 +14,13 @@ touch /tmp/begun
 pip install --no-cache-dir --no-compile --no-deps --require-hashes -r "$lock"
 rm ./*.txt
 
+# NVIDIA's libraries get a path without Python's version (../Dockerfile names it).
 # TensorFlow's C++ headers (290 MB) and libclang (64 MB) are for building operations, which is not
 # done here. Byte code is made now, by all cores, and is not checked against the sources any more:
 # the root file system is read-only, and a start reads ten thousand files.
 cd "$(python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"
 rm -rf tensorflow/include clang
+[ ! -d nvidia ] || ln -s "$PWD/nvidia" /opt/tf-cluster/nvidia
 find "$PWD" -name '*.py' -newer /tmp/begun \
   | python -m compileall -q -j 0 --invalidation-mode unchecked-hash -i -
 rm /tmp/begun

@@ -34,12 +34,14 @@ def run(environment: MutableMapping[str, str], stop: Stop) -> int:
         from tf_cluster_trainer.child import chief, evaluator, failures, worker
         from tf_cluster_trainer.child.records import Start
         from tf_cluster_trainer.program import prepare
+        from tf_cluster_trainer.servers import unused_gpu
         from tf_cluster_trainer.servers.lost import Servers
         from tf_cluster_trainer.strategies import registry
 
     servers = None  # nobody is needed yet
     with ExitStack() as at_end:
         try:
+            unused_gpu.warn(environment)
             if config.trains:
                 registry.configure(config)
             prepared = prepare.prepare(config)

@@ -12,7 +12,7 @@ from typing import Any
 from tf_cluster_trainer.config import Cluster, ConfigError, Task
 from tf_cluster_trainer.log import log
 from tf_cluster_trainer.protocol import Channel, Serving
-from tf_cluster_trainer.servers import bare_tensorflow, ps_files
+from tf_cluster_trainer.servers import bare_tensorflow, ps_files, unused_gpu
 
 _CANT_LISTEN = "Could not start gRPC server"
 
@@ -48,6 +48,7 @@ def serve(task: Task, cluster: Cluster, channel: Channel, environment: Mapping[s
         channel.outlive_exec()
         whole = {**environment, bare_tensorflow.WHOLE_VARIABLE: "1"}
         os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], whole)
+    unused_gpu.warn(environment)
     if task.type == "ps":
         ps_files.serve()
     with naming_a_taken_port(task.name, address, tensorflow.errors.UnknownError):

@@ -1,0 +1,66 @@
+"""A GPU that shows when it computes."""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.generator.local.local_run import LocalRunInTest
+
+Run = Callable[..., LocalRunInTest]
+
+
+class Gpu:
+    """The first GPU of this machine, looked at again and again."""
+
+    def __init__(self) -> None:
+        self.busiest = 0  # percent of a time slice in which a kernel ran
+        self.most_used = self.used()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._look)
+        self._thread.start()
+
+    def used(self) -> int:
+        """MiB of its memory that are taken."""
+        return self._ask("memory.used")
+
+    def end(self) -> None:
+        """Look no more."""
+        self._ended.set()
+        self._thread.join()
+
+    def _look(self) -> None:
+        while not self._ended.wait(0.1):
+            self.busiest = max(self.busiest, self._ask("utilization.gpu"))
+            self.most_used = max(self.most_used, self.used())
+
+    def _ask(self, what: str) -> int:
+        asked = ("nvidia-smi", f"--query-gpu={what}", "--format=csv,noheader,nounits", "--id=0")
+        return int(subprocess.run(asked, check=True, capture_output=True, text=True).stdout)
+
+
+@pytest.fixture
+def gpu() -> Iterator[Gpu]:
+    """Looked at while the case runs."""
+    one = Gpu()
+    yield one
+    one.end()
+
+
+@pytest.fixture
+def run_params(tmp_path: Path) -> Iterator[Run]:
+    """Start `tf-cluster run` on the text of a params file; what still runs at the end is killed."""
+    started: list[LocalRunInTest] = []
+
+    def run(text: str, *options: str) -> LocalRunInTest:
+        (tmp_path / "params.yaml").write_text(text)
+        started.append(LocalRunInTest(tmp_path, *options, trainer=None))
+        return started[-1]
+
+    yield run
+    for one in started:
+        one.end()

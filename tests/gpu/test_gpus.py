@@ -1,0 +1,97 @@
+"""Trainings whose workers compute on one GPU that they share: `tf-cluster run` on one machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.generator.local.combinations import COMBINATIONS, Combination
+from tests.generator.local.local_run import LocalRunInTest
+from tests.generator.local.real_run import child_of, progress
+from tests.programs import idx
+
+from .conftest import Gpu, Run
+
+# No two tasks of one collective may share a GPU: NCCL refuses. So all-reduce has one worker here.
+WORKERS = {name: 1 if name == "all-reduce" else 2 for name in COMBINATIONS}
+FINDS = """
+import json, sys, tensorflow as tf
+product = tf.matmul(tf.ones((64, 64)), tf.ones((64, 64)))
+image = tf.nn.conv2d(tf.ones((1, 1, 8, 8)), tf.ones((3, 3, 1, 2)), 1, "SAME", data_format="NCHW")
+compiled = tf.function(lambda x: tf.reduce_sum(tf.tanh(x) * x), jit_compile=True)(product)
+json.dump([product.device, float(product[0, 0]), image.device, float(compiled)], sys.stdout)
+"""
+
+
+def mnist(name: str, combination: Combination, tmp_path: Path, train: str, steps: int = 300) -> str:
+    idx.write(tmp_path / "data" / "mnist")
+    return (
+        f"name: {name}\nprogram: {{module: 'tf_cluster_trainer.examples.mnist:Mnist'}}\n"
+        f"workers: {WORKERS[name]}\n{combination.settings}\n"
+        f"train: {{steps: {steps}, batchSize: 64, optimizer: {{name: Adam, learningRate: 0.002}}, "
+        f"checkpoint: {{seconds: 2}}{train}}}\n"
+    )
+
+
+def ends(run: LocalRunInTest, name: str) -> dict[str, Any]:
+    code = run.process.wait(280)
+    assert code == 0, f"{run.stdout}\n{run.stderr}"
+    document = progress(run, name)
+    assert (document["status"], document["final"]) == ("done", True)
+    assert run.processes() == []
+    return document
+
+
+def test_tensorflow_finds_the_gpu_and_its_libraries() -> None:
+    found = subprocess.run(
+        [sys.executable, "-c", FINDS], stdout=subprocess.PIPE, check=True, text=True, timeout=240
+    )
+    product, sums, image, compiled = json.loads(found.stdout)
+    assert product.endswith("GPU:0") and image.endswith("GPU:0")
+    assert (sums, compiled) == (64, 64.0**3)
+
+
+@pytest.mark.parametrize("name", COMBINATIONS)
+def test_the_workers_of_every_combination_learn_on_one_gpu(
+    name: str, run_params: Run, gpu: Gpu, tmp_path: Path
+) -> None:
+    run = run_params(mnist(name, COMBINATIONS[name], tmp_path, ""), "--data", "data")
+
+    document = ends(run, name)
+    assert document["metrics"]["accuracy"] > 0.9
+    kinds = {device.split(":")[-2] for device in document["placement"].values()}
+    assert kinds == ({"GPU"} if name == "all-reduce" else {"CPU"})
+    assert gpu.busiest > 0
+    print(name, f"busiest {gpu.busiest} %, most {gpu.most_used} MiB")
+    assert gpu.most_used < 20_000  # not all of it: each took as much as it needed
+
+
+@pytest.mark.parametrize("setting", ["precision: mixed_bfloat16", "xla: true"])
+@pytest.mark.parametrize("name", ["in-graph-sync", "between-graph-async", "all-reduce"])
+def test_precision_and_compiled_steps_learn_there(
+    name: str, setting: str, run_params: Run, gpu: Gpu, tmp_path: Path
+) -> None:
+    text = mnist(name, COMBINATIONS[name], tmp_path, f", {setting}")
+    run = run_params(text, "--data", "data")
+
+    assert ends(run, name)["metrics"]["accuracy"] > 0.9
+    assert gpu.busiest > 0
+
+
+@pytest.mark.parametrize("name", COMBINATIONS)
+def test_a_killed_worker_gives_its_memory_back_and_the_training_goes_on(
+    name: str, run_params: Run, tmp_path: Path
+) -> None:
+    text = mnist(name, COMBINATIONS[name], tmp_path, "", steps=4000)
+    run = run_params(text, "--data", "data")
+    run.wait_until("steps", lambda: (progress(run, name).get("step") or 0) > 200)
+    os.kill(child_of(run, f"worker-{WORKERS[name] - 1}", name), signal.SIGKILL)
+
+    assert ends(run, name)["metrics"]["accuracy"] > 0.9
