@@ -36,12 +36,11 @@ STATUS = struct.Struct("i")  # an exit code as Popen has it: a signal's is negat
 
 
 def import_whole() -> None:
-    """What the children that train or evaluate import, and what the digits do."""
+    """What the children that train or evaluate import."""
     for name in ("chief", "evaluator", "failures", "worker"):
         import_module(f"{MODULE}.{name}")
     for row in config.COMBINATIONS:
         import_module(f"tf_cluster_trainer.strategies.{row.module}")
-    import_module("sklearn.datasets")
 
 
 def import_bare() -> None:
