@@ -33,6 +33,22 @@ def sliced(cases: Sequence[Any], number: int) -> list[Any]:
     ]
 
 
+def one_each(cases: Sequence[str], columns: Sequence[str]) -> list[Any]:
+    """All pairs as parameters: for each case one column is `chosen`, another one next time."""
+    turn = slice_number()
+    return [
+        pytest.param(
+            case,
+            column,
+            marks=pytest.mark.chosen
+            if (place + number + turn) % len(columns) == 0
+            else pytest.mark.full,
+        )
+        for place, case in enumerate(cases)
+        for number, column in enumerate(columns)
+    ]
+
+
 def in_turn(number: int, of: int) -> Callable[[Test], Test]:
     """For the test that is so many-th (from 0) `of` those that see one promise kept elsewhere too.
 

@@ -33,6 +33,18 @@ def test_every_case_has_its_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sorted(seen) == CASES
 
 
+def test_of_each_case_one_column_is_asked_and_the_others_in_turn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen = []
+    for number in (4, 5):
+        monkeypatch.setenv("SLICE", str(number))
+        marked = [(pair.values, pair.marks[0].name) for pair in slices.one_each("abc", "xy")]
+        seen.append([pair for pair, mark in marked if mark == "chosen"])
+        assert [pair for pair, _ in marked] == [(case, column) for case in "abc" for column in "xy"]
+    assert seen == [[("a", "x"), ("b", "y"), ("c", "x")], [("a", "y"), ("b", "x"), ("c", "y")]]
+
+
 def by_history(monkeypatch: pytest.MonkeyPatch, history: slices.History) -> str:
     monkeypatch.delenv("SLICE", raising=False)
     monkeypatch.setattr(slices, "history", lambda: history)

@@ -22,7 +22,7 @@ from tests.chart.refusals.cases import CASES, Values, nested
 from tests.chart.refusals.guard_cases import GUARD_CASES, GUARDS, TAKEN
 from tests.cluster.custom_resources import absent_kinds
 from tests.cluster.kubernetes import Namespace
-from tests.slices import sliced
+from tests.slices import one_each, sliced
 from tools.chart.values_docs import read_values
 
 ALL = CASES | GUARD_CASES
@@ -76,8 +76,7 @@ def rendered(params: Values, helm: str = "helm", namespace: str = "training") ->
     return template(json.dumps(values), "digits", namespace, str(CHART), helm)
 
 
-@pytest.mark.parametrize("helm", HELMS)
-@pytest.mark.parametrize("name", ASKED_OF_HELM)
+@pytest.mark.parametrize(("name", "helm"), one_each(ASKED_OF_HELM, HELMS))
 def test_helm_refuses(name: str, helm: str) -> None:
     with pytest.raises(RefusedError) as refused:
         rendered(ALL[name].params, helm)
@@ -97,8 +96,7 @@ def test_the_tool_says_it_once(name: str) -> None:
     assert len(findings(ALL[name].params)) == 1
 
 
-@pytest.mark.parametrize("helm", HELMS)
-@pytest.mark.parametrize("name", NEIGHBOURS)
+@pytest.mark.parametrize(("name", "helm"), one_each([*NEIGHBOURS], HELMS))
 def test_helm_takes_the_neighbour(name: str, helm: str) -> None:
     rendered(NEIGHBOURS[name], helm)
 
