@@ -23,6 +23,8 @@ OWN_PART = ("in-graph", "between-graph")
 BEYOND_THE_TOTAL = ("in-graph", "between-graph")
 # A run goes to between-graph and back, with its slots.
 MOVES = ("in-graph", "all-reduce")
+# Tasks that are killed, frozen or late cost a training no result.
+FAULTS = ("in-graph", "between-graph", "all-reduce")
 
 
 def turn(promise: tuple[str, ...], of: str) -> Callable[[Test], Test]:

@@ -22,7 +22,7 @@ from tests.trainer.strategies import reference
 from tests.trainer.strategies.all_reduce.slow_link import SlowLink
 from tests.trainer.strategies.in_graph import training as in_graph
 from tests.trainer.strategies.reference import BATCH, FIXED, RATE, STEPS, assert_as_in_one_process
-from tests.trainer.strategies.turns import AS_IN_ONE_PROCESS, MOVES, turn
+from tests.trainer.strategies.turns import AS_IN_ONE_PROCESS, FAULTS, MOVES, turn
 
 PROGRAMS = "tests.trainer.child.programs."
 TWO_DEVICES = f"{PROGRAMS}two_devices:OnTwoDevices"
@@ -130,6 +130,7 @@ def test_one_worker_asked_to_end_ends_all_after_the_same_step_and_they_go_on(
     assert last.examples == (step + 20) * BATCH * 2
 
 
+@turn(FAULTS, of="all-reduce")
 def test_a_killed_worker_ends_the_others_and_a_new_start_goes_on(workers: Children) -> None:
     children = started(workers, "lost", steps=1_000_000, report_seconds=0.1, save_steps=50)
     children[0].wait_for(Progress, lambda progress: progress.step > 100)
@@ -142,6 +143,7 @@ def test_a_killed_worker_ends_the_others_and_a_new_start_goes_on(workers: Childr
     assert again[0].of(Progress)[0].step == step
 
 
+@turn(FAULTS, of="all-reduce")
 def test_a_worker_that_is_lost_while_the_model_is_built_is_no_error_of_the_program(
     workers: Children,
 ) -> None:
@@ -158,6 +160,7 @@ def test_a_worker_that_is_lost_while_the_model_is_built_is_no_error_of_the_progr
     assert failure.message.startswith("worker-1 is lost, and with that the program failed in ")
 
 
+@turn(FAULTS, of="all-reduce")
 # Alone: every second commit.
 @in_turn(0, of=2)
 def test_worker_0_that_is_silent_for_longer_than_a_heartbeat_is_lost(workers: Children) -> None:
@@ -199,6 +202,7 @@ def test_a_loss_that_one_worker_finds_infinite_ends_all_with_the_same_words(
     assert not workers.checkpoints("infinite")
 
 
+@turn(FAULTS, of="all-reduce")
 def test_no_worker_leaves_before_the_others_have_all_that_it_sent(tmp_path: Path) -> None:
     """When worker 1 has made its last step, what it sent is still under way for a second."""
     told = {
@@ -221,6 +225,7 @@ def test_no_worker_leaves_before_the_others_have_all_that_it_sent(tmp_path: Path
             assert all_done(children).step == 2
 
 
+@turn(FAULTS, of="all-reduce")
 def test_a_worker_that_is_lost_after_its_last_step_costs_the_run_nothing(workers: Children) -> None:
     children = started(workers, "late", module=f"{PROGRAMS}own_part:DiesAfterItsLastStep", steps=20)
     assert ended(children) == [exit_codes.DONE, -signal.SIGKILL], children[0].tail()
@@ -237,6 +242,7 @@ def test_a_checkpoint_that_is_not_finite_ends_the_run_at_once(workers: Children)
     assert "no checkpoint is made of it" in children[0].of(Failure)[-1].message
 
 
+@turn(FAULTS, of="all-reduce")
 def test_a_checkpoint_that_is_being_written_outlives_the_loss_of_a_worker(
     workers: Children,
 ) -> None:

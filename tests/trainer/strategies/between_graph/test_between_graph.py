@@ -33,6 +33,7 @@ from tests.trainer.strategies.reference import BATCH, FIXED, RATE, STEPS, assert
 from tests.trainer.strategies.turns import (
     AS_IN_ONE_PROCESS,
     BEYOND_THE_TOTAL,
+    FAULTS,
     MOVES,
     OWN_PART,
     turn,
@@ -285,6 +286,7 @@ def test_a_run_goes_from_in_graph_to_between_graph_and_back_with_its_slots(
     assert saved(in_graph, "across", 30, "optimizer/")["iterations"] == 30
 
 
+@turn(FAULTS, of="between-graph")
 def test_a_killed_worker_restarts_nobody_and_its_successor_joins(pair: Children) -> None:
     first, second = begin_all(pair, "worker", steps=FOREVER)
     progress(first)
@@ -296,6 +298,7 @@ def test_a_killed_worker_restarts_nobody_and_its_successor_joins(pair: Children)
     assert first.process.poll() is None
 
 
+@turn(FAULTS, of="between-graph")
 @in_turn(0, of=2)
 def test_no_round_is_applied_twice_or_in_part_when_workers_are_killed(tmp_path: Path) -> None:
     """Every weight fell by the rate in each step: no gradient was counted twice or was missing.
@@ -324,6 +327,7 @@ def assert_whole_rounds(pair: Children) -> None:
         np.testing.assert_array_equal(value, np.full(50, -rate * steps), err_msg=name)
 
 
+@turn(FAULTS, of="between-graph")
 def test_sync_steps_wait_for_a_lost_worker_and_say_so(pair: Children, tmp_path: Path) -> None:
     """Its gradients of half a round are not used twice: the result is the reference's."""
     named = {"name": "SGD", "learningRate": RATE}
@@ -335,6 +339,7 @@ def test_sync_steps_wait_for_a_lost_worker_and_say_so(pair: Children, tmp_path: 
     assert_as_in_one_process(pair, "waits", STEPS, tmp_path, optimizer="SGD")
 
 
+@turn(FAULTS, of="between-graph")
 @pytest.mark.parametrize(("update", "killed"), sliced(KILLED_PS, 1))
 def test_a_killed_ps_restarts_no_worker_and_the_newest_checkpoint_goes_on(
     pair: Children, update: str, killed: int
@@ -362,6 +367,7 @@ def test_a_killed_ps_restarts_no_worker_and_the_newest_checkpoint_goes_on(
     has_made_more(first, "1", 0)
 
 
+@turn(FAULTS, of="between-graph")
 @pytest.mark.parametrize("update", sliced(["async", "sync"], 1))
 def test_a_killed_worker_0_goes_on_from_its_checkpoint_and_the_others_with_it(
     pair: Children, update: str
@@ -393,6 +399,7 @@ def test_a_sigterm_is_42_and_worker_0_has_saved(pair: Children, update: str) -> 
     assert first.of(Progress)[-1].step == step > 0
 
 
+@turn(FAULTS, of="between-graph")
 def test_a_stop_waits_some_seconds_for_a_ps_that_is_busy(pair: Children) -> None:
     run_id = "stop-busy"
     workers = begin_all(pair, run_id, update="sync", steps=FOREVER)
@@ -407,6 +414,7 @@ def test_a_stop_waits_some_seconds_for_a_ps_that_is_busy(pair: Children) -> None
     assert len(pair.checkpoints(run_id)) == 1
 
 
+@turn(FAULTS, of="between-graph")
 def test_a_lost_ps_does_not_keep_a_stop_waiting(pair: Children) -> None:
     workers = begin_all(pair, "stop-ps", steps=FOREVER)
     progress(workers[0])

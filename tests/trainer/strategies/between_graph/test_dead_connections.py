@@ -22,6 +22,9 @@ from tf_cluster_trainer.strategies.between_graph.probe import PERIOD_SECONDS, Co
 from tests.slices import in_turn
 from tests.support.children import Children
 from tests.trainer.strategies.between_graph.workers import FOREVER, begin
+from tests.trainer.strategies.turns import FAULTS, turn
+
+pytestmark = turn(FAULTS, of="between-graph")
 
 NEEDS = ("ip", "iptables", "ss")
 AS_HERE = {"replication": "between-graph", "save_seconds": 1.0}

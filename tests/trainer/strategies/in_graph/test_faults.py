@@ -16,7 +16,9 @@ from tests.slices import in_turn
 from tests.support.children import Child, Children
 from tests.support.trainings import HERE, learning_rates
 from tests.trainer.child.programs.awaiting import BUILDS, give_the_sign, take_it_back
-from tests.trainer.strategies.turns import BEYOND_THE_TOTAL, turn
+from tests.trainer.strategies.turns import BEYOND_THE_TOTAL, FAULTS, turn
+
+pytestmark = turn(FAULTS, of="in-graph")
 
 AWAITING = "tests.trainer.child.programs.awaiting:"
 
