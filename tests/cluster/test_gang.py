@@ -6,12 +6,14 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.cluster import turns
 from tests.cluster.conftest import MakeValues
 from tests.cluster.coscheduling import coscheduling, gang
 from tests.cluster.custom_resources import absent_kinds
 from tests.cluster.kubernetes import Namespace, Release
+from tests.slices import in_turn
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, in_turn(turns.GANGS, of=2)]
 
 
 def test_a_gang_trains_to_its_end(

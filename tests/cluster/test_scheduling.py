@@ -11,15 +11,17 @@ from typing import Any
 
 import pytest
 
+from tests.cluster import turns
 from tests.cluster.conftest import MakeValues
 from tests.cluster.control_plane import ETCD, control_plane
 from tests.cluster.coscheduling import coscheduling, gang
 from tests.cluster.kubernetes import Namespace, Release
 from tests.cluster.kwok_nodes import Nodes, kwok_nodes, places
+from tests.slices import in_turn
 from tests.support.waiting import eventually
 from tools.machine import custom_resources
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, in_turn(turns.GANGS, of=2)]
 
 Object = dict[str, Any]
 

@@ -18,15 +18,21 @@ import pytest
 
 from tests.chart.features import FEATURES
 from tests.chart.helm import CHART, LEAST, RefusedError, Rendered, merged, template
+from tests.cluster import turns
 from tests.cluster.control_plane import ETCD, STORAGE, control_plane
 from tests.cluster.custom_resources import absent_kinds
 from tests.cluster.kubernetes import Namespace, Release
 from tests.cluster.machine_tools import tool_path
+from tests.slices import in_turn
 from tools.machine import custom_resources
 from tools.machine.tools import OLDER_KUBERNETES
 
 # An older API server may first have to be built: 4 minutes of two cores, and of busy ones far more.
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(2400)]
+pytestmark = [
+    pytest.mark.cluster,
+    pytest.mark.timeout(2400),
+    in_turn(turns.OLDEST_KUBERNETES, of=2),
+]
 
 VERSIONS = [
     pytest.param(version, marks=() if version == OLDER_KUBERNETES[0] else pytest.mark.full)

@@ -188,7 +188,7 @@ def _cluster(full: bool, environment: Mapping[str, str], seconds: float) -> Outc
             # While Kubernetes is built and begins.
             builds.append(image := cluster.image_build(BUILD / "image.log"))
             kubeconfig = cluster.up()
-            builds.append(tools := cluster.tools_build(BUILD / "tools.log"))
+            builds.append(tools := cluster.tools_build(BUILD / "tools.log", full=full))
             cluster.apis()
             cluster.browser()
             image.finish()

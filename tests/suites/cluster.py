@@ -12,18 +12,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.cluster import turns
 from tests.suites.commands import end
 from tests.suites.suite import ROOT
 from tests.tied import tied_to_us
-from tools.machine.tools import OLDER_KUBERNETES, older_api_server
 
 MACHINE = (sys.executable, "-m", "tools.machine")
-LARGE_TOOLS = ("argocd", "coscheduling", older_api_server(OLDER_KUBERNETES[0]))
 NEED_LARGE_TOOLS = tuple(
     f"tests/cluster/{name}"
     for name in ("argo_cd", "test_gang.py", "test_scheduling.py", "test_versions.py")
 )
-"""The cases that need them: a case that has to build one might come to its limit."""
+"""The cases that need a large program: one that has to build it might come to its limit."""
 
 
 @dataclass(frozen=True)
@@ -113,9 +112,9 @@ def image_build(log: Path) -> Build:
     return Build("the image", log, "image", "--load", "none")
 
 
-def tools_build(log: Path) -> Build:
-    """The large programs, where that is not done yet."""
-    return Build("large programs", log, "tools", *LARGE_TOOLS)
+def tools_build(log: Path, *, full: bool) -> Build:
+    """The large programs that this run needs, where that is not done yet."""
+    return Build("large programs", log, "tools", "argocd", *turns.programs(full=full))
 
 
 def image() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cluster import turns
 from tests.suites import __main__ as suites
 from tests.suites import cluster, suite
 from tests.suites.commands import leave
@@ -47,12 +48,23 @@ elif command.startswith("tools argocd") and (here / "slow").exists():
 elif command == "tools kubectl":
     print("/bin/false")
 """
-TOOLS = f"tools {' '.join(cluster.LARGE_TOOLS)}"
+TOOLS = f"tools argocd {' '.join(turns.programs(full=False))}"
 CASE = """
 import os, pytest
 @pytest.mark.cluster
 def test_it(): assert os.environ["KUBECONFIG"] == "/the/config"
 """
+
+
+def test_a_commit_builds_the_programs_of_its_turn_and_test_full_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[str] = []
+    for number in ("4", "5"):
+        monkeypatch.setenv("SLICE", number)
+        seen += turns.programs(full=False)
+        assert turns.programs(full=True) == ("kube-apiserver-1.28", "coscheduling")
+    assert seen == ["kube-apiserver-1.28", "coscheduling"]
 
 
 class ClusterSuite:
