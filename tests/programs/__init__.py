@@ -13,8 +13,9 @@ PACED_INLINED: dict[str, Any] = {
     "beside": (PACED,),
     "program": {"source": {"files": [PACED.name]}, "module": PACED_MODULE},
 }
-# For a training that only has to go on: half of a core for all tasks. Without a pause it takes all.
-SLOWLY = {**PACED_INLINED, "flags": {"microseconds": 2000}}
+# For a training that only has to go on: some six steps a second of each worker, and a fifth of a
+# core for all tasks. Without a pause it takes all.
+SLOWLY = {**PACED_INLINED, "flags": {"microseconds": 5000}}
 
 # A recommender of two large tables.
 RECOMMENDER = Path(__file__).with_name("recommender.py")

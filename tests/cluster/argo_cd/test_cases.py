@@ -249,7 +249,7 @@ def test_a_good_training_that_lost_a_worker_for_good_is_synced_and_healthy(
 
     application = make_application("bereft")
     namespace, release = application.argo_cd.namespace, application.release
-    application.commit("A training", soon, train={**TRAIN, "steps": 1_000})
+    application.commit("A training", soon, train={**TRAIN, "steps": 400})
     application.create()
     with application.told() as story:
         application.trains_beyond(0)

@@ -191,7 +191,7 @@ def test_a_good_end_is_synced_and_healthy_with_the_servers_at_0(
     application: Application, story: Story
 ) -> None:
     step = application.trains_beyond(0)
-    ends = {**TRAIN, "steps": step + 400}
+    ends = {**TRAIN, "steps": step + 200}
 
     def soon(values: Object) -> None:
         _drop(values)
