@@ -19,12 +19,14 @@ from tests.chart.helm import merged
 from tests.cluster.conftest import CHART, IMAGE, REQUESTS, MakeValues
 from tests.cluster.custom_resources import absent_kinds
 from tests.cluster.kubernetes import Namespace, Object, Release, condition
+from tests.programs import SLOWLY
+from tests.slices import in_turn
 from tests.support.waiting import eventually
 from tools.chart.values_docs import read_values
 
 pytestmark = pytest.mark.cluster
 
-STEPS = 24_000
+STEPS = 1_500
 TASKS = ("chief", "worker", "ps", "evaluator")
 PAGES = ("notebook", "tensorboard")
 BY_HAND = "by-hand"
@@ -344,6 +346,7 @@ LOOKS: Mapping[str, Callable[[Seen], None]] = {
 """How each value of `pod` is looked for in a pod of any role."""
 
 
+@in_turn(0, of=2)
 def test_every_value_of_pods_is_set_here_and_looked_for() -> None:
     documented = read_values((CHART / "values.yaml").read_text())
     names = {value.path[1] for value in documented if value.path[0] == "pod" and value.path[1:]}
@@ -399,6 +402,7 @@ def test_every_value_of_pods_is_there_in_a_training(
         workers=2,
         ps=1,
         evaluator=True,
+        **SLOWLY,
         train={"steps": STEPS, "stepsPerCall": 10},
         extraValues={
             "pod": pod,

@@ -12,7 +12,7 @@ import pytest
 from tests.cluster.conftest import REQUESTS, MakeValues
 from tests.cluster.kubernetes import Namespace, Object, Release
 from tests.programs import RECOMMENDER, RECOMMENDER_INLINED
-from tests.slices import sliced
+from tests.slices import in_turn
 from tests.support.waiting import eventually
 from tools.machine.layout import Addresses, default_layout
 from tools.machine.volume import StaticVolume, create
@@ -55,17 +55,12 @@ def volume(request: pytest.FixtureRequest, namespace: Namespace) -> Iterator[dic
 @pytest.mark.parametrize(
     ("users", "limit", "volume"),
     [
-        *sliced(
-            [
-                pytest.param(1_600_000, "900Mi", "ReadWriteMany", id="1.5-GiB-many"),
-                pytest.param(1_600_000, "900Mi", "ReadWriteOnce", id="1.5-GiB-once"),
-            ],
-            1,
-        ),
-        *(
-            pytest.param(3_500_000, "1Gi", mode, id=f"3-GiB-{mode[9:].lower()}", marks=FULL)
-            for mode in ("ReadWriteMany", "ReadWriteOnce")
-        ),
+        pytest.param(users, limit, mode, id=f"{size}-{mode[9:].lower()}", marks=mark)
+        for users, limit, size, marks in (
+            (1_600_000, "900Mi", "1.5-GiB", (in_turn(1, of=4), in_turn(3, of=4))),
+            (3_500_000, "1Gi", "3-GiB", (FULL, FULL)),
+        )
+        for mode, mark in zip(("ReadWriteMany", "ReadWriteOnce"), marks, strict=True)
     ],
     indirect=["volume"],
 )

@@ -38,7 +38,7 @@ COMBINATIONS = [
 ]
 
 
-@pytest.mark.parametrize(("method", "train", "roles"), sliced(COMBINATIONS, 2))
+@pytest.mark.parametrize(("method", "train", "roles"), sliced(COMBINATIONS, 1))
 def test_a_training_whose_client_is_deleted_completes_and_leaves_no_pod(
     make_release: Callable[[str], Release],
     make_values: MakeValues,

@@ -36,7 +36,7 @@ def servers(
 
 
 @pytest.mark.cluster
-@pytest.mark.parametrize("part", sliced(range(PARTS), 2))
+@pytest.mark.parametrize("part", sliced(range(PARTS), 1))
 def test_what_the_chart_takes_an_api_server_takes(
     part: int, servers: tuple[ApiServer, ApiServer]
 ) -> None:
