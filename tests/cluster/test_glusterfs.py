@@ -16,7 +16,7 @@ import pytest
 
 from tests.cluster.conftest import ROOT, MakeValues
 from tests.cluster.kubernetes import Namespace, Release
-from tests.programs import PACED_INLINED
+from tests.programs import SLOWLY
 from tests.support.gluster import Gluster, lacking
 from tests.support.waiting import eventually
 from tools.machine import packages
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.cluster
 NAME = "gluster"
 VOLUMES = ("data", "log")
 SUB_PATH = "team/vision"
-STEPS = 8000  # a minute
+STEPS = 700  # a minute
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +96,7 @@ def test_a_training_outlives_a_copy_of_its_volume(
         for volume, name in volumes.items()
     }
     train = {"steps": STEPS, "checkpoint": {"seconds": 3}, "reportSeconds": 1}
-    values = make_values(NAME, **PACED_INLINED, train=train, **of_release)
+    values = make_values(NAME, **SLOWLY, train=train, **of_release)
     release = make_release(NAME)
     notes = release.install(values)
     of_run = Path("log") / SUB_PATH / NAME / "1"
