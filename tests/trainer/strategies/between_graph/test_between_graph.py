@@ -340,7 +340,7 @@ def test_sync_steps_wait_for_a_lost_worker_and_say_so(pair: Children, tmp_path: 
 
 
 @turn(FAULTS, of="between-graph")
-@pytest.mark.parametrize(("update", "killed"), sliced(KILLED_PS, 1))
+@pytest.mark.parametrize(("update", "killed"), KILLED_PS)
 def test_a_killed_ps_restarts_no_worker_and_the_newest_checkpoint_goes_on(
     pair: Children, update: str, killed: int
 ) -> None:
