@@ -16,6 +16,7 @@ import pytest
 from tf_cluster.progress.line import newest
 
 from tests.chart.helm import merged
+from tests.cluster import turns
 from tests.cluster.conftest import CHART, IMAGE, REQUESTS, MakeValues
 from tests.cluster.custom_resources import absent_kinds
 from tests.cluster.kubernetes import Namespace, Object, Release, condition
@@ -26,7 +27,7 @@ from tools.chart.values_docs import read_values
 
 pytestmark = pytest.mark.cluster
 
-STEPS = 1_500
+STEPS = 2_000
 TASKS = ("chief", "worker", "ps", "evaluator")
 PAGES = ("notebook", "tensorboard")
 BY_HAND = "by-hand"
@@ -346,7 +347,6 @@ LOOKS: Mapping[str, Callable[[Seen], None]] = {
 """How each value of `pod` is looked for in a pod of any role."""
 
 
-@in_turn(0, of=2)
 def test_every_value_of_pods_is_set_here_and_looked_for() -> None:
     documented = read_values((CHART / "values.yaml").read_text())
     names = {value.path[1] for value in documented if value.path[0] == "pod" and value.path[1:]}
@@ -387,6 +387,7 @@ def role_values(role: str) -> Object:
     return merged(values, OWN.get(role, {}))
 
 
+@in_turn(turns.EVERYTHING, of=2)
 def test_every_value_of_pods_is_there_in_a_training(
     namespace: Namespace,
     make_values: MakeValues,

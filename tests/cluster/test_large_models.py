@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.cluster import turns
 from tests.cluster.conftest import REQUESTS, MakeValues
 from tests.cluster.kubernetes import Namespace, Object, Release
 from tests.programs import RECOMMENDER, RECOMMENDER_INLINED
@@ -20,6 +21,7 @@ from tools.machine.volume import StaticVolume, create
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(1200)]
 
 FULL = pytest.mark.full
+TURNS = tuple(in_turn(turns.LARGE_STATE + 2 * way, of=4) for way in (0, 1))
 ENDLESS = 10_000_000
 BY_PS = "the ps write and read the large tensors of checkpoints themselves"
 ROW_BYTES = 64 * 4
@@ -57,7 +59,7 @@ def volume(request: pytest.FixtureRequest, namespace: Namespace) -> Iterator[dic
     [
         pytest.param(users, limit, mode, id=f"{size}-{mode[9:].lower()}", marks=mark)
         for users, limit, size, marks in (
-            (1_600_000, "900Mi", "1.5-GiB", (in_turn(1, of=4), in_turn(3, of=4))),
+            (1_600_000, "900Mi", "1.5-GiB", TURNS),
             (3_500_000, "1Gi", "3-GiB", (FULL, FULL)),
         )
         for mode, mark in zip(("ReadWriteMany", "ReadWriteOnce"), marks, strict=True)

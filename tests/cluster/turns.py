@@ -1,4 +1,4 @@
-"""What takes turns of two commits: each needs a large program of its own, minutes to build."""
+"""What takes turns of two commits: cases of minutes, and programs that take minutes to build."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ PROGRAMS = {
     OLDEST_KUBERNETES: (older_api_server(OLDER_KUBERNETES[0]),),
     GANGS: ("coscheduling",),
 }
+# The two longest cases.
+EVERYTHING, LARGE_STATE = 0, 1
 
 
 def programs(*, full: bool) -> tuple[str, ...]:

@@ -1,7 +1,8 @@
-"""A GPU that shows when it computes."""
+"""A GPU that shows when it computes, and how much of its memory is taken."""
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
@@ -19,7 +20,8 @@ class Gpu:
 
     def __init__(self) -> None:
         self.busiest = 0  # percent of a time slice in which a kernel ran
-        self.most_used = self.used()
+        self.before = self.most_used = self.used()
+        self.memory = self._ask("memory.total")
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._look)
         self._thread.start()
@@ -41,6 +43,12 @@ class Gpu:
     def _ask(self, what: str) -> int:
         asked = ("nvidia-smi", f"--query-gpu={what}", "--format=csv,noheader,nounits", "--id=0")
         return int(subprocess.run(asked, check=True, capture_output=True, text=True).stdout)
+
+
+@pytest.fixture(autouse=True)
+def needs_a_gpu() -> None:
+    if not shutil.which("nvidia-smi"):
+        pytest.skip("no nvidia-smi here, so no GPU")
 
 
 @pytest.fixture

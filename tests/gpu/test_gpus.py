@@ -21,6 +21,12 @@ from .conftest import Gpu, Run
 
 # No two tasks of one collective may share a GPU: NCCL refuses. So all-reduce has one worker here.
 WORKERS = {name: 1 if name == "all-reduce" else 2 for name in COMBINATIONS}
+DECOMPOSES = """
+import json, sys, tensorflow as tf
+factor = tf.linalg.cholesky(tf.constant([[4.0, 0.0], [0.0, 9.0]]))
+wave = tf.signal.fft(tf.ones(4, tf.complex64))
+json.dump([factor.device, factor.numpy().tolist(), wave.device, abs(wave[0].numpy())], sys.stdout)
+"""
 FINDS = """
 import json, sys, tensorflow as tf
 product = tf.matmul(tf.ones((64, 64)), tf.ones((64, 64)))
@@ -49,13 +55,27 @@ def ends(run: LocalRunInTest, name: str) -> dict[str, Any]:
     return document
 
 
-def test_tensorflow_finds_the_gpu_and_its_libraries() -> None:
+def test_tensorflow_computes_and_compiles_for_the_gpu() -> None:
     found = subprocess.run(
         [sys.executable, "-c", FINDS], stdout=subprocess.PIPE, check=True, text=True, timeout=240
     )
     product, sums, image, compiled = json.loads(found.stdout)
     assert product.endswith("GPU:0") and image.endswith("GPU:0")
     assert (sums, compiled) == (64, 64.0**3)
+
+
+def test_tensorflow_uses_cusolver_and_cufft() -> None:
+    """Without cuSOLVER it finds no GPU at all."""
+    found = subprocess.run(
+        [sys.executable, "-c", DECOMPOSES],
+        stdout=subprocess.PIPE,
+        check=True,
+        text=True,
+        timeout=240,
+    )
+    factor, values, wave, first = json.loads(found.stdout)
+    assert factor.endswith("GPU:0") and wave.endswith("GPU:0")
+    assert (values, first) == ([[2.0, 0.0], [0.0, 3.0]], 4.0)
 
 
 @pytest.mark.parametrize("name", COMBINATIONS)
@@ -69,8 +89,8 @@ def test_the_workers_of_every_combination_learn_on_one_gpu(
     kinds = {device.split(":")[-2] for device in document["placement"].values()}
     assert kinds == ({"GPU"} if name == "all-reduce" else {"CPU"})
     assert gpu.busiest > 0
-    print(name, f"busiest {gpu.busiest} %, most {gpu.most_used} MiB")
-    assert gpu.most_used < 20_000  # not all of it: each took as much as it needed
+    # Each took as much as it needed. All of it is what TensorFlow takes unless told otherwise.
+    assert gpu.most_used - gpu.before < gpu.memory / 2
 
 
 @pytest.mark.parametrize("setting", ["precision: mixed_bfloat16", "xla: true"])
@@ -86,7 +106,7 @@ def test_precision_and_compiled_steps_learn_there(
 
 
 @pytest.mark.parametrize("name", COMBINATIONS)
-def test_a_killed_worker_gives_its_memory_back_and_the_training_goes_on(
+def test_a_training_goes_on_after_the_loss_of_a_worker(
     name: str, run_params: Run, tmp_path: Path
 ) -> None:
     text = mnist(name, COMBINATIONS[name], tmp_path, "", steps=4000)

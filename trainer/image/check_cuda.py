@@ -13,7 +13,9 @@ import sysconfig
 
 MATHEMATICS = ("Cublas", "CublasLt", "Cudnn", "Cufft", "Curand", "Cusolver", "Cusparse")
 LIBRARIES = ("CudaRuntime", *MATHEMATICS, "Cupti", "Nccl")
-SIZE = 64  # bytes: enough for an absl::StatusOr<void*>, whose first word is 1 if it has a value
+# Of an absl::StatusOr<void*> as x86-64 returns it; its first word is OK where there is a value.
+# Both are seen in 2.21.0: where another TensorFlow lacks everything here, look at these two first.
+SIZE, OK = 64, 1
 
 
 def main() -> int | str:
@@ -29,10 +31,12 @@ def main() -> int | str:
             answer = ctypes.create_string_buffer(SIZE)
             function.restype = None
             function(ctypes.byref(answer))  # an object is returned where the first argument points
-            ok = int.from_bytes(answer.raw[:8], sys.byteorder) == 1
+            ok = int.from_bytes(answer.raw[:8], sys.byteorder) == OK
             (found if ok else missing).append(library)
     print("TensorFlow opens", ", ".join(found) or "nothing")
-    return f"TensorFlow does not find {', '.join(missing)}" if missing or not found else 0
+    if not found and not missing:
+        return "this TensorFlow has none of the functions that open NVIDIA's libraries"
+    return f"TensorFlow does not find {', '.join(missing)}" if missing else 0
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 """A GPU that TensorFlow can't use is told. There is none here: its device is an empty file, and
-what TensorFlow would find is told to the last case.
+what TensorFlow is or would find is told to two of the cases.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tensorflow.python import pywrap_tfe
+from tensorflow.python.platform import build_info
 from tf_cluster_trainer.servers import unused_gpu
 
 
@@ -19,14 +20,21 @@ def node(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_gpu_beside_a_tensorflow_for_cpus_is_told(
-    node: Path, capfd: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("is_cuda_build", "why"),
+    [(False, "this TensorFlow is built for CPUs; "), (True, "TF_CPP_MIN_LOG_LEVEL=0 and ")],
+)
+def test_a_gpu_that_tensorflow_can_not_use_is_told(
+    node: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    is_cuda_build: bool,
+    why: str,
 ) -> None:
+    monkeypatch.setitem(build_info.build_info, "is_cuda_build", is_cuda_build)
     unused_gpu.warn({"CUDA_VISIBLE_DEVICES": "0"}, node)
-    assert capfd.readouterr().err == (
-        "/dev/nvidia1 is here, but TensorFlow computes on CPUs: this TensorFlow is built for "
-        "CPUs: use an image with its GPU build\n"
-    )
+    said = f"/dev/nvidia1 is here, but TensorFlow computes on CPUs: {why}"
+    assert capfd.readouterr().err.startswith(said)
 
 
 @pytest.mark.parametrize("hidden", ["", "-1"])

@@ -19,8 +19,6 @@ AS_IN_ONE_PROCESS = (
 )
 # Each asynchronous worker takes the part of the data that is its own.
 OWN_PART = ("in-graph", "between-graph")
-# A run ends beyond its total by no more than calls that were under way.
-BEYOND_THE_TOTAL = ("in-graph", "between-graph")
 # A run goes to between-graph and back, with its slots.
 MOVES = ("in-graph", "all-reduce")
 # Tasks that are killed, frozen or late cost a training no result.

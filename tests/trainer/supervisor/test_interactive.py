@@ -8,7 +8,9 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import NoReturn
 
 import pytest
 from tf_cluster_trainer import interactive, protocol
@@ -126,6 +128,20 @@ def test_an_interpreter_that_ends_while_its_client_asks_says_nothing(
         check=True,
     )
     assert ended.stderr == ""
+
+
+def test_a_client_that_can_not_ask_for_another_reason_does_not_hide_it(
+    make_world: MakeWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class NoMoreThreads(ThreadPoolExecutor):
+        def submit(self, *_: object, **__: object) -> NoReturn:
+            raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(interactive, "ThreadPoolExecutor", NoMoreThreads)
+    monkeypatch.setattr(interactive, "PERIOD_SECONDS", 0)
+    client = interactive.Client(read_cluster(make_world(counts=COUNTS).write()), print)
+    with pytest.raises(RuntimeError, match="can't start new thread"):
+        client._go_on()
 
 
 def rules(task: str) -> tuple[Follower, State]:

@@ -154,7 +154,9 @@ class Client:
                 time.sleep(PERIOD_SECONDS)
                 try:
                     answers = pool.map(self._ask, self._tasks)
-                except RuntimeError:
+                except RuntimeError as error:
+                    if "shutdown" not in str(error):
+                        raise
                     return  # the interpreter ends, and takes no new work
                 for health, task in zip(answers, self._tasks, strict=True):
                     self._note(task, health)

@@ -161,8 +161,6 @@ def test_a_worker_that_is_lost_while_the_model_is_built_is_no_error_of_the_progr
 
 
 @turn(FAULTS, of="all-reduce")
-# Alone: every second commit.
-@in_turn(0, of=2)
 def test_worker_0_that_is_silent_for_longer_than_a_heartbeat_is_lost(workers: Children) -> None:
     """As one whose node is cut off: nobody takes it for an error of the program."""
     children = started(workers, "silent", steps=1_000_000, report_seconds=0.1, save_steps=50)

@@ -32,7 +32,6 @@ from tests.trainer.strategies.falling import (
 from tests.trainer.strategies.reference import BATCH, FIXED, RATE, STEPS, assert_as_in_one_process
 from tests.trainer.strategies.turns import (
     AS_IN_ONE_PROCESS,
-    BEYOND_THE_TOTAL,
     FAULTS,
     MOVES,
     OWN_PART,
@@ -228,7 +227,7 @@ def test_the_digits_are_learnt_with_every_variable_on_a_ps(
     assert last.examples == made * 32
 
 
-@turn(BEYOND_THE_TOTAL, of="between-graph")
+@in_turn(1, of=2)  # in-graph with the faults
 def test_async_ends_beyond_the_total_by_no_more_than_a_call_of_each_worker_but_one(
     pair: Children,
 ) -> None:
@@ -299,7 +298,6 @@ def test_a_killed_worker_restarts_nobody_and_its_successor_joins(pair: Children)
 
 
 @turn(FAULTS, of="between-graph")
-@in_turn(0, of=2)
 def test_no_round_is_applied_twice_or_in_part_when_workers_are_killed(tmp_path: Path) -> None:
     """Every weight fell by the rate in each step: no gradient was counted twice or was missing.
 

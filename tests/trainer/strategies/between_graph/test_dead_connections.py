@@ -19,12 +19,9 @@ from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.protocol import Progress, Saved
 from tf_cluster_trainer.strategies.between_graph.probe import PERIOD_SECONDS, ConnectionProbe
 
-from tests.slices import in_turn
 from tests.support.children import Children
 from tests.trainer.strategies.between_graph.workers import FOREVER, begin
 from tests.trainer.strategies.turns import FAULTS, turn
-
-pytestmark = turn(FAULTS, of="between-graph")
 
 NEEDS = ("ip", "iptables", "ss")
 AS_HERE = {"replication": "between-graph", "save_seconds": 1.0}
@@ -61,7 +58,7 @@ def lose_packets(namespace: str, port: str) -> int:
     return ends
 
 
-@in_turn(1, of=2)
+@turn(FAULTS, of="between-graph")
 def test_a_ps_replaced_without_a_word_ends_the_workers_child_and_a_new_one_goes_on(
     namespace: str, tmp_path: Path
 ) -> None:

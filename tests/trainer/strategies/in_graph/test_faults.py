@@ -12,11 +12,10 @@ import pytest
 from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.protocol import Failure, Progress, Ready, Result, Serving
 
-from tests.slices import in_turn
 from tests.support.children import Child, Children
 from tests.support.trainings import HERE, learning_rates
 from tests.trainer.child.programs.awaiting import BUILDS, give_the_sign, take_it_back
-from tests.trainer.strategies.turns import BEYOND_THE_TOTAL, FAULTS, turn
+from tests.trainer.strategies.turns import FAULTS, turn
 
 pytestmark = turn(FAULTS, of="in-graph")
 
@@ -96,8 +95,6 @@ def test_a_killed_worker_is_absorbed_and_its_successor_makes_steps(
     chief.end()
 
 
-@turn(BEYOND_THE_TOTAL, of="in-graph")
-@in_turn(0, of=2)
 def test_calls_that_are_made_again_take_the_run_no_further_than_those_calls(
     servers: tuple[Children, dict[str, Child]],
 ) -> None:
@@ -118,7 +115,6 @@ def test_calls_that_are_made_again_take_the_run_no_further_than_those_calls(
     assert learning_rates(world, "again")[-1][0] == result.step
 
 
-@in_turn(0, of=2)
 def test_with_all_workers_gone_nothing_moves_until_one_is_back(
     servers: tuple[Children, dict[str, Child]],
 ) -> None:
@@ -136,7 +132,6 @@ def test_with_all_workers_gone_nothing_moves_until_one_is_back(
     chief.end()
 
 
-@in_turn(1, of=2)
 def test_a_worker_that_is_slow_to_answer_while_another_comes_back_keeps_its_place(
     servers: tuple[Children, dict[str, Child]],
 ) -> None:
@@ -159,7 +154,6 @@ def test_a_worker_that_is_slow_to_answer_while_another_comes_back_keeps_its_plac
     chief.end()
 
 
-@in_turn(0, of=2)
 def test_what_only_listens_is_not_taken_for_a_worker(
     servers: tuple[Children, dict[str, Child]],
 ) -> None:
@@ -178,7 +172,6 @@ def test_what_only_listens_is_not_taken_for_a_worker(
     chief.end()
 
 
-@in_turn(1, of=2)
 def test_a_stop_with_all_workers_gone_still_saves(
     servers: tuple[Children, dict[str, Child]],
 ) -> None:
@@ -229,7 +222,6 @@ def test_a_ps_that_is_replaced_while_the_model_is_built_is_lost_however_soon_it_
     assert failure.lost == ["ps-0"]
 
 
-@in_turn(1, of=2)
 def test_an_error_of_the_program_is_one_with_a_worker_away(
     servers: tuple[Children, dict[str, Child]],
 ) -> None:

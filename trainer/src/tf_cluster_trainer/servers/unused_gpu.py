@@ -23,8 +23,8 @@ def warn(environment: Mapping[str, str], root: Path = Path("/")) -> None:
     if any(b":GPU:" in device for device in pywrap_tfe.TF_ListPhysicalDevices()):
         return
     why = (
-        "TF_CPP_MAX_VLOG_LEVEL=1 in its environment tells which library or driver is missing"
+        "TF_CPP_MIN_LOG_LEVEL=0 and TF_CPP_MAX_VLOG_LEVEL=1 in its environment tell what is missing"
         if build_info.build_info["is_cuda_build"]
-        else "this TensorFlow is built for CPUs: use an image with its GPU build"
+        else "this TensorFlow is built for CPUs; the image of a pod with a GPU needs its GPU build"
     )
     log(f"/dev/{here[0].name} is here, but TensorFlow computes on CPUs: {why}", WARNING)
