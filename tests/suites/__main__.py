@@ -167,8 +167,7 @@ def _outcome(name: str, full: bool, environment: Mapping[str, str]) -> Outcome:
         except subprocess.CalledProcessError as error:
             print(f"--- {error}", flush=True)
             return Outcome(name, False, 0.0, Counts(failed=1), "helm can't be built here")
-    beside = TWO_FILES_AT_ONCE if name in ("generator", "chart", "trainer") else ()
-    suite = pytest_suite(name, *FOLDERS[name], *beside, seconds=seconds, full=full)
+    suite = pytest_suite(name, *FOLDERS[name], *TWO_FILES_AT_ONCE, seconds=seconds, full=full)
     return run(suite, environment)
 
 

@@ -122,6 +122,7 @@ def test_every_case_is_in_a_suite() -> None:
     ).stdout
     cases = [line.split(maxsplit=2)[1:] for line in listed.splitlines() if line.startswith("CASE ")]
     plain = [folder for folders in suites.FOLDERS.values() for folder in folders]
+    plain.append("tests/gpu")  # by hand, where there is a GPU
     folders = {"plain": plain, "cluster": suites.CLUSTER_FOLDERS}
 
     assert len(cases) > 2000

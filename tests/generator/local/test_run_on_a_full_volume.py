@@ -70,8 +70,8 @@ def last_point(events: Path) -> int:
     return max(steps)
 
 
-# Alone: every second commit.
-@in_turn(0, of=2)
+# Minutes: every fourth commit.
+@in_turn(0, of=4)
 def test_training_goes_on_while_its_volume_is_full_and_saves_when_there_is_room_again(
     volume: Path, run_params: RunParams
 ) -> None:

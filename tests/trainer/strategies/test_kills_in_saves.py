@@ -18,7 +18,7 @@ import tensorflow as tf
 from tf_cluster_trainer.checkpoint import read
 from tf_cluster_trainer.protocol import Progress, Ready, Saved, Serving
 
-from tests.slices import sliced
+from tests.slices import in_turn, sliced
 from tests.support.children import Child, Children
 from tests.support.trainings import HERE
 from tests.support.waiting import eventually
@@ -125,6 +125,7 @@ def training(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Trainin
         yield some
 
 
+@in_turn(0, of=3)
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(
     "training",

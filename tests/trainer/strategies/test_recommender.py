@@ -13,7 +13,7 @@ from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.program.context import Context
 from tf_cluster_trainer.protocol import Result
 
-from tests.slices import sliced
+from tests.slices import in_turn, sliced
 from tests.support.children import Children
 from tests.support.trainings import saved
 from tests.trainer.child.programs.recommender import Recommender, RecommenderFlags, examples
@@ -26,7 +26,7 @@ STEPS, BATCH, RATE = 1500, 128, 0.01
 STALE = {"async": (1, 3), "sync": (0,)}
 
 
-@pytest.fixture(params=sliced(list(COMBINATIONS), 2))
+@pytest.fixture(params=sliced(list(COMBINATIONS), 1))
 def way(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Children, Any]]:
     with two_workers(request.param, tmp_path) as made:
         yield made
@@ -45,6 +45,7 @@ def simulated(staleness: int, batch: int, tmp_path: Path) -> tuple[dict[str, flo
     return sizes, program.evaluate(ctx, model)["loss"]
 
 
+@in_turn(1, of=2)
 def test_no_weight_and_no_loss_is_twice_what_the_same_staleness_gives(
     way: tuple[Children, Any], tmp_path: Path
 ) -> None:
