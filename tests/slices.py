@@ -35,15 +35,8 @@ def sliced(cases: Sequence[Any], number: int) -> list[Any]:
 
 def one_each(cases: Sequence[str], columns: Sequence[str]) -> list[Any]:
     """All pairs as parameters: for each case one column is `chosen`, another one next time."""
-    turn = slice_number()
     return [
-        pytest.param(
-            case,
-            column,
-            marks=pytest.mark.chosen
-            if (place + number + turn) % len(columns) == 0
-            else pytest.mark.full,
-        )
+        pytest.param(case, column, marks=_mark(-(place + number) % len(columns), len(columns)))
         for place, case in enumerate(cases)
         for number, column in enumerate(columns)
     ]
@@ -54,6 +47,10 @@ def in_turn(number: int, of: int) -> Callable[[Test], Test]:
 
     Where it is not its turn it is marked `full`.
     """
+    return _mark(number, of)
+
+
+def _mark(number: int, of: int) -> pytest.MarkDecorator:
     return pytest.mark.chosen if slice_number() % of == number else pytest.mark.full
 
 

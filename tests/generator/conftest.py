@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.generator.helm_reader import HelmReader
-from tests.generator.local.local_run import LocalRunInTest
+from tests.generator.local.local_run import RunParams, runs_of_params
 from tests.support.waiting import HANG_SECONDS
 
 pytest.register_assert_rewrite("tests.generator.local.losing")
@@ -19,7 +19,6 @@ pytest.register_assert_rewrite("tests.generator.local.losing")
 ROOT = Path(__file__).resolve().parents[2]
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
-RunParams = Callable[..., LocalRunInTest]
 
 
 @pytest.fixture
@@ -46,16 +45,8 @@ def tf_cluster(tmp_path: Path) -> Command:
 @pytest.fixture
 def run_params(tmp_path: Path) -> Iterator[RunParams]:
     """Start `tf-cluster run` on the text of a params file; what still runs at the end is killed."""
-    started: list[LocalRunInTest] = []
-
-    def run(text: str, *options: str, trainer: Path | None = None) -> LocalRunInTest:
-        (tmp_path / "params.yaml").write_text(text)
-        started.append(LocalRunInTest(tmp_path, *options, trainer=trainer))
-        return started[-1]
-
-    yield run
-    for one in started:
-        one.end()
+    with runs_of_params(tmp_path) as run:
+        yield run
 
 
 @pytest.fixture(scope="session")

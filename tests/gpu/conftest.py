@@ -5,14 +5,12 @@ from __future__ import annotations
 import shutil
 import subprocess
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.generator.local.local_run import LocalRunInTest
-
-Run = Callable[..., LocalRunInTest]
+from tests.generator.local.local_run import RunParams, runs_of_params
 
 
 class Gpu:
@@ -60,15 +58,7 @@ def gpu() -> Iterator[Gpu]:
 
 
 @pytest.fixture
-def run_params(tmp_path: Path) -> Iterator[Run]:
+def run_params(tmp_path: Path) -> Iterator[RunParams]:
     """Start `tf-cluster run` on the text of a params file; what still runs at the end is killed."""
-    started: list[LocalRunInTest] = []
-
-    def run(text: str, *options: str) -> LocalRunInTest:
-        (tmp_path / "params.yaml").write_text(text)
-        started.append(LocalRunInTest(tmp_path, *options, trainer=None))
-        return started[-1]
-
-    yield run
-    for one in started:
-        one.end()
+    with runs_of_params(tmp_path) as run:
+        yield run

@@ -13,11 +13,12 @@ from typing import Any
 import pytest
 
 from tests.generator.local.combinations import COMBINATIONS, Combination
-from tests.generator.local.local_run import LocalRunInTest
-from tests.generator.local.real_run import child_of, progress
+from tests.generator.local.local_run import LocalRunInTest, RunParams
+from tests.generator.local.real_run import child_of, ended_well, progress
 from tests.programs import idx
+from tests.support.waiting import HANG_SECONDS
 
-from .conftest import Gpu, Run
+from .conftest import Gpu
 
 # No two tasks of one collective may share a GPU: NCCL refuses. So all-reduce has one worker here.
 WORKERS = {name: 1 if name == "all-reduce" else 2 for name in COMBINATIONS}
@@ -27,7 +28,7 @@ factor = tf.linalg.cholesky(tf.constant([[4.0, 0.0], [0.0, 9.0]]))
 wave = tf.signal.fft(tf.ones(4, tf.complex64))
 json.dump([factor.device, factor.numpy().tolist(), wave.device, abs(wave[0].numpy())], sys.stdout)
 """
-FINDS = """
+COMPUTES = """
 import json, sys, tensorflow as tf
 product = tf.matmul(tf.ones((64, 64)), tf.ones((64, 64)))
 image = tf.nn.conv2d(tf.ones((1, 1, 8, 8)), tf.ones((3, 3, 1, 2)), 1, "SAME", data_format="NCHW")
@@ -47,40 +48,34 @@ def mnist(name: str, combination: Combination, tmp_path: Path, train: str, steps
 
 
 def ends(run: LocalRunInTest, name: str) -> dict[str, Any]:
-    code = run.process.wait(280)
-    assert code == 0, f"{run.stdout}\n{run.stderr}"
-    document = progress(run, name)
-    assert (document["status"], document["final"]) == ("done", True)
-    assert run.processes() == []
-    return document
+    assert run.wait() == 0, run.seen()
+    ended_well(run, name)
+    return progress(run, name)
+
+
+def computed(code: str) -> list[Any]:
+    """What a Python of its own prints as JSON."""
+    command = (sys.executable, "-c", code)
+    ran = subprocess.run(command, stdout=subprocess.PIPE, check=True, timeout=HANG_SECONDS)
+    return list(json.loads(ran.stdout))
 
 
 def test_tensorflow_computes_and_compiles_for_the_gpu() -> None:
-    found = subprocess.run(
-        [sys.executable, "-c", FINDS], stdout=subprocess.PIPE, check=True, text=True, timeout=240
-    )
-    product, sums, image, compiled = json.loads(found.stdout)
+    product, sums, image, compiled = computed(COMPUTES)
     assert product.endswith("GPU:0") and image.endswith("GPU:0")
     assert (sums, compiled) == (64, 64.0**3)
 
 
 def test_tensorflow_uses_cusolver_and_cufft() -> None:
     """Without cuSOLVER it finds no GPU at all."""
-    found = subprocess.run(
-        [sys.executable, "-c", DECOMPOSES],
-        stdout=subprocess.PIPE,
-        check=True,
-        text=True,
-        timeout=240,
-    )
-    factor, values, wave, first = json.loads(found.stdout)
+    factor, values, wave, first = computed(DECOMPOSES)
     assert factor.endswith("GPU:0") and wave.endswith("GPU:0")
     assert (values, first) == ([[2.0, 0.0], [0.0, 3.0]], 4.0)
 
 
 @pytest.mark.parametrize("name", COMBINATIONS)
 def test_the_workers_of_every_combination_learn_on_one_gpu(
-    name: str, run_params: Run, gpu: Gpu, tmp_path: Path
+    name: str, run_params: RunParams, gpu: Gpu, tmp_path: Path
 ) -> None:
     run = run_params(mnist(name, COMBINATIONS[name], tmp_path, ""), "--data", "data")
 
@@ -96,7 +91,7 @@ def test_the_workers_of_every_combination_learn_on_one_gpu(
 @pytest.mark.parametrize("setting", ["precision: mixed_bfloat16", "xla: true"])
 @pytest.mark.parametrize("name", ["in-graph-sync", "between-graph-async", "all-reduce"])
 def test_precision_and_compiled_steps_learn_there(
-    name: str, setting: str, run_params: Run, gpu: Gpu, tmp_path: Path
+    name: str, setting: str, run_params: RunParams, gpu: Gpu, tmp_path: Path
 ) -> None:
     text = mnist(name, COMBINATIONS[name], tmp_path, f", {setting}")
     run = run_params(text, "--data", "data")
@@ -107,7 +102,7 @@ def test_precision_and_compiled_steps_learn_there(
 
 @pytest.mark.parametrize("name", COMBINATIONS)
 def test_a_training_goes_on_after_the_loss_of_a_worker(
-    name: str, run_params: Run, tmp_path: Path
+    name: str, run_params: RunParams, tmp_path: Path
 ) -> None:
     text = mnist(name, COMBINATIONS[name], tmp_path, "", steps=4000)
     run = run_params(text, "--data", "data")

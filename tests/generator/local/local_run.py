@@ -8,7 +8,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -108,3 +109,23 @@ class LocalRunInTest:
             except OSError:
                 continue
         return sorted(command for command in found if command)
+
+
+RunParams = Callable[..., LocalRunInTest]
+
+
+@contextmanager
+def runs_of_params(folder: Path) -> Iterator[RunParams]:
+    """Starts `tf-cluster run` on the text of a params file; all of them end with this context."""
+    started: list[LocalRunInTest] = []
+
+    def run(text: str, *options: str, trainer: Path | None = None) -> LocalRunInTest:
+        (folder / "params.yaml").write_text(text)
+        started.append(LocalRunInTest(folder, *options, trainer=trainer))
+        return started[-1]
+
+    try:
+        yield run
+    finally:
+        for one in started:
+            one.end()

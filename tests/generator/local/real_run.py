@@ -19,6 +19,13 @@ def progress(run: LocalRunInTest, name: str = "digits") -> dict[str, Any]:
     return document if isinstance(document, dict) else {}
 
 
+def ended_well(run: LocalRunInTest, name: str) -> None:
+    """Its final status is `done`, and no process of it is left."""
+    document = progress(run, name)
+    assert (document["status"], document["final"], document["exitCode"]) == ("done", True, 0)
+    assert run.processes() == []
+
+
 def calls_retried(run: LocalRunInTest, name: str = "digits") -> int:
     """How many calls of lost workers a chief gave to others, over all its starts."""
     logs = run.folder.glob(f"runs/{name}/logs/chief-0.log")

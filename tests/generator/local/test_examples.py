@@ -12,7 +12,7 @@ import yaml
 
 from tests.generator.conftest import ROOT, RunParams
 from tests.generator.local.local_run import LocalRunInTest
-from tests.generator.local.real_run import progress
+from tests.generator.local.real_run import ended_well, progress
 from tests.programs import idx
 from tests.slices import sliced
 
@@ -42,12 +42,6 @@ def start(run_params: RunParams, tmp_path: Path) -> Start:
         return run_params(text.replace(*change), *options)
 
     return run
-
-
-def ended_well(run: LocalRunInTest, name: str) -> None:
-    document = progress(run, name)
-    assert (document["status"], document["final"], document["exitCode"]) == ("done", True, 0)
-    assert run.processes() == []
 
 
 def test_every_example_is_run_somewhere() -> None:
