@@ -1,8 +1,8 @@
 """Ask TensorFlow to open each of NVIDIA's libraries, as it does where it finds a GPU.
 
-It lacks one: it then says only "Cannot dlopen some GPU libraries" and computes on the CPU. No GPU
-and no driver is needed for this. Exit 1 names what was not found. A library that this TensorFlow
-has no function for is not asked for.
+If one is missing, TensorFlow says only "Cannot dlopen some GPU libraries" and computes on the CPU.
+This needs no GPU and no driver. Exit 1 names what was not found. A library for which this
+TensorFlow has no function is not asked for.
 """
 
 from __future__ import annotations

@@ -227,7 +227,7 @@ def test_the_digits_are_learnt_with_every_variable_on_a_ps(
     assert last.examples == made * 32
 
 
-@in_turn(1, of=2)  # in-graph with the faults
+@in_turn(1, of=2)  # in-graph's is among the lost tasks
 def test_async_ends_beyond_the_total_by_no_more_than_a_call_of_each_worker_but_one(
     pair: Children,
 ) -> None:
