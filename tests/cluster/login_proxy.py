@@ -24,7 +24,7 @@ class Door(BaseHTTPRequestHandler):
             self.send_header("Content-Length", "0")
             self.end_headers()
             return
-        with urllib.request.urlopen(TO + self.path, timeout=20) as answer:
+        with urllib.request.urlopen(TO + self.path, timeout=240) as answer:
             body = answer.read()
             self.send_response(answer.status)
             self.send_header("Content-Type", answer.headers["Content-Type"])

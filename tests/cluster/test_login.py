@@ -25,9 +25,9 @@ import yaml
 from tests.cluster.conftest import IMAGE, ROOT, MakeValues
 from tests.cluster.kubernetes import Namespace, Release
 from tests.cluster.machine_tools import tool_path
-from tests.cluster.test_isolation import knock
+from tests.cluster.strangers import assert_kept_out, assert_let_in
 from tests.ports import free_port
-from tests.support.waiting import eventually
+from tests.support.waiting import HANG_SECONDS, eventually
 from tests.tied import tied_to_us
 from tools.machine import tools
 
@@ -70,7 +70,7 @@ def _answer(url: str, password: str = "", host: str = HOST) -> tuple[int, str]:
     # Traefik's own certificate: who it is was not asked for here.
     context = ssl._create_unverified_context() if url.startswith("https") else None
     try:
-        with urllib.request.urlopen(request, timeout=20, context=context) as page:
+        with urllib.request.urlopen(request, timeout=HANG_SECONDS, context=context) as page:
             return page.status, page.read().decode(errors="replace")
     except urllib.error.HTTPError as error:
         return error.code, ""
@@ -92,11 +92,10 @@ def _opens_for_the_right_one_only(url: str, host: str = HOST) -> None:
     assert _answer(runs, SECRET, host)[0] == 200
 
 
-def _is_shut(release: Release, name: str) -> None:
+def _is_shut(release: Release) -> None:
     """A pod that is not the way in reaches TensorBoard by no port."""
     address = release.running("tensorboard")[0]["status"]["podIP"]
-    kept_out = knock(release.namespace, name, address, 6006)
-    assert "timed out" in kept_out or "refused" in kept_out, kept_out
+    assert_kept_out(release.namespace, address, 6006)
 
 
 def test_a_proxy_in_the_pod_asks_for_the_password(
@@ -116,9 +115,9 @@ def test_a_proxy_in_the_pod_asks_for_the_password(
     node_port = service["spec"]["ports"][0]["nodePort"]
 
     _opens_for_the_right_one_only(f"http://{node_address}:{node_port}/")
-    _is_shut(release, "around-the-proxy")
+    _is_shut(release)
     address = release.running("tensorboard")[0]["status"]["podIP"]
-    assert "open" in knock(namespace, "to-the-proxy", address, port)
+    assert_let_in(namespace, address, port)
 
 
 @pytest.fixture(scope="module")
@@ -212,7 +211,7 @@ def test_an_ingress_of_traefik_asks_for_the_password(
     assert (
         _answer(f"https://localhost:{traefik['websecure']}/", SECRET, "other.example.com")[0] == 404
     )
-    _is_shut(release, "around-the-ingress")
+    _is_shut(release)
 
 
 @pytest.mark.full
@@ -239,7 +238,7 @@ def test_an_http_route_of_a_gateway_asks_for_the_password(
 
     _opens_for_the_right_one_only(f"http://localhost:{traefik['web']}/")
     assert _answer(f"http://localhost:{traefik['web']}/", SECRET, "other.example.com")[0] == 404
-    _is_shut(release, "around-the-route")
+    _is_shut(release)
 
 
 def _certificate(namespace: Namespace, name: str, folder: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import urllib.parse
 import urllib.request
@@ -14,8 +13,8 @@ import pytest
 from tests.cluster.browser import Browser
 from tests.cluster.conftest import MakeValues
 from tests.cluster.kubernetes import Namespace, Release
-from tests.cluster.test_isolation import knock
-from tests.support.waiting import eventually
+from tests.cluster.strangers import assert_kept_out, assert_let_in
+from tests.support.waiting import HANG_SECONDS, eventually
 
 pytestmark = pytest.mark.cluster
 
@@ -36,7 +35,7 @@ print(json.dumps(sorted(points.items())))
 
 def _asked(url: str) -> Any:
     try:
-        with urllib.request.urlopen(url, timeout=20) as answer:
+        with urllib.request.urlopen(url, timeout=HANG_SECONDS) as answer:
             return json.load(answer)
     except OSError as error:
         raise LookupError(f"{url}: {error}") from None  # `eventually` asks again
@@ -97,17 +96,11 @@ def test_the_curves_of_this_release_and_of_a_new_run_are_on_the_page(
 
     # Everybody may come to a NodePort, until somebody is named.
     inside = release.running("tensorboard")[0]["status"]["podIP"]
-    assert "open" in knock(namespace, "let-in", inside, 6006)
+    assert_let_in(namespace, inside, 6006)
     named = f"tensorboard.allowFrom[0].ipBlock.cidr={node_address}/32"
     release.upgrade(values, *on, "run.id=second", named)
     assert _uid(release) == pod
-    strangers = (f"stranger-{number}" for number in itertools.count())
-
-    def kept_out() -> bool:
-        seen = knock(namespace, next(strangers), inside, 6006)
-        return "timed out" in seen or "refused" in seen
-
-    eventually("the policy to be enforced", kept_out, 60)
+    assert_kept_out(namespace, inside, 6006)
     eventually("the page, for whom the policy names", lambda: _tags(address), 30)
     release.uninstall()
 
