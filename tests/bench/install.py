@@ -26,11 +26,11 @@ from tests.bench.pairs import NAMES, in_pairs
 from tests.bench.rows import Ratio, at_most
 from tests.cluster.kubernetes import CommandError, Namespace, Object, Release
 from tests.cluster.machine_tools import tool_path
+from tests.programs import ENDLESS
 from tests.support.waiting import eventually
 
 CHART = ROOT / "charts" / "tf-cluster"
 IMAGE = "localhost/tf-cluster-trainer:0.1.0"
-ENDLESS = 10_000_000
 SCRIPT = ("in_graph_async.py", "digits", "1")
 SCRIPT_FILES = (SCRIPT[0], "telling.py", "digits.py")
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from tf_cluster.progress.document import read_message
 from tf_cluster.progress.line import newest
 
 from tests.chart.helm import merged
@@ -570,7 +571,8 @@ def test_a_program_error_ends_a_training_that_has_sidecars(
     pod = release.one("pod", "chief")
     (ended,) = pod["status"]["containerStatuses"]
     assert ended["state"]["terminated"]["exitCode"] == 2
-    assert "Digitz" in ended["state"]["terminated"]["message"], "the log's end is the message"
+    told = read_message(ended["state"]["terminated"]["message"])
+    assert told and told.status == "failed" and "Digitz" in told.message
     (beside,) = pod["status"]["initContainerStatuses"]
     assert "terminated" in beside["state"]
     for role in ("worker", "cleanup"):  # a worker of an attempt that has failed ends well

@@ -12,14 +12,13 @@ import pytest
 from tests.cluster.conftest import MakeValues
 from tests.cluster.kubernetes import CommandError, Object, Release
 from tests.generator.local.combinations import RETRIED, last_steps
-from tests.programs import SLOWLY
+from tests.programs import ENDLESS, SLOWLY
 from tests.slices import in_turn
 from tests.support.waiting import eventually
 
 pytestmark = [pytest.mark.cluster, in_turn(0, of=2)]
 
 # Far more steps than these cases last; the last upgrade brings the total within reach.
-ENDLESS = 10_000_000
 PER_CALL = 8
 
 

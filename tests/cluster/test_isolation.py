@@ -9,7 +9,7 @@ import pytest
 from tests.cluster.conftest import MakeValues
 from tests.cluster.kubernetes import Release
 from tests.cluster.strangers import assert_kept_out, assert_let_in
-from tests.programs import SLOWLY
+from tests.programs import ENDLESS, SLOWLY
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.cluster
@@ -19,7 +19,7 @@ def test_a_stranger_cannot_reach_a_tensorflow_port_but_the_release_trains(
     make_release: Callable[[str], Release], make_values: MakeValues
 ) -> None:
     release = make_release("isolated")
-    release.install(make_values("isolated", **SLOWLY, train={"steps": 10_000_000}))
+    release.install(make_values("isolated", **SLOWLY, train={"steps": ENDLESS}))
     eventually("the first steps", lambda: (release.progress()["step"] or 0) > 0, 120)
     address = release.running("ps")[0]["status"]["podIP"]
     before = release.progress()["step"]

@@ -12,7 +12,7 @@ import pytest
 from tests.cluster import turns
 from tests.cluster.conftest import REQUESTS, MakeValues
 from tests.cluster.kubernetes import Namespace, Object, Release
-from tests.programs import RECOMMENDER, RECOMMENDER_INLINED
+from tests.programs import ENDLESS, RECOMMENDER, RECOMMENDER_INLINED
 from tests.slices import in_turn
 from tests.support.waiting import eventually
 from tools.machine.layout import Addresses, default_layout
@@ -22,7 +22,6 @@ pytestmark = [pytest.mark.cluster, pytest.mark.timeout(1200)]
 
 FULL = pytest.mark.full
 TURNS = tuple(in_turn(turns.LARGE_STATE + 2 * way, of=4) for way in (0, 1))
-ENDLESS = 10_000_000
 BY_PS = "the ps write and read the large tensors of checkpoints themselves"
 ROW_BYTES = 64 * 4
 

@@ -15,7 +15,7 @@ from tests.chart.released import last_release
 from tests.cluster.conftest import IMAGE, MakeValues
 from tests.cluster.kubernetes import CommandError, Object, Release, condition
 from tests.cluster.machine_tools import tool_path
-from tests.programs import SLOWLY
+from tests.programs import ENDLESS, SLOWLY
 from tests.slices import in_turn
 from tests.support.registry import running_registry
 from tests.support.waiting import eventually
@@ -23,7 +23,6 @@ from tests.support.waiting import eventually
 pytestmark = [pytest.mark.cluster, in_turn(1, of=2)]
 
 NAME = "lived"
-ENDLESS = 10_000_000
 TRAIN = {"steps": ENDLESS, "stepsPerCall": 8, "checkpoint": {"seconds": 5}}
 RESUMED = r"going on from the checkpoint of step (\d+)"
 

@@ -21,7 +21,7 @@ from tests.cluster.conftest import CHART, ROOT, MakeValues
 from tests.cluster.kubernetes import Release
 from tests.cluster.machine_tools import tool_path
 from tests.ports import free_port
-from tests.programs import SLOWLY
+from tests.programs import ENDLESS, SLOWLY
 from tests.slices import in_turn
 from tests.support.waiting import eventually
 
@@ -36,7 +36,6 @@ QUERIES = {
     for target in panel["targets"]
 }
 BY_ANNOTATIONS = "kubernetes-pods"
-ENDLESS = 10_000_000
 
 
 @pytest.fixture(scope="module")

@@ -16,6 +16,8 @@ PACED_INLINED: dict[str, Any] = {
 # For a training that only has to go on: some six steps a second of each worker, and a fifth of a
 # core for all tasks. Without a pause it takes all.
 SLOWLY = {**PACED_INLINED, "flags": {"microseconds": 5000}}
+# Steps that no test lives to see the end of.
+ENDLESS = 10_000_000
 
 # A recommender of two large tables.
 RECOMMENDER = Path(__file__).with_name("recommender.py")

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from tests.cluster.alone.faults import Machine, small_disk
-from tests.cluster.alone.training import ENDLESS, PER_CALL, Training
+from tests.cluster.alone.training import PER_CALL, Training
 from tests.cluster.conftest import SMALL, MakeValues
 from tests.cluster.kubernetes import Namespace, Release
-from tests.programs import SLOWLY
+from tests.programs import ENDLESS, SLOWLY
 from tests.support.waiting import eventually
 from tools.machine.layout import Addresses, default_layout
 from tools.machine.volume import StaticVolume, create

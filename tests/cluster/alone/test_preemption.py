@@ -9,9 +9,10 @@ from decimal import Decimal
 import pytest
 
 from tests.cluster.alone.conftest import Train
-from tests.cluster.alone.training import ENDLESS, Training
+from tests.cluster.alone.training import Training
 from tests.cluster.conftest import sleeping_pod
 from tests.cluster.kubernetes import Namespace, Object, Release, condition
+from tests.programs import ENDLESS
 from tests.slices import in_turn, sliced
 from tests.support.waiting import eventually
 

@@ -12,8 +12,6 @@ from pathlib import Path
 from tests.cluster.kubernetes import Object, Release
 from tests.support.waiting import eventually
 
-# It lasts as long as a case needs.
-ENDLESS = 10_000_000
 PER_CALL = 8
 
 

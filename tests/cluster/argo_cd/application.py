@@ -15,12 +15,11 @@ from tests.cluster.argo_cd.watch import Watch, watching
 from tests.cluster.conftest import CHART, ROOT, MakeValues
 from tests.cluster.kubernetes import Release
 from tests.cluster.test_life_cycle import await_steps
-from tests.programs import SLOWLY
+from tests.programs import ENDLESS, SLOWLY
 from tests.support.argo_cd import ArgoCD, Object, Repository
 from tests.support.waiting import eventually
 
 PAGE = (ROOT / "docs" / "gitops.md").read_text()
-ENDLESS = 10_000_000
 TRAIN = {"stepsPerCall": 8, "checkpoint": {"seconds": 5}}
 SEEN = "{.status.sync.status} {.status.health.status} {.status.operationState.phase}"
 PODS = "{.metadata.uid} {.spec.hostname} {.status.containerStatuses[*].restartCount}"

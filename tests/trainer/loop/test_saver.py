@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from tf_cluster_trainer.checkpoint import write as checkpoint_write
 from tf_cluster_trainer.checkpoint.pieces import Piece, Written
 from tf_cluster_trainer.checkpoint.record import TensorSpec
 from tf_cluster_trainer.errors import NotFiniteError, NotNowError, NotOwnerError, PsVolumeError
+from tf_cluster_trainer.loop import saver
 from tf_cluster_trainer.loop.counters import TrainingCounters
 from tf_cluster_trainer.loop.saver import Saver
 from tf_cluster_trainer.protocol import Finishing, Message, Phase, Saved, StepsMade
@@ -188,6 +190,33 @@ def test_in_lockstep_training_stands_still_until_a_large_state_is_written(tmp_pa
     some = saves(tmp_path, Heard(), lockstep=True)
     some.begin(at(5))
     assert (tmp_path / "ckpt-5").is_dir()
+
+
+@pytest.mark.usefixtures("large")
+@pytest.mark.parametrize("what", ["begins", "in lockstep", "is the last"])
+def test_a_save_that_takes_very_long_is_said_once(
+    tmp_path: Path, what: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Be it that the next would begin, or that this task waits for it."""
+    monkeypatch.setattr(saver, "LONG_SECONDS", 0.2)
+    monkeypatch.setattr(saver, "LOOK_SECONDS", 0.1)
+    state = Weights()
+    some = saves(tmp_path, Heard(), state=state, lockstep=what == "in lockstep")
+    state.gate.clear()
+    opening = threading.Timer(1, state.gate.set)
+    opening.start()
+    if what == "is the last":
+        some.last(at(5))
+    else:
+        some.begin(at(5))
+        for _ in range(5):
+            time.sleep(0.1)
+            some.begin(at(5))
+    opening.join()
+    some.settle_before_last()
+    said = "".join(capsys.readouterr())
+    assert said.count("the checkpoint of step 5 is still being written after ") == 1
+    assert f"the volume of {tmp_path}, or a ps, is slow, or hangs" in said
 
 
 LOST = [

@@ -18,11 +18,12 @@ from tf_cluster_trainer.protocol import Failure, Placement, Progress, Ready, Res
 from tf_cluster_trainer.strategies.between_graph import variables as ps_variables
 from tf_cluster_trainer.strategies.between_graph.generation import GenerationClock
 
+from tests.programs import ENDLESS
 from tests.slices import in_turn, sliced
 from tests.support.children import DIGITS, Child, Children
 from tests.support.trainings import HERE, learning_rates, saved
 from tests.trainer.strategies import reference
-from tests.trainer.strategies.between_graph.workers import FOREVER, begin, start
+from tests.trainer.strategies.between_graph.workers import begin, start
 from tests.trainer.strategies.falling import (
     FALLING,
     SLOWING,
@@ -287,12 +288,12 @@ def test_a_run_goes_from_in_graph_to_between_graph_and_back_with_its_slots(
 
 @turn(FAULTS, of="between-graph")
 def test_a_killed_worker_restarts_nobody_and_its_successor_joins(pair: Children) -> None:
-    first, second = begin_all(pair, "worker", steps=FOREVER)
+    first, second = begin_all(pair, "worker", steps=ENDLESS)
     progress(first)
     second.signal(signal.SIGKILL)
     second.exit_code()
     progress(first, 100)
-    begin(pair, 1, "worker", steps=FOREVER)
+    begin(pair, 1, "worker", steps=ENDLESS)
     has_made_more(first, "1", 50)
     assert first.process.poll() is None
 
@@ -343,7 +344,7 @@ def test_a_killed_ps_restarts_no_worker_and_the_newest_checkpoint_goes_on(
     pair: Children, update: str, killed: int
 ) -> None:
     run_id = f"ps-{update}-{killed}"
-    workers = begin_all(pair, run_id, update=update, steps=FOREVER, save_steps=50)
+    workers = begin_all(pair, run_id, update=update, steps=ENDLESS, save_steps=50)
     first = workers[0]
     first.wait_for(Saved)
     progress(first)
@@ -371,13 +372,13 @@ def test_a_killed_worker_0_goes_on_from_its_checkpoint_and_the_others_with_it(
     pair: Children, update: str
 ) -> None:
     run_id = f"client-{update}"
-    first, second = begin_all(pair, run_id, update=update, steps=FOREVER, save_steps=50)
+    first, second = begin_all(pair, run_id, update=update, steps=ENDLESS, save_steps=50)
     first.wait_for(Saved)
     first.wait_for(Progress, lambda one: one.workers["1"] > 0)
     first.signal(signal.SIGKILL)
     first.exit_code()
     newest = max(pair.checkpoints(run_id))
-    again = begin(pair, 0, run_id, update=update, steps=FOREVER)
+    again = begin(pair, 0, run_id, update=update, steps=ENDLESS)
     assert again.wait_for(Progress).step == newest
     has_made_more(again, "0", 50)
     has_made_more(again, "1", 50)
@@ -387,7 +388,7 @@ def test_a_killed_worker_0_goes_on_from_its_checkpoint_and_the_others_with_it(
 @pytest.mark.parametrize("update", ["async", "sync"])
 def test_a_sigterm_is_42_and_worker_0_has_saved(pair: Children, update: str) -> None:
     run_id = f"stop-{update}"
-    first, second = begin_all(pair, run_id, update=update, steps=FOREVER)
+    first, second = begin_all(pair, run_id, update=update, steps=ENDLESS)
     progress(first)
     second.signal(signal.SIGTERM)
     assert second.exit_code(deadline=15) == exit_codes.STOPPED, second.tail()
@@ -400,7 +401,7 @@ def test_a_sigterm_is_42_and_worker_0_has_saved(pair: Children, update: str) -> 
 @turn(FAULTS, of="between-graph")
 def test_a_stop_waits_some_seconds_for_a_ps_that_is_busy(pair: Children) -> None:
     run_id = "stop-busy"
-    workers = begin_all(pair, run_id, update="sync", steps=FOREVER)
+    workers = begin_all(pair, run_id, update="sync", steps=ENDLESS)
     progress(workers[0])
     ps = next(c for c in reversed(pair.children) if c.log.name.endswith("-ps-1.log"))
     ps.signal(signal.SIGSTOP)
@@ -414,7 +415,7 @@ def test_a_stop_waits_some_seconds_for_a_ps_that_is_busy(pair: Children) -> None
 
 @turn(FAULTS, of="between-graph")
 def test_a_lost_ps_does_not_keep_a_stop_waiting(pair: Children) -> None:
-    workers = begin_all(pair, "stop-ps", steps=FOREVER)
+    workers = begin_all(pair, "stop-ps", steps=ENDLESS)
     progress(workers[0])
     ps = next(c for c in reversed(pair.children) if c.log.name.endswith("-ps-1.log"))
     ps.end()
@@ -433,7 +434,7 @@ def test_a_lost_ps_does_not_keep_a_stop_waiting(pair: Children) -> None:
     ],
 )
 def test_an_error_of_the_program_is_the_programs(single: Children, name: str, words: str) -> None:
-    worker = begin(single, 0, name, module=BROKEN + name, steps=FOREVER)
+    worker = begin(single, 0, name, module=BROKEN + name, steps=ENDLESS)
     assert worker.exit_code() == exit_codes.CONFIG, worker.tail()
     assert words in worker.of(Failure)[-1].message
 

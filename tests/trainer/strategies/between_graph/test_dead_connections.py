@@ -19,8 +19,9 @@ from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.protocol import Progress, Saved
 from tf_cluster_trainer.strategies.between_graph.probe import PERIOD_SECONDS, ConnectionProbe
 
+from tests.programs import ENDLESS
 from tests.support.children import Children
-from tests.trainer.strategies.between_graph.workers import FOREVER, begin
+from tests.trainer.strategies.between_graph.workers import begin
 from tests.trainer.strategies.turns import FAULTS, turn
 
 NEEDS = ("ip", "iptables", "ss")
@@ -65,7 +66,7 @@ def test_a_ps_replaced_without_a_word_ends_the_workers_child_and_a_new_one_goes_
     within = ("ip", "netns", "exec", namespace)
     with Children(tmp_path, workers=1, ps=1, has_chief=False, within=within) as world:
         ps = world.serve("ps")["ps-0"]
-        worker = begin(world, 0, "1", steps=FOREVER, **AS_HERE)
+        worker = begin(world, 0, "1", steps=ENDLESS, **AS_HERE)
         worker.wait_for(Saved)
         port = world.addresses["ps"][0].rpartition(":")[2]
         assert lose_packets(namespace, port) > 0

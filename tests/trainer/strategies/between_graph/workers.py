@@ -10,8 +10,6 @@ from tests.support.children import Child, Children, own
 from tests.support.trainings import HERE
 from tests.trainer.strategies.reference import BATCH, FIXED
 
-FOREVER = 10_000_000
-
 
 def start(world: Children, index: int, run_id: str, **settings: Any) -> Child:
     """A worker's child that is told to train."""

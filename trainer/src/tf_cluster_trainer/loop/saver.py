@@ -24,7 +24,10 @@ from tf_cluster_trainer.run_directory import layout
 from tf_cluster_trainer.servers.lost import is_peer_lost
 
 SETTLE_SECONDS = 30.0
-LONG_SECONDS = 600.0
+# What takes longer is said: a save's own time, and its bytes at the rate of a slow volume.
+LONG_SECONDS = 60.0
+SLOW_BYTES = 10 << 20
+LOOK_SECONDS = 5.0
 NO_SPACE = os.strerror(errno.ENOSPC)
 
 
@@ -69,6 +72,8 @@ class Saver:
         size = total(state.specs.values())
         self._copies = holds_state or is_small(size)
         self._waits = lockstep and not self._copies
+        self._long = LONG_SECONDS + size / SLOW_BYTES
+        self._writing_step = 0
         self._began = self._said_long = 0.0
         self._by_ps = False  # wrote some of the checkpoint that is being written
         if not self._copies:
@@ -88,14 +93,13 @@ class Saver:
         self._settle()
         if counters.step == self._saved_step:
             return  # no step was made: what is there is as good
-        began, step = time.monotonic(), counters.step
+        began, step = self._note(counters.step), counters.step
         if self._waits:
             self._channel.send(Phase("saving", f"saving step {step}: training stands still"))
         into = checkpoint_write.temporary_of(self._directory, step)
         self._writing = self._writer.submit(
             self._write_or_say, self._meta(counters), self._pieces(into), into, began
         )
-        self._began = began
         if self._waits:
             self._settle()
             self._channel.send(Phase("running", f"training goes on from step {step}"))
@@ -119,14 +123,15 @@ class Saver:
         Raises NotOwnerError, NotFiniteError, OSError and what reading the state raises.
         """
         self._settle()
-        began = time.monotonic()
         if self._saved_step != counters.step:
+            began = self._note(counters.step)
             into = checkpoint_write.temporary_of(self._directory, counters.step)
             pieces = self._pieces(into)
             if finished:
                 self._channel.send(Finishing() if self._copies else StepsMade())
             self._channel.send(Phase("saving", f"saving step {counters.step}"))
-            self._writer.submit(self._write, self._meta(counters), pieces, into, began).result()
+            meta = self._meta(counters)
+            self._await(self._writer.submit(self._write, meta, pieces, into, began))
             if finished and not self._copies:
                 self._channel.send(Finishing())
         elif finished:
@@ -142,7 +147,18 @@ class Saver:
         """Wait for a write under way. Raises its error, once."""
         writing, self._writing = self._writing, None
         if writing:
-            writing.result()
+            self._await(writing)
+
+    def _await(self, writing: futures.Future[None]) -> None:
+        """Wait for a write, and say it if that takes very long. Raises its error."""
+        while not futures.wait([writing], LOOK_SECONDS).done:
+            self._say_if_long()
+        writing.result()
+
+    def _note(self, step: int) -> float:
+        """Note that a save of this step begins. Returns the time."""
+        self._writing_step, self._began = step, time.monotonic()
+        return self._began
 
     def _meta(self, counters: TrainingCounters) -> Meta:
         return Meta(
@@ -191,9 +207,14 @@ class Saver:
     def _say_if_long(self) -> None:
         """Say once of a save that it takes very long: a volume may hang."""
         took = time.monotonic() - self._began
-        if took > LONG_SECONDS and self._said_long != self._began:
+        if took > self._long and self._said_long != self._began:
             self._said_long = self._began
-            log(f"a checkpoint is still being written after {took:.0f} s, so no other is", WARNING)
+            who = f"the volume of {self._directory}" + ("" if self._copies else ", or a ps,")
+            log(
+                f"the checkpoint of step {self._writing_step} is still being written after "
+                f"{took:.0f} s, and no other meanwhile: {who} is slow, or hangs",
+                WARNING,
+            )
 
     def _write(
         self, meta: Meta, pieces: Iterable[Sequence[Piece | Written]], into: Path, began: float

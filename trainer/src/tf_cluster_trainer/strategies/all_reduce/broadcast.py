@@ -34,6 +34,13 @@ class Broadcast:
 
         return self._strategy.experimental_local_results(self._strategy.run(of_replica))[0]
 
+    def gathered(self, number: int, index: int) -> list[int]:
+        """Return every worker's number; `index` is this worker's."""
+        ours = np.zeros([self.workers], np.int64)
+        ours[index] = number
+        found: list[int] = tf.function(self.summed)(tf.constant(ours)).numpy().tolist()
+        return found
+
     def text_of_chief(self, text: str) -> str:
         """Return the chief's text in every worker."""
         ours = text.encode() if self._is_chief else b""

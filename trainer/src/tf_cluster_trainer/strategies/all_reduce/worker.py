@@ -37,7 +37,7 @@ from tf_cluster_trainer.strategies.all_reduce import connect, replica_lookups
 from tf_cluster_trainer.strategies.all_reduce.broadcast import Broadcast
 from tf_cluster_trainer.strategies.all_reduce.steps import Steps
 from tf_cluster_trainer.strategies.context import Join, StrategyContext
-from tf_cluster_trainer.strategies.step import devices, optimizers, state_memory
+from tf_cluster_trainer.strategies.step import devices, optimizers, same_model, state_memory
 from tf_cluster_trainer.strategies.step.gradients import Gradients
 
 # Seconds in which every worker starts its server: with little CPU it takes long.
@@ -60,7 +60,7 @@ def join(context: StrategyContext) -> AllReduce:
     """Connect to all workers, which join at the same time.
 
     Raises ConfigError if this task's port is taken, or if a batch has fewer examples than this
-    worker has devices.
+    worker has devices; ProgramError if the workers built different models.
     """
     log(f"connecting to {context.config.cluster.size('worker')} workers")
     with peers.killable(CONNECT_SECONDS):
@@ -90,6 +90,10 @@ class AllReduce:
         replica_lookups.install()
         if not tf.config.list_logical_devices("GPU"):
             state_memory.check_held(state_memory.state_bytes(context.trial, settings.optimizer))
+        # Before the first variable: to make one, the workers exchange its value. Names may differ.
+        in_order = {str(at): one for at, one in enumerate(context.trial.variables.values())}
+        own = same_model.fingerprint(in_order)
+        same_model.check(self._broadcast.gathered(own, index))
         with strategy.scope():
             self._model = build_model(program, context.ctx, context.trial.features)
             optimizer = optimizers.make(

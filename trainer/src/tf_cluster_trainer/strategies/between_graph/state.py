@@ -26,6 +26,7 @@ from tf_cluster_trainer.checkpoint.reading import (
 from tf_cluster_trainer.checkpoint.record import Checkpoint
 from tf_cluster_trainer.checkpoint.resume_point import ResumePoint
 from tf_cluster_trainer.checkpoint.variables import StoredTensor, end_rows, put_rows, rows_of
+from tf_cluster_trainer.errors import PeerLostError
 from tf_cluster_trainer.log import WARNING, log
 from tf_cluster_trainer.loop.counters import TrainingCounters
 from tf_cluster_trainer.program import memory
@@ -35,7 +36,7 @@ from tf_cluster_trainer.strategies.between_graph.ps_volume import PsVolume, Run
 from tf_cluster_trainer.strategies.between_graph.session import is_session_lost
 from tf_cluster_trainer.strategies.between_graph.variables import PsState
 from tf_cluster_trainer.strategies.context import StrategyContext
-from tf_cluster_trainer.strategies.step import devices, state_memory
+from tf_cluster_trainer.strategies.step import devices, same_model, state_memory
 
 GLANCE_SECONDS = 2.0
 
@@ -50,6 +51,7 @@ class StateInitializer:
             self.generation_is_there = state.generation.is_initialized()
             self.members_are_there = state.members.is_initialized()
             self.given_generation = tf.compat.v1.placeholder(tf.int64, [3])
+            self.fingerprints = state.fingerprints.read_value()
             self.begin = state.generation.assign(self.given_generation, read_value=False)
         self.counters = state.counters.read_value()
         self.all_there = tf.reduce_all(tf.stack([v.is_initialized() for v in state.variables()]))
@@ -166,7 +168,11 @@ class RunState:
     # These run in the thread of the calls.
 
     def prepare(self, session: Any) -> bool:
-        """Make the state ready for calls in this session; False if that is not yet possible."""
+        """Make the state ready for calls in this session; False if that is not yet possible.
+
+        Raises ProgramError if worker-0 has another model, PeerLostError if it has this one in other
+        parts.
+        """
         run, operations = session.run, self._operations
         there = run(operations.generation_is_there)
         generation = int(run(operations.generation)[0]) if there else 0
@@ -175,6 +181,8 @@ class RunState:
         if is_chief and not (whole and generation == self._generation):
             self._fill(run, above=generation)
             whole = True
+        elif generation:
+            self._check_model(run)
         if not whole:
             return False
         (seen, origin_step, _), counters = run([operations.generation, operations.counters])
@@ -189,6 +197,18 @@ class RunState:
             self._calls.begin(session, self.seen)
         self.ready = True
         return True
+
+    def _check_model(self, run: Run) -> None:
+        """Without it, a worker would wait for variables that worker-0 never makes."""
+        own, found = self._graph.state.own_fingerprints, run(self._operations.fingerprints)
+        if own[0] != found[0]:
+            raise same_model.differs(self._context.config.task.name)
+        if own[1] != found[1]:
+            raise PeerLostError(
+                "worker-0 cut the large variables otherwise than this worker, which starts again: "
+                "the log of one of both says why each variable stays whole",
+                (),
+            )
 
     def call(self, session: Any, most: int) -> None:
         """Make up to `most` steps."""

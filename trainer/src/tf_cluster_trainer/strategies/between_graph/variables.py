@@ -22,7 +22,7 @@ from tf_cluster_trainer.checkpoint.record import TensorSpec
 from tf_cluster_trainer.checkpoint.variables import StoredTensor
 from tf_cluster_trainer.config import Cluster, Settings
 from tf_cluster_trainer.strategies.between_graph.traced_step import VariableSpec
-from tf_cluster_trainer.strategies.step import devices, optimizers
+from tf_cluster_trainer.strategies.step import devices, optimizers, same_model
 
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_.\\/-]")
 
@@ -42,7 +42,8 @@ class PsVariables:
     `generation` [3] is the generation's number, the step at which it began, and the optimizer's
     count there; the number is 0 during a fill. `counters` has a row for each task that counts:
     steps, sum of losses, sums of metrics. `members` has a number for each worker's present session.
-    `stored` are the tensors of a checkpoint.
+    `fingerprints` [2] stand for the model and for its variables' parts as worker-0 has them,
+    `own_fingerprints` for this worker's. `stored` are the tensors of a checkpoint.
     """
 
     model: Model
@@ -50,12 +51,14 @@ class PsVariables:
     generation: Any
     counters: Any
     members: Any
+    fingerprints: Any
+    own_fingerprints: tuple[int, int]
     stored: tuple[StoredTensor, ...]
 
     def variables(self) -> list[Any]:
         """Every variable, `generation` first."""
         kept = [part for one in self.stored for part in one.parts]
-        return [self.generation, self.counters, self.members, *kept]
+        return [self.generation, self.counters, self.members, self.fingerprints, *kept]
 
 
 @dataclass(frozen=True)
@@ -93,6 +96,11 @@ def make(
         generation = _variable("life", np.zeros([3], np.int64))
         members = _variable("members", np.zeros([workers], np.int64))
         counters = _variable("tallies", np.zeros([rows, 2 + metrics], np.float64))
+        own_fingerprints = (
+            same_model.fingerprint(specs),
+            same_model.fingerprint({one.name: spec_of(one) for one in described}),
+        )
+        fingerprints = _variable("fingerprints", np.array(own_fingerprints, np.int64))
         optimizer = optimizers.make(settings.optimizer, lambda: _optimizer_lag(generation))
         _ = optimizer.iterations
     variables = []
@@ -113,7 +121,10 @@ def make(
     optimizer._create_all_weights(list(trained))
     full = checkpoint_variables.of_model(specs, model)
     slots = checkpoint_variables.of_optimizer(optimizer, full, model)
-    return PsVariables(model, optimizer, generation, counters, members, (*full, *slots))
+    stored = (*full, *slots)
+    return PsVariables(
+        model, optimizer, generation, counters, members, fingerprints, own_fingerprints, stored
+    )
 
 
 def spec_of(one: VariableSpec) -> TensorSpec:
