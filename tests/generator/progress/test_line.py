@@ -7,11 +7,12 @@ from dataclasses import replace
 from itertools import product
 
 import pytest
-from tf_cluster.progress.document import Progress
+from tf_cluster.progress.document import Progress, read_message
 from tf_cluster.progress.line import newest, read_line
 from tf_cluster.progress.text import progress_line
 from tf_cluster_trainer.log import as_json
 from tf_cluster_trainer.supervisor.status import progress_line as trainers
+from tf_cluster_trainer.supervisor.status import termination
 from tf_cluster_trainer.supervisor.status.document import Document
 
 DOCUMENT = Document(
@@ -49,6 +50,17 @@ def test_the_tool_and_the_trainer_write_the_same_line() -> None:
 )
 def test_a_line_is_read_as_it_was_written_whatever_stands_before_it(before: str) -> None:
     assert read_line(f"{before}{LINE}\n") == WHOLE
+
+
+def test_a_termination_message_is_read_as_it_was_written() -> None:
+    ended = replace(DOCUMENT, status="failed", final=True, message='no such module: "digitz"')
+    shown = replace(WHOLE, status="failed", final=True, message='no such module: "digitz"')
+    assert read_message(termination.message(ended).decode()) == shown
+
+
+@pytest.mark.parametrize("message", ["", "Traceback (most recent call last):", "{}", "[1]", "7"])
+def test_what_is_no_termination_message_of_ours_is_none(message: str) -> None:
+    assert read_message(message) is None
 
 
 def test_every_choice_of_known_figures_is_read() -> None:

@@ -47,13 +47,29 @@ def read_progress(run_folder: Path, attempt: str) -> Progress | None:
         return None
 
 
+def read_message(message: str) -> Progress | None:
+    """A client's termination message; None if it is none, but a log's end or another container's.
+
+    A long one lacks what Kubernetes has no room for (docs/formats.md).
+    """
+    document = _document(message)
+    return _shown(document) if document else None
+
+
 def _of(raw: bytes, attempt: str) -> Progress | None:
+    document = _document(raw)
+    return _shown(document) if document and document.get("attempt") == attempt else None
+
+
+def _document(raw: bytes | str) -> Mapping[str, Any] | None:
     try:
         document = json.loads(raw)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
-    if not isinstance(document, dict) or document.get("attempt") != attempt:
-        return None
+    return document if isinstance(document, dict) and "attempt" in document else None
+
+
+def _shown(document: Mapping[str, Any]) -> Progress:
     return Progress(
         status=str(document.get("status", "starting")),
         final=bool(document.get("final")),

@@ -61,6 +61,7 @@ from tf_cluster_trainer.supervisor.rules.events import (
 from tf_cluster_trainer.supervisor.rules.farewell import Leave, WriteAgain
 from tf_cluster_trainer.supervisor.rules.final_state import taken_by
 from tf_cluster_trainer.supervisor.saved_step import CHECKPOINTS, saved_step
+from tf_cluster_trainer.supervisor.status import termination
 from tf_cluster_trainer.supervisor.status.document import FAILED, SUPERSEDED, Outcome
 from tf_cluster_trainer.supervisor.status.progress_file import read_progress
 from tf_cluster_trainer.supervisor.status.report import Report
@@ -159,6 +160,7 @@ class Chief(Supervisor):
         """Publish how it ended, release the run, serve a final state while tasks wait for it."""
         self._ask_nobody()
         self._report.end(outcome)
+        termination.leave(self._report.document, self._environment, self._log.write)
         if self._election is not None:
             self._election.release(superseded=outcome.status == SUPERSEDED)
         if outcome.final:
