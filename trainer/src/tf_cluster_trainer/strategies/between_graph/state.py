@@ -15,7 +15,7 @@ import numpy as np
 import tensorflow as tf
 
 from tf_cluster_trainer.checkpoint import restore
-from tf_cluster_trainer.checkpoint.pieces import Piece, Written, can_be_cut, total
+from tf_cluster_trainer.checkpoint.pieces import Piece, Written, can_be_cut, packed, total
 from tf_cluster_trainer.checkpoint.reading import (
     plan_of,
     read_ops,
@@ -39,6 +39,8 @@ from tf_cluster_trainer.strategies.context import StrategyContext
 from tf_cluster_trainer.strategies.step import devices, same_model, state_memory
 
 GLANCE_SECONDS = 2.0
+TOGETHER_BYTES = 8 << 20
+"""The most of several values that worker 0 sends to the ps at once."""
 
 
 class StateInitializer:
@@ -63,29 +65,42 @@ class StateInitializer:
         for task in range(graph.ps):
             with tf.device(devices.ps(task)):
                 self.ping.append(tf.constant(task))
-        self.puts = {one.key: Put(one) for one in state.stored}
+        self._stored = {one.key: one for one in state.stored}
+        self._parts = {
+            # What can't be cut comes in no piece of some rows.
+            one.key: [_PartToPut(part, by_rows=can_be_cut(one.spec)) for part in one.parts]
+            for one in state.stored
+        }
+
+    def put(self, run: Run, pieces: Iterable[Piece]) -> None:
+        """Give the rows of these pieces their values; `run` is a session's.
+
+        Many small ones together: for each set of operations that it has not run before, a session
+        copies the whole graph, so that its cost would grow with the square of their number.
+        """
+        for some in packed(pieces, lambda one: int(one.value.nbytes), TOGETHER_BYTES):
+            assigns: list[Any] = []
+            values: dict[Any, Any] = {}
+            for piece in some:
+                for at, start, value in rows_of(self._stored[piece.key], piece):
+                    part = self._parts[piece.key][at]
+                    if part.is_all(value):
+                        assigns.append(part.assign)
+                        values[part.whole] = value
+                    else:
+                        part.put_rows(run, start, value)
+            if assigns:
+                run(assigns, values)
 
 
-class Put:
-    """The operations that give a tensor's parts their values, at once or some rows at a time."""
+class _PartToPut:
+    """The operations that give a part of a tensor its values, at once or some rows at a time."""
 
-    def __init__(self, stored: StoredTensor) -> None:
-        self._stored = stored
-        by_rows = can_be_cut(stored.spec)  # else no piece of it has rows alone
-        self._parts = [_PutPart(part, by_rows=by_rows) for part in stored.parts]
-
-    def run(self, run: Any, piece: Piece) -> None:
-        """Give the rows of this piece their values; `run` is a session's."""
-        for at, start, value in rows_of(self._stored, piece):
-            self._parts[at].run(run, start, value)
-
-
-class _PutPart:
     def __init__(self, variable: Any, *, by_rows: bool) -> None:
         shape = variable.shape.as_list()
         self._size = shape[0] if shape else None
-        self._whole = tf.compat.v1.placeholder(variable.dtype, shape)
-        self._assign = variable.assign(self._whole, read_value=False)
+        self.whole = tf.compat.v1.placeholder(variable.dtype, shape)
+        self.assign = variable.assign(self.whole, read_value=False)
         if not by_rows:
             return
         self._rows = tf.compat.v1.placeholder(variable.dtype, [None, *shape[1:]])
@@ -95,11 +110,13 @@ class _PutPart:
             with tf.control_dependencies([put_rows(variable, indices, self._rows)]):
                 self._put = end_rows(variable)
 
-    def run(self, run: Any, start: int, value: Any) -> None:
-        if self._size is None or len(value) == self._size:
-            run(self._assign, {self._whole: value})
-        else:
-            run(self._put, {self._rows: value, self._first: start})
+    def is_all(self, value: Any) -> bool:
+        """Whether these are all of its rows."""
+        return self._size is None or len(value) == self._size
+
+    def put_rows(self, run: Run, start: int, value: Any) -> None:
+        """Give the rows from `start` on these values."""
+        run(self._put, {self._rows: value, self._first: start})
 
 
 class StateReading:
@@ -241,8 +258,7 @@ class RunState:
         if not run(operations.members_are_there):
             run(operations.no_members)
         run(operations.initialize)
-        for piece in self._first_values(run):
-            operations.puts[piece.key].run(run, piece)
+        operations.put(run, self._first_values(run))
         point = self._resume_point
         began = [self._graph.generations.next(above), point.step, point.updates]
         run(operations.begin, {operations.given_generation: began})
