@@ -195,28 +195,33 @@ def test_in_lockstep_training_stands_still_until_a_large_state_is_written(tmp_pa
 @pytest.mark.usefixtures("large")
 @pytest.mark.parametrize("what", ["begins", "in lockstep", "is the last"])
 def test_a_save_that_takes_very_long_is_said_once(
-    tmp_path: Path, what: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, what: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Be it that the next would begin, or that this task waits for it."""
     monkeypatch.setattr(saver, "LONG_SECONDS", 0.2)
     monkeypatch.setattr(saver, "LOOK_SECONDS", 0.1)
+    said: list[str] = []
     state = Weights()
+
+    def log(words: str, severity: str = "") -> None:
+        said.append(words)
+        if "still being written" in words:
+            state.gate.set()
+
+    monkeypatch.setattr(saver, "log", log)
     some = saves(tmp_path, Heard(), state=state, lockstep=what == "in lockstep")
     state.gate.clear()
-    opening = threading.Timer(1, state.gate.set)
-    opening.start()
     if what == "is the last":
         some.last(at(5))
     else:
         some.begin(at(5))
-        for _ in range(5):
-            time.sleep(0.1)
-            some.begin(at(5))
-    opening.join()
+    while not state.gate.is_set():
+        time.sleep(0.05)
+        some.begin(at(6))
     some.settle_before_last()
-    said = "".join(capsys.readouterr())
-    assert said.count("the checkpoint of step 5 is still being written after ") == 1
-    assert f"the volume of {tmp_path}, or a ps, is slow, or hangs" in said
+    (words,) = (one for one in said if "still being written" in one)
+    assert words.startswith("the checkpoint of step 5 is still being written after ")
+    assert words.endswith(f"the volume of {tmp_path}, or a ps, is slow, or hangs")
 
 
 LOST = [

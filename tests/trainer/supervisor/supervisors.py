@@ -232,6 +232,7 @@ class Supervisors:
                     "OF_TESTS": str(os.getpid()),
                     "TMPDIR": str(self.directory / "temporary"),
                     "TF_CLUSTER_CONFIG": str(place),
+                    "TF_CLUSTER_TERMINATION_LOG": "",  # of a pod that the tests run in
                     "TF_CLUSTER_TASK_TYPE": kind,
                     "TF_CLUSTER_TASK_INDEX": str(index),
                     "TF_CLUSTER_JOB_UID": self.jobs[kind],

@@ -9,6 +9,7 @@ from tf_cluster.local.task import Task, TaskType
 def task_variables(values: Mapping[str, Any], task: Task) -> dict[str, str]:
     """The variables of one task."""
     return {
+        "TF_CLUSTER_TERMINATION_LOG": "",  # of a pod that this command runs in
         **_extra(values, task.type),
         **(_of_an_evaluator(values, task) if task.type == "evaluator" else {}),
     }

@@ -34,7 +34,7 @@ def filled(target: str, small: int) -> tuple[dict[str, Any], int]:
     described = [VariableSpec(key, shape, tf.float32, True, None) for key, shape in shapes.items()]
     settings: Any = SimpleNamespace(optimizer=Optimizer("Adam", 0.1, None))
     with tf.Graph().as_default() as graph:
-        made = variables.make(described, specs, settings, ps=1, rows=1, workers=1, metrics=0)
+        made = variables.make(described, specs, specs, settings, ps=1, rows=1, workers=1, metrics=0)
         worker: Any = SimpleNamespace(state=made, ps=1)
         operations = state.StateInitializer(worker)
     values = {one.key: np.full(one.spec.shape, at) for at, one in enumerate(made.stored)}
@@ -71,4 +71,4 @@ def test_many_small_variables_take_no_more_runs_than_few(ps: str) -> None:
     assert len(found) == 3 * (3 + 1) + 1
     tf.compat.v1.Session.reset(ps)
     _, many = filled(ps, 60)
-    assert many == few == 3 * 2 + 1  # of the table and its slots, and of all the others
+    assert many == few == 3 * 2 + 1  # of halves of the table and its slots, and of all the others

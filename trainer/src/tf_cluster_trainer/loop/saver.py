@@ -212,7 +212,7 @@ class Saver:
             who = f"the volume of {self._directory}" + ("" if self._copies else ", or a ps,")
             log(
                 f"the checkpoint of step {self._writing_step} is still being written after "
-                f"{took:.0f} s, and no other meanwhile: {who} is slow, or hangs",
+                f"{took:.0f} s, and no other is begun before its end: {who} is slow, or hangs",
                 WARNING,
             )
 

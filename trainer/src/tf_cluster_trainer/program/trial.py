@@ -55,7 +55,12 @@ def run_trial(program: Program, ctx: Context) -> Trial:
         if ctx.settings.combination.has_ps and ctx.task.index == 0:  # once a run
             whole_reads.warn(model, graph)
         specs = checkpoint_variables.specs(model)
-        trained = frozenset(k for k, v in zip(specs, model.variables, strict=True) if v.trainable)
+        trainable = {
+            id(v) for v in model.trainable_variables
+        }  # `v.trainable` knows no frozen layer
+        trained = frozenset(
+            k for k, v in zip(specs, model.variables, strict=True) if id(v) in trainable
+        )
         return Trial(features, labels, metrics, specs, trained)
 
     return look_at_model(program, ctx, features, tried)

@@ -90,9 +90,8 @@ class AllReduce:
         replica_lookups.install()
         if not tf.config.list_logical_devices("GPU"):
             state_memory.check_held(state_memory.state_bytes(context.trial, settings.optimizer))
-        # Before the first variable: to make one, the workers exchange its value. Names may differ.
-        in_order = {str(at): one for at, one in enumerate(context.trial.variables.values())}
-        own = same_model.fingerprint(in_order)
+        # Before the first variable: to make one, the workers exchange its value.
+        own = same_model.fingerprint(context.trial.variables, context.trial.trained)
         same_model.check(self._broadcast.gathered(own, index))
         with strategy.scope():
             self._model = build_model(program, context.ctx, context.trial.features)

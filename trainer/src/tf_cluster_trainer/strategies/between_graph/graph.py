@@ -50,6 +50,7 @@ class WorkerGraph:
         self.state: PsVariables = ps_variables.make(
             traced.variables,
             trial.variables,
+            trial.trained,
             config.settings,
             ps=self.ps,
             rows=1 if config.settings.combination.lockstep else self.workers,

@@ -15,7 +15,7 @@ import numpy as np
 import tensorflow as tf
 
 from tf_cluster_trainer.checkpoint import restore
-from tf_cluster_trainer.checkpoint.pieces import Piece, Written, can_be_cut, packed, total
+from tf_cluster_trainer.checkpoint.pieces import Piece, Written, can_be_cut, total
 from tf_cluster_trainer.checkpoint.reading import (
     plan_of,
     read_ops,
@@ -40,7 +40,7 @@ from tf_cluster_trainer.strategies.step import devices, same_model, state_memory
 
 GLANCE_SECONDS = 2.0
 TOGETHER_BYTES = 8 << 20
-"""The most of several values that worker 0 sends to the ps at once."""
+"""When worker 0 has so much of small values, it sends them to the ps."""
 
 
 class StateInitializer:
@@ -78,19 +78,23 @@ class StateInitializer:
         Many small ones together: for each set of operations that it has not run before, a session
         copies the whole graph, so that its cost would grow with the square of their number.
         """
-        for some in packed(pieces, lambda one: int(one.value.nbytes), TOGETHER_BYTES):
-            assigns: list[Any] = []
-            values: dict[Any, Any] = {}
-            for piece in some:
-                for at, start, value in rows_of(self._stored[piece.key], piece):
-                    part = self._parts[piece.key][at]
-                    if part.is_all(value):
-                        assigns.append(part.assign)
-                        values[part.whole] = value
-                    else:
-                        part.put_rows(run, start, value)
-            if assigns:
+        assigns: list[Any] = []
+        values: dict[Any, Any] = {}
+        held = 0
+        for piece in pieces:
+            for at, start, value in rows_of(self._stored[piece.key], piece):
+                part = self._parts[piece.key][at]
+                if part.is_all(value):
+                    assigns.append(part.assign)
+                    values[part.whole] = value
+                    held += int(value.nbytes)
+                else:
+                    part.put_rows(run, start, value)
+            if held >= TOGETHER_BYTES:
                 run(assigns, values)
+                assigns, values, held = [], {}, 0
+        if assigns:
+            run(assigns, values)
 
 
 class _PartToPut:
@@ -187,8 +191,8 @@ class RunState:
     def prepare(self, session: Any) -> bool:
         """Make the state ready for calls in this session; False if that is not yet possible.
 
-        Raises ProgramError if worker-0 has another model, PeerLostError if it has this one in other
-        parts.
+        Raises ProgramError if worker-0 has another model, PeerLostError if it has this one by
+        other names or in other parts.
         """
         run, operations = session.run, self._operations
         there = run(operations.generation_is_there)
@@ -222,8 +226,8 @@ class RunState:
             raise same_model.differs(self._context.config.task.name)
         if own[1] != found[1]:
             raise PeerLostError(
-                "worker-0 cut the large variables otherwise than this worker, which starts again: "
-                "the log of one of both says why each variable stays whole",
+                "worker-0 has the variables by other names or in other parts than this worker, "
+                "which starts again: the log of one of both says what failed while it began",
                 (),
             )
 

@@ -16,7 +16,7 @@ import tensorflow as tf
 from tf_cluster_trainer.checkpoint import variables as checkpoint_variables
 from tf_cluster_trainer.checkpoint.record import TensorSpec
 from tf_cluster_trainer.config import Settings
-from tf_cluster_trainer.errors import HookError, ProgramError
+from tf_cluster_trainer.errors import HookError, PeerLostError, ProgramError
 from tf_cluster_trainer.log import WARNING, log
 from tf_cluster_trainer.program.base import Program
 from tf_cluster_trainer.program.context import Context
@@ -132,7 +132,8 @@ def _in_parts(
 ) -> TracedStep | None:
     """The step with large variables in parts; None, and a log line, if the model can't be so.
 
-    All workers have to come to the same answer, so what may be a passing fault is tried again.
+    All workers have to come to the same answer, so what may be a passing fault is tried again, and
+    what is of the machine is no answer: it raises PeerLostError, for a new start.
     """
     for last in (False, True):
         try:
@@ -140,9 +141,22 @@ def _in_parts(
                 program, ctx, trial.features, look, cut.create_in_parts, with_values=False
             )
         except Exception as error:
+            if last and _is_of_the_machine(error):
+                raise PeerLostError(
+                    f"the model could not be built in parts: {error}", ()
+                ) from error
             if last:
                 log(f"each variable stays whole, on one ps, since in parts: {error}", WARNING)
     return None
+
+
+def _is_of_the_machine(error: BaseException | None) -> bool:
+    """Whether memory, a disk or a network is at fault; libraries wrap its error in their own."""
+    while error is not None:
+        if isinstance(error, MemoryError | OSError | tf.errors.ResourceExhaustedError):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _traced(program: Program, model: Any, ctx: Context, trial: Trial, seed: int) -> TracedStep:

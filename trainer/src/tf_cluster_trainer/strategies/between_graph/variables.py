@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,8 +42,8 @@ class PsVariables:
     `generation` [3] is the generation's number, the step at which it began, and the optimizer's
     count there; the number is 0 during a fill. `counters` has a row for each task that counts:
     steps, sum of losses, sums of metrics. `members` has a number for each worker's present session.
-    `fingerprints` [2] stand for the model and for its variables' parts as worker-0 has them,
-    `own_fingerprints` for this worker's. `stored` are the tensors of a checkpoint.
+    `fingerprints` [2] stand for the model, and for its variables' names and parts, as worker-0 has
+    them; `own_fingerprints` for this worker's. `stored` are the tensors of a checkpoint.
     """
 
     model: Model
@@ -84,6 +84,7 @@ def container(cluster: Cluster, settings: Settings) -> str:
 def make(
     described: Sequence[VariableSpec],
     specs: Mapping[str, TensorSpec],
+    trained: Collection[str],
     settings: Settings,
     *,
     ps: int,
@@ -91,14 +92,14 @@ def make(
     workers: int,
     metrics: int,
 ) -> PsVariables:
-    """Build it in the current graph."""
+    """Build it in the current graph. `specs` are of the whole tensors, by key; `trained`: keys."""
     with tf.device(devices.ps(0)):
         generation = _variable("life", np.zeros([3], np.int64))
         members = _variable("members", np.zeros([workers], np.int64))
         counters = _variable("tallies", np.zeros([rows, 2 + metrics], np.float64))
         own_fingerprints = (
-            same_model.fingerprint(specs),
-            same_model.fingerprint({one.name: spec_of(one) for one in described}),
+            same_model.fingerprint(specs, trained),
+            same_model.number_of([(one.name, one.shape) for one in described]),
         )
         fingerprints = _variable("fingerprints", np.array(own_fingerprints, np.int64))
         optimizer = optimizers.make(settings.optimizer, lambda: _optimizer_lag(generation))
@@ -116,9 +117,9 @@ def make(
                     dtype=one.dtype,
                 )
             )
-    trained = tuple(v for v, one in zip(variables, described, strict=True) if one.trainable)
-    model = Model(tuple(variables), trained)
-    optimizer._create_all_weights(list(trained))
+    slotted = tuple(v for v, one in zip(variables, described, strict=True) if one.trainable)
+    model = Model(tuple(variables), slotted)
+    optimizer._create_all_weights(list(slotted))
     full = checkpoint_variables.of_model(specs, model)
     slots = checkpoint_variables.of_optimizer(optimizer, full, model)
     stored = (*full, *slots)

@@ -159,8 +159,9 @@ class Chief(Supervisor):
     def finish(self, outcome: Outcome) -> None:
         """Publish how it ended, release the run, serve a final state while tasks wait for it."""
         self._ask_nobody()
+        # First: the volume that the report is kept on may hang.
+        termination.leave(self._report.ended(outcome), self._environment, self._log.write)
         self._report.end(outcome)
-        termination.leave(self._report.document, self._environment, self._log.write)
         if self._election is not None:
             self._election.release(superseded=outcome.status == SUPERSEDED)
         if outcome.final:

@@ -139,12 +139,20 @@ class Report:
             kept = ("examples", "loss", "workers", "placement", "metrics", "export")
             self.update(**{name: previous[name] for name in kept if previous.get(name) is not None})
 
+    def ended(self, outcome: Outcome) -> Document:
+        """The document of this end."""
+        return replace(self._document, now=time.time(), **_changes(outcome))
+
     def end(self, outcome: Outcome) -> None:
         """Publish how it ended."""
         self._on_disk = True
-        self.update(
-            status=outcome.status,
-            final=outcome.final,
-            exit_code=outcome.exit_code,
-            message=outcome.message,
-        )
+        self.update(**_changes(outcome))
+
+
+def _changes(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "status": outcome.status,
+        "final": outcome.final,
+        "exit_code": outcome.exit_code,
+        "message": outcome.message,
+    }

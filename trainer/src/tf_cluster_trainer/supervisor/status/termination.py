@@ -13,10 +13,10 @@ from typing import Any
 
 from tf_cluster_trainer.supervisor.status.document import Document
 
-MOST_BYTES = 4096
-"""What Kubernetes keeps of a container's message."""
-CUT_MESSAGE = 500
-"""Characters, of six bytes at most, that leave room for the rest."""
+MOST_BYTES = 2048
+"""Kubernetes keeps 4,096, and 12 KiB of all containers of a pod, each of which has its share."""
+MESSAGE_BYTES = 1000
+"""Of a message in a document that is too long."""
 PATH_VARIABLE = "TF_CLUSTER_TERMINATION_LOG"
 DEFAULT_PATH = "/dev/termination-log"
 _LONG_FIELDS: Mapping[str, Any] = {"workers": {}, "metrics": {}, "export": None}
@@ -39,14 +39,22 @@ def message(document: Document) -> bytes:
     and the export's directory are left out.
     """
     shown = {**document.as_json(), "placement": {}}
-    words = document.message
-    if len(_bytes(shown)) > MOST_BYTES and len(words) > CUT_MESSAGE:
-        shown["message"] = f"{words[:CUT_MESSAGE]}…"
+    if len(_bytes(shown)) > MOST_BYTES:
+        shown["message"] = _cut(document.message)
     for field, nothing in _LONG_FIELDS.items():
         if len(_bytes(shown)) > MOST_BYTES:
             shown[field] = nothing
     return _bytes(shown)
 
 
-def _bytes(document: Mapping[str, Any]) -> bytes:
-    return json.dumps(document, allow_nan=False, ensure_ascii=False).encode(errors="replace")
+def _cut(words: str) -> str:
+    if len(_bytes(words)) <= MESSAGE_BYTES:
+        return words
+    words = words[:MESSAGE_BYTES]
+    while len(_bytes(words)) > MESSAGE_BYTES:
+        words = words[: 9 * len(words) // 10]
+    return f"{words}…"
+
+
+def _bytes(value: Any) -> bytes:
+    return json.dumps(value, allow_nan=False, ensure_ascii=False).encode(errors="replace")
