@@ -70,5 +70,8 @@ def _knock(namespace: Namespace, address: str, port: int) -> str:
         pod = json.loads(namespace.kubectl("get", "pod", name, "--output=json"))
         return pod["status"]["phase"] in ("Succeeded", "Failed")
 
-    eventually("the stranger to have tried", ended, 60)
+    try:
+        eventually("the stranger to have tried", ended, 60)
+    except AssertionError as error:
+        raise RuntimeError(str(error)) from None  # another stranger would not be better
     return namespace.kubectl("logs", name)
