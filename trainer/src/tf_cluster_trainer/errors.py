@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+
+
+def with_causes(error: BaseException | None) -> Iterator[BaseException]:
+    """The error, and those behind it: libraries wrap one in their own."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
 
 
 class ProgramError(Exception):

@@ -19,6 +19,7 @@ from tf_cluster_trainer.errors import (
     PeerLostError,
     ProgramError,
     ReplacedError,
+    with_causes,
 )
 from tf_cluster_trainer.servers.lost import CARRIED, Servers, are_lost, is_peer_lost, unwrapped
 
@@ -108,15 +109,12 @@ def _of_the_program(where: str, error: BaseException, servers: Servers | None) -
     return Explained(code, sentence, users_traceback(error), lost)
 
 
-def _may_pass(error: BaseException | None) -> bool:
-    """Whether a disk or a network is at fault; libraries wrap its error in their own."""
-    while error is not None:
-        if isinstance(error, _PASSING_KINDS):
-            return True
-        if isinstance(error, OSError) and error.errno in _PASSING:
-            return True
-        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
-    return False
+def _may_pass(error: BaseException) -> bool:
+    """Whether a disk or a network is at fault."""
+    return any(
+        isinstance(one, _PASSING_KINDS) or (isinstance(one, OSError) and one.errno in _PASSING)
+        for one in with_causes(error)
+    )
 
 
 def _who(text: str) -> str:

@@ -16,7 +16,7 @@ import tensorflow as tf
 from tf_cluster_trainer.checkpoint import variables as checkpoint_variables
 from tf_cluster_trainer.checkpoint.record import TensorSpec
 from tf_cluster_trainer.config import Settings
-from tf_cluster_trainer.errors import HookError, PeerLostError, ProgramError
+from tf_cluster_trainer.errors import HookError, PeerLostError, ProgramError, with_causes
 from tf_cluster_trainer.log import WARNING, log
 from tf_cluster_trainer.program.base import Program
 from tf_cluster_trainer.program.context import Context
@@ -150,13 +150,10 @@ def _in_parts(
     return None
 
 
-def _is_of_the_machine(error: BaseException | None) -> bool:
-    """Whether memory, a disk or a network is at fault; libraries wrap its error in their own."""
-    while error is not None:
-        if isinstance(error, MemoryError | OSError | tf.errors.ResourceExhaustedError):
-            return True
-        error = error.__cause__ or error.__context__
-    return False
+def _is_of_the_machine(error: BaseException) -> bool:
+    """Whether memory, a disk or a network is at fault."""
+    kinds = (MemoryError, OSError, tf.errors.ResourceExhaustedError)
+    return any(isinstance(one, kinds) for one in with_causes(error))
 
 
 def _traced(program: Program, model: Any, ctx: Context, trial: Trial, seed: int) -> TracedStep:

@@ -141,18 +141,17 @@ class Report:
 
     def ended(self, outcome: Outcome) -> Document:
         """The document of this end."""
-        return replace(self._document, now=time.time(), **_changes(outcome))
+        return replace(
+            self._document,
+            now=time.time(),
+            status=outcome.status,
+            final=outcome.final,
+            exit_code=outcome.exit_code,
+            message=outcome.message,
+        )
 
     def end(self, outcome: Outcome) -> None:
         """Publish how it ended."""
         self._on_disk = True
-        self.update(**_changes(outcome))
-
-
-def _changes(outcome: Outcome) -> dict[str, Any]:
-    return {
-        "status": outcome.status,
-        "final": outcome.final,
-        "exit_code": outcome.exit_code,
-        "message": outcome.message,
-    }
+        self._document = self.ended(outcome)
+        self.publish()
