@@ -18,7 +18,6 @@ from tests.support.waiting import eventually
 
 pytestmark = [pytest.mark.cluster, in_turn(0, of=2)]
 
-# Far more steps than these cases last; the last upgrade brings the total within reach.
 PER_CALL = 8
 
 

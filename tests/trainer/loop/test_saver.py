@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from tf_cluster_trainer.run_directory import layout
 
 from tests.slices import in_turn
 from tests.support.children import PROGRAMS
+from tests.support.waiting import eventually
 
 
 class Heard:
@@ -215,9 +215,13 @@ def test_a_save_that_takes_very_long_is_said_once(
         some.last(at(5))
     else:
         some.begin(at(5))
-    while not state.gate.is_set():
-        time.sleep(0.05)
-        some.begin(at(6))
+
+    def said_when_the_next_is_due() -> bool:
+        if not state.gate.is_set():
+            some.begin(at(6))
+        return state.gate.is_set()
+
+    eventually("the words", said_when_the_next_is_due)
     some.settle_before_last()
     (words,) = (one for one in said if "still being written" in one)
     assert words.startswith("the checkpoint of step 5 is still being written after ")
