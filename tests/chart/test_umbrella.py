@@ -26,6 +26,8 @@ from tests.chart.helm import (
     template,
 )
 
+PARTS = ("tf-cluster", "tf-storage", "tf-tenant", "tf-serving")
+
 
 def without_sources(text: str) -> list[str]:
     return [line for line in text.splitlines() if not line.startswith("# Source:")]
@@ -144,7 +146,7 @@ def test_the_lock_is_in_step_with_the_dependencies() -> None:
     chart = yaml.safe_load((ROOT / "Chart.yaml").read_text())
     lock = yaml.safe_load((ROOT / "Chart.lock").read_text())
     parts = []
-    for name in ("tf-cluster", "tf-storage"):
+    for name in PARTS:
         part = yaml.safe_load((ROOT / "charts" / name / "Chart.yaml").read_text())
         parts.append({"name": name, "repository": "", "version": part["version"]})
     assert lock["dependencies"] == parts
@@ -205,7 +207,8 @@ def users_own() -> set[str]:
 
 
 def test_all_charts_are_clean_for_helm_lint() -> None:
-    for chart in (ROOT, ROOT / "charts" / "tf-cluster", ROOT / "charts" / "tf-storage"):
+    parts = (ROOT / "charts" / name for name in PARTS)
+    for chart in (ROOT, *parts):
         done = command("lint", "--strict", "--quiet", str(chart))
         assert done.returncode == 0, done.stdout
         assert done.stdout.strip() == ""

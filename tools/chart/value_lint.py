@@ -6,8 +6,8 @@ Templates read values by a path from `.Values`, by a variable set to such a path
 `get PATH X` where X chooses a section (a role or a volume); each may be in parentheses with
 `| default dict`. All three are rewritten to one form, `.Values.<role>.resources`; so is `.pod.X`,
 the pod values of a role (_pod.tpl), which come from its section or from `pod`. Fields that pass
-through stand in a loop (LOOP); a section that passes through whole is named once (WHOLE). What is
-written in another way shows as a value that nobody uses.
+through stand in a loop (LOOP, BY_NAME) or are picked (PICK); a section that passes through whole is
+named once (WHOLE). What is written in another way shows as a value that nobody uses.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ NOT_READ = {("global",)}
 
 PATH = r"\.Values(?:\.[\w<>]+)*"
 REWRITES = (
-    # charts/tf-storage: each class and volume is laid over the section of defaults.
+    # tf-storage and tf-tenant: each class, volume and claim is laid over the section of defaults.
     (
-        r'range \$name, (\$\w+) := include "tf-storage\.(class|volume)(?:es|s)" [$.] \| fromJson',
+        r'range \$name, (\$\w+) := include "tf-\w+\.(class|volume|claim)(?:es|s)" [$.] \| fromJson',
         r"}}{{- \1 := .Values.\2 -}}{{",
     ),
     (r'include "tf-cluster\.podValues" \. \| fromJson', ".Values.<role>"),
     (r"(?<![\w)])[$]?\.pod(?=\.[a-z])", ".Values.<role>"),
-    (r"(?:\$root|\.root|\$)\.Values", ".Values"),
+    (r"(?:\$root|\.root|\$|\(first \.\))\.Values", ".Values"),
     (rf"\(({PATH}) \| default (?:dict|list)\)", r"\1"),
     (rf"get ({PATH}) [$.](role|volume)(?:\.name)?", r"\1.<\2>"),
     (rf"\(({PATH})\)", r"\1"),
@@ -45,8 +45,18 @@ LOOP = (
     rf"\{{\{{- with get (?P<section>{PATH}) \$(?P=name)\b"
 )
 
-# A section that passes through whole: every value below it is used.
-WHOLE = rf'include "tf-(?:cluster\.config|storage)\.given" ({PATH})'
+# Fields that pass through together: `pick .Values.pod "a" "b"`.
+PICK = rf'pick (?P<section>{PATH})(?P<fields>(?:\s+"\w+")+)'
+
+# The same of several sections: `range $name, $x := dict "a" 1 "b" 2`, `get .Values.x $name`.
+BY_NAME = r'range \$(?P<name>\w+), \$\w+ := dict (?P<words>(?:"[^"]*"\s*)+)'
+
+# A section that passes through whole: every value below it is used. An image is handed over as a
+# copy; other copies (`class` of tf-storage) are what entries are laid over.
+WHOLE = (
+    r'(?:include "tf-(?:(?:cluster\.config|storage)\.given|tenant\.subjects)"'
+    rf"|deepCopy(?= [\w.]*\.image\b)) ({PATH})"
+)
 
 Steps = tuple[str, ...]
 
@@ -76,8 +86,18 @@ def _one_form(block: str) -> str:
             block = re.sub(rf"{re.escape(match[1])}(?!\w)", match[2].replace("\\", ""), block)
     for match in re.finditer(LOOP, block):
         fields = re.findall(r'"(\w+)"', match["fields"])
-        block += "".join(f" {{{{ {match['section']}.{field} }}}}" for field in fields)
+        block += _uses(match["section"], fields)
+    for match in re.finditer(PICK, block):
+        block += _uses(match["section"], re.findall(r'"(\w+)"', match["fields"]))
+    for match in re.finditer(BY_NAME, block):
+        names = re.findall(r'"([^"]*)"', match["words"])[::2]
+        for section in re.findall(rf"get ({PATH}) \${match['name']}\b", block):
+            block += _uses(section, names)
     return block
+
+
+def _uses(section: str, fields: list[str]) -> str:
+    return "".join(f" {{{{ {section}.{field} }}}}" for field in fields)
 
 
 def findings(templates: list[str], values: str) -> list[str]:

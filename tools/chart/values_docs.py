@@ -24,8 +24,15 @@ from tools import ROOT
 
 CHART = ROOT / "charts" / "tf-cluster"
 STORAGE_CHART = ROOT / "charts" / "tf-storage"
+TENANT_CHART = ROOT / "charts" / "tf-tenant"
+SERVING_CHART = ROOT / "charts" / "tf-serving"
 # Each chart, and the page that has its tables.
-PAGES = {CHART: ROOT / "docs" / "values.md", STORAGE_CHART: STORAGE_CHART / "README.md"}
+PAGES = {
+    CHART: ROOT / "docs" / "values.md",
+    STORAGE_CHART: STORAGE_CHART / "README.md",
+    TENANT_CHART: TENANT_CHART / "README.md",
+    SERVING_CHART: SERVING_CHART / "README.md",
+}
 # The section with the defaults of all roles of pods: each role's section takes its keys, too.
 POD = "pod"
 ROLES = re.findall(r'"name": "(\w+)"', (CHART / "templates" / "_roles.tpl").read_text())

@@ -16,7 +16,7 @@ and it promises no order of files. The files after that need not look again: all
   "null" "image" "program" "interactive" "notebook" "source" "combination" "success" "momentum" "schedule" "preStop"
   "gpus" "name" "claims" "env" "labels"
   "resources" "annotations" "flags" "characters" "arguments" "ranges" "nodePorts" "volumes" "colocate"
-  "hosts" "enabled" "account" "versions" "routes" "operator" "monitoring" -}}
+  "hosts" "enabled" "account" "sysctls" "versions" "routes" "operator" "monitoring" -}}
 {{- with include (printf "tf-cluster.guards.%s" $guard) $ | trim -}}
 {{- $complaints = append $complaints . -}}
 {{- end -}}

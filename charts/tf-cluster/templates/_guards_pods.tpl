@@ -85,13 +85,9 @@ each role as its pods get them. What stands in `pod` is told once, of the first 
 {{- end }}
 {{- $paths = append $paths $path }}
 {{- end }}
+{{- include "tf-cluster.guards.twice" (list $at.resourceClaims .pod.resourceClaims) }}
 {{- $claims := list }}
-{{- range .pod.resourceClaims }}
-{{- if has .name $claims }}
-{{ $at.resourceClaims }} has two claims named {{ .name }}.
-{{- end }}
-{{- $claims = append $claims .name }}
-{{- end }}
+{{- range .pod.resourceClaims }}{{ $claims = append $claims .name }}{{ end }}
 {{- include "tf-cluster.guards.containerResources" (list (printf "%s.resources" $role) .pod.resources $claims $role) }}
 {{- $names := list $role }}
 {{- $pod := .pod }}
@@ -112,13 +108,7 @@ each role as its pods get them. What stands in `pod` is told once, of the first 
 {{- end }}
 {{- $paths = append $paths .mountPath }}
 {{- end }}
-{{- $variables := list }}
-{{- range .env }}
-{{- if has .name $variables }}
-{{ $place }}.env has {{ .name }} twice.
-{{- end }}
-{{- $variables = append $variables .name }}
-{{- end }}
+{{- include "tf-cluster.guards.twice" (list (printf "%s.env" $place) .env) }}
 {{- $ports := list }}
 {{- $portNames := list }}
 {{- range .ports }}
@@ -162,22 +152,34 @@ matchLabelKeys and a selector, the rule.
 {{- end }}
 {{- end -}}
 
+{{- /* Takes a list: the place of a list, and the list, whose entries' names have to differ. */ -}}
+{{- define "tf-cluster.guards.twice" -}}
+{{- $seen := list }}
+{{- range last . }}
+{{- if has .name $seen }}
+{{ first $ }} has {{ .name }} twice.
+{{- end }}
+{{- $seen = append $seen .name }}
+{{- end }}
+{{- end -}}
+
+{{- define "tf-cluster.guards.sysctls" -}}
+{{- $context := (.Values.security | default dict).podSecurityContext | default dict }}
+{{- include "tf-cluster.guards.twice" (list "security.podSecurityContext.sysctls" $context.sysctls) }}
+{{- end -}}
+
 {{- /* Takes a list: the place of the resources, the resources, the pod's claims, the role. */ -}}
 {{- define "tf-cluster.guards.containerResources" -}}
 {{- $place := first . }}
 {{- $claims := index . 2 }}
 {{- $role := last . }}
-{{- $seen := list }}
-{{- range (index . 1 | default dict).claims }}
+{{- $resources := index . 1 | default dict }}
+{{- range $resources.claims }}
 {{- if not (has .name $claims) }}
 {{ $place }}.claims names {{ .name }}, which no pod of {{ $role }} has: add it to resourceClaims.
 {{- end }}
-{{- if has .name $seen }}
-{{ $place }}.claims has {{ .name }} twice.
 {{- end }}
-{{- $seen = append $seen .name }}
-{{- end }}
-{{- $resources := index . 1 | default dict }}
+{{- include "tf-cluster.guards.twice" (list (printf "%s.claims" $place) $resources.claims) }}
 {{- $names := keys ($resources.requests | default dict) ($resources.limits | default dict) }}
 {{- if and (contains "hugepages-" (join " " $names)) (not (or (has "cpu" $names) (has "memory" $names))) }}
 {{ $place }} asks for huge pages alone: Kubernetes gives them beside cpu or memory, so ask for one of these, too.

@@ -10,6 +10,9 @@ import yaml
 
 from tests.chart.helm import LOADER
 
+# The client's own ten seconds are too few beside all other cases.
+ANSWER_SECONDS = 120
+
 
 @dataclass(frozen=True)
 class ApiServer:
@@ -40,6 +43,7 @@ class ApiServer:
             params=query,
             data=document.encode(),
             headers={"Content-Type": "application/apply-patch+yaml"},
+            timeout=ANSWER_SECONDS,
         )
         return _said(place, answer)
 
@@ -60,6 +64,7 @@ class ApiServer:
             params={"dryRun": "All", "fieldValidation": "Strict"},
             data=json.dumps(pod),
             headers={"Content-Type": "application/json"},
+            timeout=ANSWER_SECONDS,
         )
         return _said(f"pod {name}", answer)
 

@@ -576,6 +576,10 @@ PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 NEAR = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"team": "a"}}}
 
 
+def _sysctls(*settings: Values) -> Values:
+    return {"security": {"podSecurityContext": {"sysctls": list(settings)}}}
+
+
 def _parts_of_pods() -> Named:
     """Wrong, what the chart says, where the tool says it, right."""
     mount = {"name": "scratch", "mountPath": "/scratch"}
@@ -660,7 +664,7 @@ def _parts_of_pods() -> Named:
         (
             "two claims",
             {"resourceClaims": [claim, claim]},
-            "pod.resourceClaims has two claims named gpu",
+            "pod.resourceClaims has gpu twice",
             "resourceClaims/1/name",
         ),
         (
@@ -835,6 +839,17 @@ def _parts_of_pods() -> Named:
                 {"worker": {"resources": {"claims": [{"name": "gpu"}]}, "resourceClaims": [claim]}}
             ),
             "pods",
+        ),
+    )
+    setting = {"name": "net.ipv4.tcp_syncookies", "value": "1"}
+    yield (
+        "a kernel setting that stands twice",
+        Case(
+            extra(_sysctls(setting, {**setting, "value": "0"})),
+            "security.podSecurityContext.sysctls has net.ipv4.tcp_syncookies twice",
+            "TFC343 /extraValues/security/podSecurityContext/sysctls/1/name",
+            extra(_sysctls(setting)),
+            "sysctls",
         ),
     )
     annotated = {"annotations": {"a": "b"}}
