@@ -13,7 +13,7 @@ import tf_cluster_trainer
 PACKAGE = Path(tf_cluster_trainer.__file__).parent
 # Each floor may import from those before it, and no room from another one on its floor.
 FLOORS = (
-    ("exit_codes", "errors", "log", "protocol", "config", "container_memory"),
+    ("exit_codes", "errors", "log", "protocol", "wire", "config", "container_memory"),
     ("run_directory",),
     ("checkpoint", "servers"),
     ("program", "ps_volume"),
@@ -30,6 +30,7 @@ WITHOUT_TENSORFLOW = (
     "run_directory.evaluator_claim",
     "checkpoint.record",
     "checkpoint.resume_point",
+    "serving.ask",
 )
 
 

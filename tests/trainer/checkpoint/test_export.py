@@ -182,7 +182,8 @@ def test_an_export_is_called_by_the_programs_names_and_gives_what_the_model_give
     ctx = context(tmp_path)
     features = run_trial(program, ctx).features
     model = build_model(program, ctx, features)
-    path = export.export(model, features, 7, tmp_path / "export", check_owner=lambda: None)
+    about = export.About("digits", "1", 7)
+    path = export.export(model, features, about, tmp_path / "export", check_owner=lambda: None)
     found = served(path)
     assert found["inputs"] == inputs
     assert {name: kind for name, (kind, _) in found["outputs"].items()} == outputs

@@ -52,7 +52,9 @@ def exported(log: Path, check_owner: Callable[[], None]) -> Path:
     program, ctx = Fixed(), context(log)
     features = run_trial(program, ctx).features
     model = build_model(program, ctx, features)
-    return export.export(model, features, 7, log / "named", check_owner=check_owner)
+    return export.export(
+        model, features, export.About("a", "1", 7), log / "named", check_owner=check_owner
+    )
 
 
 WRITERS = pytest.mark.parametrize("write", [checkpoint, exported])

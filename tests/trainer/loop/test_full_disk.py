@@ -57,5 +57,6 @@ def test_an_export_that_the_disk_does_not_take_is_no_error_of_tensorflows(
     model = tf_keras.Sequential([tf_keras.layers.Input((4,)), tf_keras.layers.Dense(1)])
     spec = tf.TensorSpec([None, 4], tf.float32)
     with pytest.raises(OSError, match="No space left on device"):
-        export.export(model, spec, 1, tmp_path, check_owner=lambda: None)
+        about = export.About("digits", "1", 1)
+        export.export(model, spec, about, tmp_path, check_owner=lambda: None)
     assert list(tmp_path.iterdir()) == []

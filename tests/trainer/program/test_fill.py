@@ -11,7 +11,7 @@ import tensorflow as tf
 import tf_keras
 from tf_cluster_trainer.checkpoint import pieces, read, variables
 from tf_cluster_trainer.checkpoint import write as checkpoint_write
-from tf_cluster_trainer.checkpoint.export import export
+from tf_cluster_trainer.checkpoint.export import About, export
 from tf_cluster_trainer.checkpoint.pieces import Piece
 from tf_cluster_trainer.checkpoint.record import Checkpoint, Meta
 from tf_cluster_trainer.program.fill import fill_model
@@ -84,7 +84,9 @@ def test_a_model_of_pages_computes_and_is_exported_as_any_other(
         tf.function(model)(given, training=False), expected, rtol=1e-5, atol=1e-6
     )
 
-    path = export(model, features, 1, tmp_path / "export", check_owner=lambda: None)
+    path = export(
+        model, features, About("a", "1", 1), tmp_path / "export", check_owner=lambda: None
+    )
     served = tf.saved_model.load(str(path)).signatures["serving_default"]
     (found,) = served(**{next(iter(served.structured_input_signature[1])): given}).values()
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
@@ -147,7 +149,7 @@ from pathlib import Path
 import numpy as np, tensorflow as tf, tf_keras
 from tf_cluster_trainer.checkpoint import read, variables
 from tf_cluster_trainer.checkpoint import write
-from tf_cluster_trainer.checkpoint.export import export
+from tf_cluster_trainer.checkpoint.export import About, export
 from tf_cluster_trainer.checkpoint.pieces import Piece
 from tf_cluster_trainer.checkpoint.record import Meta, TensorSpec
 from tf_cluster_trainer.program.fill import fill_model
@@ -192,7 +194,7 @@ for ROWS in (1_200_000, 2_400_000):  # 293 and 586 MiB: both are read a piece at
     seen.append(own())
     assert (filled(ids[:500]).numpy() == 129).all()
     seen.append(own())
-    export(filled, features, 1, folder / f"export-{ROWS}", check_owner=lambda: 0)
+    export(filled, features, About("a", "1", 1), folder / f"export-{ROWS}", check_owner=lambda: 0)
     seen.append(own())
     told.append(max(seen))
 print(*told)

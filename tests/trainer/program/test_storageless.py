@@ -13,7 +13,7 @@ import tensorflow as tf
 import tf_keras
 from tf_cluster_trainer import container_memory
 from tf_cluster_trainer.checkpoint import pieces
-from tf_cluster_trainer.checkpoint.export import export
+from tf_cluster_trainer.checkpoint.export import About, export
 from tf_cluster_trainer.errors import HookError, ProgramError
 from tf_cluster_trainer.program.base import Program
 from tf_cluster_trainer.program.storageless import StoragelessVariable
@@ -274,7 +274,9 @@ def test_a_model_that_is_filled_computes_and_is_exported_with_those_values(
     expected = plain(given, training=False).numpy()
     np.testing.assert_array_equal(filled(given, training=False), expected)
 
-    path = export(filled, features, 1, tmp_path / "export", check_owner=lambda: None)
+    path = export(
+        filled, features, About("a", "1", 1), tmp_path / "export", check_owner=lambda: None
+    )
     served = tf.saved_model.load(str(path)).signatures["serving_default"]
     (found,) = served(**{next(iter(served.structured_input_signature[1])): given}).values()
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)

@@ -116,3 +116,8 @@ class WeighsWords(Small):
 def _of_categories(*layers: Any) -> Any:
     inputs = [tf_keras.layers.Input((4,)), tf_keras.layers.Discretization([0.5])]
     return tf_keras.Sequential([*inputs, *layers, tf_keras.layers.Dense(1)])
+
+
+class SignatureWithoutInputs(Small):
+    def signatures(self, ctx: Context, model: Any) -> Any:
+        return {"more": model.call}

@@ -17,9 +17,10 @@ import tensorflow as tf
 
 from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.checkpoint import read as checkpoint_read
-from tf_cluster_trainer.checkpoint.export import export, versions
+from tf_cluster_trainer.checkpoint.export import remove, versions
 from tf_cluster_trainer.checkpoint.record import Checkpoint
 from tf_cluster_trainer.child.control import Orders
+from tf_cluster_trainer.child.exporting import Exporter
 from tf_cluster_trainer.child.kept_evaluations import KeptEvaluations
 from tf_cluster_trainer.config import Config
 from tf_cluster_trainer.errors import NotOwnerError, ProgramError, ReplacedError
@@ -87,6 +88,7 @@ class Evaluator:
         self._events: EventFile | None = None
         self._said = ""
         self._model: Any = None  # made with the first checkpoint's values
+        self._exporter = Exporter(prepared.program, prepared.ctx, prepared.trial.features)
 
     def run(self, orders: Orders) -> int:
         """Measure until Finish has come and its step is done; return the exit code.
@@ -232,11 +234,10 @@ class Evaluator:
         if not self._kept.is_better(value, wanted):
             return False
         directory = self._run_dir / layout.BEST
-        features = self._prepared.trial.features
-        path = export(self._model, features, step, directory, check_owner=self._check_owner)
+        path = self._exporter.export(self._model, step, metrics, directory, self._check_owner)
         self._kept.best = Best(wanted.metric, wanted.mode, step, value, str(path))
         for old in sorted(versions(directory))[: -self._config.settings.checkpoint.keep]:
-            shutil.rmtree(directory / str(old), ignore_errors=True)
+            remove(directory / str(old))
         return True
 
     def _draw(self, step: int, metrics: dict[str, float]) -> None:

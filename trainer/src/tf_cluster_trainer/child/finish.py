@@ -9,7 +9,7 @@ from typing import Any
 import tensorflow as tf
 
 from tf_cluster_trainer.checkpoint import restore
-from tf_cluster_trainer.checkpoint.export import export
+from tf_cluster_trainer.child.exporting import Exporter
 from tf_cluster_trainer.errors import HookError
 from tf_cluster_trainer.log import log
 from tf_cluster_trainer.program import precision
@@ -49,7 +49,8 @@ def result(
             model = build_filled(program, ctx, trial.features, fill, precision.FULL)
         metrics = measure(program, ctx, model)
         directory = ctx.run_dir / layout.EXPORT
-        path = export(model, trial.features, step, directory, check_owner=check_owner)
+        exporter = Exporter(program, ctx, trial.features)
+        path = exporter.export(model, step, metrics, directory, check_owner)
         log(f"exported step {step} to {path}")
         try:
             program.after_train(ctx, model)

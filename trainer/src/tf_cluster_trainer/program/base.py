@@ -32,6 +32,11 @@ class Program:
     shuffle_buffer: int | None = None
     """Size of the shuffle buffer in examples; None: as many as fit in 64 MiB, at most 10,000."""
 
+    requests_in_export: bool = True
+    """Whether an export holds examples of the data: the requests that TensorFlow Serving warms up
+    with (`batchSize` rows), and one with its answer (tf-cluster.json). False: it holds none.
+    """
+
     def build_model(self, ctx: Context) -> Any:
         """Return a tf_keras.Model that takes a batch of features, as `dataset` gives them."""
         raise NotImplementedError
@@ -68,6 +73,15 @@ class Program:
 
         The chief calls it once at the end; an evaluator, if there is one, calls it for every
         checkpoint.
+        """
+        return {}
+
+    def signatures(self, ctx: Context, model: Any) -> Mapping[str, Any]:
+        """Return more signatures of the export, beside `serving_default`: functions by name.
+
+        Each is a tf.function with an `input_signature` of named tensors, and returns a tensor or a
+        mapping of names to tensors. It may use `model`, which is plain, and tables made here. The
+        trainer traces all of them before it trains.
         """
         return {}
 

@@ -24,6 +24,7 @@ from tf_cluster_trainer.program import memory, precision, whole_reads
 from tf_cluster_trainer.program.base import Program
 from tf_cluster_trainer.program.context import Context
 from tf_cluster_trainer.program.first_call import leaves_only_variables
+from tf_cluster_trainer.program.signatures import more_signatures
 from tf_cluster_trainer.program.storageless import Storageless, read_in
 
 Found = TypeVar("Found")
@@ -52,6 +53,7 @@ def run_trial(program: Program, ctx: Context) -> Trial:
     def tried(model: Any) -> Trial:
         check_variables(model)
         metrics, graph = _trace_loss(program, model, features, labels)
+        more_signatures(program, ctx, model)
         if ctx.settings.combination.has_ps and ctx.task.index == 0:  # once a run
             whole_reads.warn(model, graph)
         specs = checkpoint_variables.specs(model)

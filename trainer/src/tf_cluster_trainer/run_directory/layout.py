@@ -26,10 +26,20 @@ BUNDLE = "variables"
 META = "meta.json"
 ONE_DATA_FILE = ".data-00000-of-00001"
 """What TensorFlow adds to a bundle's name for its data, where that is one file."""
+# In a version of export/ or best/: what is none of TensorFlow's files.
+EXTRA = "assets.extra"
+WARM_UP = "tf_serving_warmup_requests"
+TRYING = "trying"
+"""In an export that is being made: its requests are being tried."""
+"""TensorFlow Serving's own name for it: it sends these requests to a version before all others."""
+EXPORT_RECORD = "tf-cluster.json"
+MANIFEST = "tf-cluster-manifest.json"
+SAVED_MODEL = "saved_model.pb"
 # In names of partial files, and after the name of an unreadable checkpoint.
 TEMPORARY = ".tmp-"
 UNREADABLE = ".unreadable"
 _CHECKPOINT = re.compile(r"ckpt-(\d+)")
+_NUMBER = re.compile(r"[0-9]+")
 
 
 def checkpoints(run_dir: Path) -> Path:
@@ -48,3 +58,8 @@ def whole_checkpoints(directory: Path) -> list[tuple[int, Path]]:
         return []
     found = ((_CHECKPOINT.fullmatch(path.name), path) for path in directory.iterdir())
     return sorted(((int(m[1]), path) for m, path in found if m), reverse=True)
+
+
+def numbered(directory: Path) -> dict[int, Path]:
+    """What has a version's number for its name, whole or not. Raises OSError."""
+    return {int(path.name): path for path in directory.iterdir() if _NUMBER.fullmatch(path.name)}

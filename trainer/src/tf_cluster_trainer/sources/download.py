@@ -14,17 +14,24 @@ from urllib.request import Request
 
 from .errors import SourceError, UnreachableError, of_connection
 from .limits import Limits, size
-from .login import Login, not_shown_to, refused
+from .login import PROGRAM_SOURCE, Login, not_shown_to, refused
 
 _CHUNK = 256 * 1024
 # HTTP 4xx answers that a later try may change.
 _PASSING = {408, 425, 429}
 
 
-def download(url: str, sha256: str, target: Path, limits: Limits, login: Login | None) -> None:
+def download(
+    url: str,
+    sha256: str,
+    target: Path,
+    limits: Limits,
+    login: Login | None,
+    place: str = PROGRAM_SOURCE,
+) -> None:
     """Write the file at `url` to `target`; follow redirects, and use the environment's proxies.
 
-    A redirect to another server does not get the login.
+    A redirect to another server does not get the login. `place` is the key that has url and sha256.
     Raises SourceError if the file is missing or too large, has another hash, or comes from an
     untrusted server; UnreachableError if another try may help.
     """
@@ -50,7 +57,7 @@ def download(url: str, sha256: str, target: Path, limits: Limits, login: Login |
     except urllib.error.HTTPError as error:
         words = f"HTTP {error.code} {error.reason}"
         if error.code in (401, 403):
-            raise SourceError(refused(words, login)) from None
+            raise SourceError(refused(words, login, place)) from None
         if error.code == 404:
             words += not_shown_to(login)
         if 400 <= error.code < 500 and error.code not in _PASSING:
@@ -62,7 +69,7 @@ def download(url: str, sha256: str, target: Path, limits: Limits, login: Login |
         raise UnreachableError(f"the connection ended {missing} bytes early")
     if digest.hexdigest() != sha256.lower():
         raise SourceError(
-            f"its sha256 is {digest.hexdigest()}, but program.source.sha256 says {sha256}: "
+            f"its sha256 is {digest.hexdigest()}, but {place}.sha256 says {sha256}: "
             "either it has changed since, or another file was meant"
         )
 

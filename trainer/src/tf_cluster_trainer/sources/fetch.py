@@ -12,7 +12,7 @@ from .download import download, name_of
 from .errors import SourceError, UnreachableError
 from .git import check_out
 from .limits import Limits
-from .login import DEFAULT_LOGIN_DIRECTORY, Login, login
+from .login import DEFAULT_LOGIN_DIRECTORY, PROGRAM_SOURCE, Login, login
 from .unpack import unpack
 from .writing import Writer
 
@@ -25,28 +25,28 @@ def fetch(
     log: Callable[[str], None],
     sleep: Callable[[float], None] = time.sleep,
     logins: Path = Path(DEFAULT_LOGIN_DIRECTORY),
+    place: str = PROGRAM_SOURCE,
 ) -> None:
     """Fill `directory`; `scratch` is a directory for temporary files, `logins` has the login.
 
-    Raises SourceError or, after several tries, UnreachableError; both name the source.
+    Raises SourceError or, after several tries, UnreachableError; both name the source, and `place`,
+    the key of the values that names it.
     """
     pause = limits.pause
     try:
         known = login(source, logins)
     except SourceError as error:
-        raise SourceError(f"program.source: {described(source)}: {error}") from None
+        raise SourceError(f"{place}: {described(source)}: {error}") from None
     hidden = known.hidden if known else str
     if known and described(source).startswith("http:"):
         log(f"the login of {known.words} travels in clear text: the address is not https")
     for number in range(1, limits.tries + 1):
         try:
-            return _fetch_once(source, directory, scratch / str(number), limits, log, known)
+            return _fetch_once(source, directory, scratch / str(number), limits, log, known, place)
         except SourceError as error:
-            raise SourceError(
-                f"program.source: {described(source)}: {hidden(str(error))}"
-            ) from None
+            raise SourceError(f"{place}: {described(source)}: {hidden(str(error))}") from None
         except (UnreachableError, OSError) as error:
-            words = f"program.source: {described(source)}: {hidden(str(error))}"
+            words = f"{place}: {described(source)}: {hidden(str(error))}"
             if number == limits.tries:
                 raise UnreachableError(f"{words}; given up after {number} tries") from None
             log(f"{words}; trying again in {pause:g} s")
@@ -73,6 +73,7 @@ def _fetch_once(
     limits: Limits,
     log: Callable[[str], None],
     known: Login | None,
+    place: str,
 ) -> None:
     if isinstance(source, Files):
         writer = Writer(directory, limits)
@@ -81,7 +82,7 @@ def _fetch_once(
     elif isinstance(source, Download):
         scratch.mkdir(parents=True)
         file = scratch / "download"
-        download(source.url, source.sha256, file, limits, known)
+        download(source.url, source.sha256, file, limits, known, place)
         unpack(file, name_of(source.url), directory, limits)
     else:
         scratch.parent.mkdir(parents=True, exist_ok=True)

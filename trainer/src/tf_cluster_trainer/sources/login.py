@@ -18,6 +18,8 @@ from .errors import SourceError
 LOGIN_VARIABLE = "TF_CLUSTER_SOURCE_LOGIN"
 DEFAULT_LOGIN_DIRECTORY = "/etc/tf-cluster-source"
 KEYS = ("username", "password", "token", "header")
+PROGRAM_SOURCE = "program.source"
+"""The key of values and params that says where a program's code is."""
 KEYS_IN_WORDS = "username and password, or token, or (for program.source.url) header"
 # Every Git server takes a token as a password. Few of them care for the name.
 _TOKEN_USER = "git"
@@ -68,14 +70,14 @@ def login(source: Source, directory: Path) -> Login | None:
     )
 
 
-def refused(answer: str, login: Login | None) -> str:
+def refused(answer: str, login: Login | None, place: str = PROGRAM_SOURCE) -> str:
     """Words for a server that asks for a login, or takes another one."""
     if login:
         return f"{answer}: the server refuses the login of {login.words}"
-    return (
-        f"{answer}: it asks for a login, so it does not exist or is not public. "
-        "program.source.secretName names a Secret with a login"
-    )
+    words = f"{answer}: it asks for a login, so it does not exist or is not public"
+    if place == PROGRAM_SOURCE:
+        words += f". {place}.secretName names a Secret with a login"
+    return words
 
 
 def not_shown_to(login: Login | None) -> str:

@@ -12,7 +12,7 @@ import threading
 import time
 import traceback
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from types import TracebackType
@@ -23,6 +23,8 @@ from tf_cluster_trainer.log import CRITICAL, ERROR, INFO, Line, as_json, pieces
 from tf_cluster_trainer.supervisor.status.document import FAILED, Document, Outcome
 from tf_cluster_trainer.supervisor.status.progress_line import progress_line, progress_numbers
 
+PROGRESS_SECONDS = 10.0
+"""Between two lines of progress in a log for people; records come as often as there is news."""
 FORMAT_VARIABLE = "TF_CLUSTER_LOG_FORMAT"
 # What a pod knows before it has read its configuration: a field of a record, and its variable.
 KNOWN_BEFORE = {
@@ -65,15 +67,17 @@ class Log(ABC):
         """Write errors of our own that end a thread or the process, too."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class TextLog(Log):
     """Lines for people. The child prints beside it, to the same place.
 
-    How far a training is stands on the status port and in progress.json alone.
+    How far a training is stands there every PROGRESS_SECONDS (`clock`, monotonic).
     """
 
     task: str
     stream: TextIO = field(default_factory=lambda: sys.stderr)
+    clock: Callable[[], float] = time.monotonic
+    _told: float | None = None
 
     @property
     def keeps_output(self) -> bool:
@@ -97,7 +101,11 @@ class TextLog(Log):
         """A line has no step."""
 
     def progress(self, document: Document) -> None:
-        """No line: who wants to know asks the status port."""
+        """Write a line, unless the last one is not old: people read it."""
+        now = self.clock()
+        if self._told is None or now - self._told >= PROGRESS_SECONDS:
+            self._told = now
+            self.write(progress_line(document))
 
     def catch_errors(self) -> None:
         """Python prints them."""

@@ -35,20 +35,39 @@ DIE_WITH_PARENT = "TF_CLUSTER_DIE_WITH_PARENT"
 USAGE = """\
 usage: tf-trainer
        tf-trainer inspect MODULE:CLASS [-o program.json]
+       tf-trainer prune-runs [--log DIR] list | remove --run JSON…
+       tf-trainer check-exports DIRECTORY [--version N]
+       tf-trainer publish-export FROM TO [--version N]
+       tf-trainer ask-serving --grpc HOST:PORT --rest URL --model NAME --version N --export DIR
 
 Without arguments it runs one task, as the files and variables say that the chart or
-`tf-cluster run` makes (docs/formats.md). `tf-trainer inspect --help` tells of the other.
+`tf-cluster run` makes (docs/formats.md). `tf-trainer COMMAND --help` tells of the others.
 """
 
 
 def main() -> None:
     """Supervise this environment's task with the real child, and exit with its code.
 
-    With the argument `inspect`: look at a program instead (inspect_program.py).
+    With the argument `inspect`: look at a program instead (inspect_program.py). With `prune-runs`:
+    at a log volume (pruning/). With `check-exports` or `publish-export`: at exports, and with
+    `ask-serving`: at a model server (serving/).
     """
     if sys.argv[1:2] in (["--help"], ["-h"]):
         print(USAGE, end="")
         sys.exit(0)
+    if sys.argv[1:2] == ["prune-runs"]:
+        from tf_cluster_trainer.pruning import main as pruning
+
+        sys.exit(pruning.main(sys.argv[2:]))
+    if sys.argv[1:2] in (["check-exports"], ["publish-export"]):
+        from tf_cluster_trainer.serving import main as serving
+
+        work = serving.check_exports if sys.argv[1] == "check-exports" else serving.publish_export
+        sys.exit(work(sys.argv[2:]))
+    if sys.argv[1:2] == ["ask-serving"]:
+        from tf_cluster_trainer.serving import ask
+
+        sys.exit(ask.main(sys.argv[2:]))
     if sys.argv[1:] and sys.argv[1] != "inspect":
         print(f"tf-trainer: there is no command {sys.argv[1]!r}\n{USAGE}", end="", file=sys.stderr)
         sys.exit(exit_codes.CONFIG)

@@ -27,6 +27,11 @@ def progress_numbers(document: Document) -> dict[str, Any]:
     return {name: said[name] for name in NUMBERS if said[name] not in (None, {})}
 
 
+def _rate(steps_per_second: float) -> str:
+    """`412`; `0.031` where a step takes seconds."""
+    return f"{steps_per_second:.0f}" if steps_per_second >= 1 else f"{steps_per_second:.2g}"
+
+
 def progress_line(document: Document) -> str:
     """`running 60.0%, step 1200 of 2000, 412 steps/s, ETA 0:02, loss 0.31, workers 610 590`."""
     known = progress_numbers(document)
@@ -36,7 +41,7 @@ def progress_line(document: Document) -> str:
     if "step" in known and "total" in known:
         said.append(f"step {known['step']} of {known['total']}")
     if "stepsPerSecond" in known:
-        said.append(f"{known['stepsPerSecond']:.0f} steps/s")
+        said.append(f"{_rate(known['stepsPerSecond'])} steps/s")
     if "etaSeconds" in known:
         said.append(f"ETA {_duration(known['etaSeconds'])}")
     if "loss" in known:
