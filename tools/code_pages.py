@@ -17,6 +17,7 @@ from tf_cluster.findings.finding import Code
 from tf_cluster.printable import printable
 
 from tools import ROOT
+from tools.made_page import write_or_check
 
 PAGE = ROOT / "docs" / "codes.md"
 
@@ -78,16 +79,5 @@ def _sentence(about: str) -> str:
     return f"{about[0].upper()}{about[1:]}."
 
 
-def main() -> int:
-    """Write the page, or only compare it; the exit code."""
-    differs = not PAGE.exists() or PAGE.read_text(encoding="utf-8") != page()
-    if "--check" in sys.argv[1:]:
-        return int(differs)
-    if differs:
-        PAGE.write_text(page(), encoding="utf-8")
-        print(f"wrote {PAGE.relative_to(ROOT)}")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_or_check(PAGE, page()))

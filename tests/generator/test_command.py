@@ -489,3 +489,21 @@ def test_output_bytes_do_not_depend_on_locale_or_hash_seed(tf_cluster: Command, 
     two = tf_cluster("generate", good, PYTHONHASHSEED="2", LC_ALL="C.UTF-8", TZ="Asia/Tokyo").stdout
 
     assert one == two
+
+
+def test_what_is_told_is_seen_at_once() -> None:
+    """A verb that waits for minutes says meanwhile for what."""
+    code = (
+        "from tf_cluster.streams import use_streams; use_streams()\n"
+        "from tf_cluster.cli.common import tell; tell('waiting')\n"
+        "import sys; sys.stdin.read()\n"
+    )
+    command = (sys.executable, "-c", code)
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stderr=pipe, text=True) as process:
+        assert process.stdin
+        assert process.stderr
+        assert process.stderr.readline() == "waiting\n"
+        assert process.poll() is None
+        process.stdin.close()
+    assert process.returncode == 0

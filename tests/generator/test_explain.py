@@ -85,7 +85,7 @@ def test_a_key_is_found_as_findings_name_it(asked: str, name: str) -> None:
         ("train.steps.more", "`tf-cluster explain` lists the keys"),
         ("..", "`tf-cluster explain` lists the keys"),
         ("\x1b[31m", "`tf-cluster explain` lists the keys"),
-        ("TFC999", "docs/codes.md lists all"),
+        ("TFC999", "docs/codes.md and docs/doctor.md list all"),
     ],
 )
 def test_what_is_unknown_gets_advice(asked: str, advice: str) -> None:

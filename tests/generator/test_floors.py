@@ -13,15 +13,26 @@ from tests.generator.conftest import ROOT
 SOURCE = ROOT / "generator" / "src" / "tf_cluster"
 # From the ground up; files by name, folders with all that is in them.
 FLOORS = (
-    {"exits", "files", "pointer", "printable", "progress", "streams", "versions"},
+    {
+        "chart",
+        "serving_chart",
+        "exits",
+        "files",
+        "pointer",
+        "printable",
+        "progress",
+        "streams",
+        "versions",
+    },
     {"findings"},
     {"yaml"},
     {"params"},
     {"expand"},
     {"program"},
     {"checks"},
-    {"check", "diff", "explain", "fixes", "local", "planning", "starter", "independent", "relaxed"},
-    {"convert", "many", "api"},
+    {"check", "diff", "fixes", "local", "planning", "starter", "independent", "relaxed"},
+    {"cluster"},
+    {"convert", "explain", "many", "api"},
     {"cli", "__main__", "__init__"},
 )
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

@@ -14,14 +14,21 @@ import typer.main
 from tf_cluster.cli import app
 
 GROUP = typer.main.get_command(app)
-COMMANDS = sorted(GROUP.commands)  # type: ignore[attr-defined]
+TOP = sorted(GROUP.commands)  # type: ignore[attr-defined]
+BELOW = [
+    f"{name} {below}"
+    for name in TOP
+    for below in getattr(GROUP.commands[name], "commands", ())  # type: ignore[attr-defined]
+]
+COMMANDS = [*TOP, *BELOW]
 
 
 def shown(*arguments: str, columns: int = 80) -> str:
     """What the command prints on a terminal of that width, cold starts left aside."""
     text = io.StringIO()
     with redirect_stdout(text), mock.patch.dict(os.environ, {"COLUMNS": str(columns)}):
-        GROUP.main([one for one in arguments if one], "tf-cluster", standalone_mode=False)
+        words = [word for one in arguments for word in one.split()]
+        GROUP.main(words, "tf-cluster", standalone_mode=False)
     return text.getvalue()
 
 
@@ -57,7 +64,7 @@ def test_help_ends_with_examples_and_exit_codes(command: str) -> None:
 def test_every_option_of_an_example_is_an_option_of_its_command(command: str) -> None:
     text = shown(command, "--help")
     known = set(re.findall(r"(?m)^  (-.*?)(?:  |$)", text.partition("Options:")[2]))
-    names = {name for options in known for name in re.findall(r"-[-a-z]+", options)}
+    names = {name for options in known for name in re.findall(r"-[-a-zA-Z]+", options)}
 
     for example in re.findall(r"(?m)^  (tf-cluster .*)$", text):
         assert {word for word in shlex.split(example) if word.startswith("-")} - {"-"} <= names
@@ -66,7 +73,7 @@ def test_every_option_of_an_example_is_an_option_of_its_command(command: str) ->
 def test_every_command_is_listed_in_one_line() -> None:
     rows = shown("--help").partition("Commands:\n")[2].partition("\n\n")[0].splitlines()
 
-    assert sorted(row.split()[0] for row in rows) == COMMANDS
+    assert sorted(row.split()[0] for row in rows) == TOP
     assert [row for row in rows if not row.endswith(".") or row.endswith("...")] == []
 
 

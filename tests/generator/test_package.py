@@ -59,3 +59,21 @@ def test_a_wheel_made_of_it_holds_the_file_itself(built: Path, name: str) -> Non
 
     with zipfile.ZipFile(wheel) as archive:
         assert archive.read(f"{FOLDER}/{name}") == (CHART / name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("chart", "folder"), [("tf-cluster", "chart"), ("tf-serving", "serving_chart")]
+)
+def test_a_wheel_made_of_it_holds_the_whole_chart_that_is_installed(
+    built: Path, chart: str, folder: str
+) -> None:
+    (wheel,) = built.glob("*.whl")
+    source = ROOT / "charts" / chart
+    files = {path.relative_to(source).as_posix() for path in source.rglob("*") if path.is_file()}
+
+    with zipfile.ZipFile(wheel) as archive:
+        start = f"tf_cluster/{folder}/"
+        held = {name.removeprefix(start) for name in archive.namelist() if name.startswith(start)}
+        assert held == files
+        for name in files:
+            assert archive.read(start + name) == (source / name).read_bytes(), name

@@ -88,10 +88,10 @@ def _parser() -> argparse.ArgumentParser:
     commands.add_parser("kubeconfig", help="print the path of its kubeconfig")
     commands.add_parser("check", help="list what of it is on this machine; exit 1 if anything is")
     build = commands.add_parser(
-        "image", help="build the trainer image and load it; prints its name"
+        "image", help="build a trainer image, or one over it, and load it; prints its name"
     )
     build.add_argument("--version", default="", help="its tag; default: the trainer's version")
-    build.add_argument("--target", default="cpu", help="cpu, gpu or notebook")
+    build.add_argument("--target", default="cpu", help="cpu, gpu, notebook or serving-stand-in")
     build.add_argument(
         "--tf-version", default="", help="TF_VERSION; `make lock TF_VERSION=...` makes its locks"
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .layout import NODE, Addresses, Layout
+from .pki import FRONT_PROXY
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,13 @@ def components(
             f"--kubelet-client-certificate={pki}/apiserver-kubelet.crt",
             f"--kubelet-client-key={pki}/apiserver-kubelet.key",
             f"--kubelet-certificate-authority={pki}/ca.crt",
+            f"--requestheader-client-ca-file={pki}/ca.crt",
+            f"--requestheader-allowed-names={FRONT_PROXY}",
+            "--requestheader-username-headers=X-Remote-User",
+            "--requestheader-group-headers=X-Remote-Group",
+            "--requestheader-extra-headers-prefix=X-Remote-Extra-",
+            f"--proxy-client-cert-file={pki}/front-proxy.crt",
+            f"--proxy-client-key-file={pki}/front-proxy.key",
             "--service-account-issuer=https://kubernetes.default.svc.cluster.local",
             f"--service-account-key-file={pki}/service-accounts.pub",
             f"--service-account-signing-key-file={pki}/service-accounts.key",

@@ -1,4 +1,4 @@
-"""`image`: build the trainer image if its inputs changed, load it where it is not yet."""
+"""`image`: build an image if its inputs changed, load it where it is not yet."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ from .commands import run, succeeds
 from .exclusive import exclusively
 from .failure import MachineError
 from .health import is_well
-from .image_inputs import DOCKERFILE, TrainerImage, key, stage
+from .image_inputs import TrainerImage, key, stage
 from .layout import Layout
 from .user import require_root
 
 _CERTIFICATES = Path("/etc/ssl/certs")
-_THERE = "REGISTRY/tf-cluster-trainer:TAG"
 
 
 @dataclass(frozen=True)
@@ -37,8 +36,8 @@ class Built:
 def image(wanted: TrainerImage, layout: Layout, load: str) -> str:
     """Build and load; return the image's name. `load` is "", "none" or "kind:NAME"."""
     begun = time.monotonic()
-    if not (wanted.context / DOCKERFILE).exists():
-        raise MachineError(f"there is no {DOCKERFILE} in {wanted.context}")
+    if not (wanted.context / wanted.dockerfile).exists():
+        raise MachineError(f"there is no {wanted.dockerfile} in {wanted.context}")
     if load not in ("", "none") and not load.startswith("kind:"):
         raise MachineError(f"--load {load}: say kind:NAME or none")
     with exclusively(layout, "image"):
@@ -54,9 +53,10 @@ def _by_buildah(wanted: TrainerImage, layout: Layout, load: str, begun: float) -
         instead="start a Docker engine that you may use",
     )
     packages.ensure(packages.IMAGE, layout)
+    if wanted.below:
+        _by_buildah(wanted.below, layout, "none", begun)
     folder = layout.cache / "images" / wanted.name.replace("/", "_").replace(":", "_")
-    ours = () if wanted.base else (base_image.base_name(), *base_image.PACKAGES)
-    inputs = key(wanted, (platform.machine(), *ours))
+    inputs = _inputs(wanted)
     built = _remembered(folder)
     if built is None or built.inputs != inputs:
         built = _build(wanted, layout, folder, inputs)
@@ -73,14 +73,23 @@ def _by_buildah(wanted: TrainerImage, layout: Layout, load: str, begun: float) -
         _load(wanted, layout, folder, built)
     elif load == "":
         _say_what_to_push(
-            buildah.ready(layout.cache).push_command(wanted.name, f"docker://{_THERE}")
+            buildah.ready(layout.cache).push_command(wanted.name, f"docker://{_there(wanted)}")
         )
     return wanted.name
 
 
+def _inputs(wanted: TrainerImage) -> str:
+    """What tells an image that is built whether it is still the one that is wanted."""
+    if wanted.below:
+        return key(wanted, (_inputs(wanted.below),))
+    ours = () if wanted.base else (base_image.base_name(), *base_image.PACKAGES)
+    return key(wanted, (platform.machine(), *ours))
+
+
 def _build(wanted: TrainerImage, layout: Layout, folder: Path, inputs: str) -> Built:
     tool = buildah.ready(layout.cache)
-    wanted = replace(wanted, base=wanted.base or base_image.ensure(tool))
+    if not wanted.below:
+        wanted = replace(wanted, base=wanted.base or base_image.ensure(tool))
     print(f"building {wanted.name} ...", file=sys.stderr, flush=True)
     pip = layout.cache / "images" / "pip.conf"
     pip.parent.mkdir(parents=True, exist_ok=True)
@@ -94,7 +103,7 @@ def _build(wanted: TrainerImage, layout: Layout, folder: Path, inputs: str) -> B
     staged = stage(wanted, Path(tempfile.mkdtemp(prefix="context-", dir=tool.folder)))
     try:
         tool.build(
-            [*wanted.arguments, *volumes, "-f", staged.context / DOCKERFILE, staged.context],
+            [*wanted.arguments, *volumes, "-f", staged.context / wanted.dockerfile, staged.context],
             log=layout.cache / "images" / "build.log",
         )
     finally:
@@ -126,7 +135,10 @@ def _load(wanted: TrainerImage, layout: Layout, folder: Path, built: Built) -> N
 
 def _by_docker(wanted: TrainerImage, layout: Layout, load: str) -> str:
     """A Docker engine keeps its own cache of layers, and can ask a registry for the base."""
-    run(["docker", "build", *wanted.arguments, "-f", wanted.context / DOCKERFILE, wanted.context])
+    if wanted.below:
+        _by_docker(wanted.below, layout, "none")
+    dockerfile = wanted.context / wanted.dockerfile
+    run(["docker", "build", *wanted.arguments, "-f", dockerfile, wanted.context])
     size = int(run(["docker", "image", "inspect", "-f", "{{.Size}}", wanted.name]))
     print(f"built {wanted.name} with Docker: {size / 1e9:.2f} GB unpacked", file=sys.stderr)
     if load.startswith("kind:"):
@@ -135,7 +147,8 @@ def _by_docker(wanted: TrainerImage, layout: Layout, load: str) -> str:
     elif load == "" and _goes_to_ours(layout):
         image_load.from_docker(layout, wanted.name)
     elif load == "":
-        _say_what_to_push(f"docker tag {wanted.name} {_THERE} && docker push {_THERE}")
+        there = _there(wanted)
+        _say_what_to_push(f"docker tag {wanted.name} {there} && docker push {there}")
     return wanted.name
 
 
@@ -143,6 +156,12 @@ def _goes_to_ours(layout: Layout) -> bool:
     """Whether the test cluster is up, and KUBECONFIG names no other."""
     is_named = os.environ.get("KUBECONFIG", "") in ("", str(layout.kubeconfig))
     return is_named and is_well(f"unix:{layout.containerd_socket}")
+
+
+def _there(wanted: TrainerImage) -> str:
+    """What it could be called in a registry."""
+    repository, _, _ = wanted.name.rpartition(":")
+    return f"REGISTRY/{repository.rpartition('/')[2]}:TAG"
 
 
 def _say_what_to_push(command: str) -> None:

@@ -1,4 +1,4 @@
-"""What the trainer image is made from, so that it is built again only when that has changed."""
+"""What an image is made from, so that it is built again only when that has changed."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ from .failure import MachineError
 
 REPOSITORY = Path(__file__).parents[2]
 DOCKERFILE = Path("trainer/Dockerfile")
+STAND_IN = "serving-stand-in"
+"""The target that is a layer over the trainer image, for tests: tests/serving/stand_in."""
+STAND_IN_DOCKERFILE = Path("tests/serving/stand_in/image/Dockerfile")
 # 2020-02-02: late enough for zip files, which know no time before 1980.
 _TIME = 1580601600
 _NO_INPUT = {"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", "build", "dist"}
@@ -24,7 +27,8 @@ _NO_INPUT = {"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", "buil
 class TrainerImage:
     """One image to be had: `context` is the repository's root, `target` a stage of it.
 
-    `tensorflow` and `base` are the Dockerfile's TF_VERSION and BASE, "" for its own.
+    `tensorflow` and `base` are the Dockerfile's TF_VERSION and BASE, "" for its own. With the
+    target STAND_IN they are those of the trainer image below it.
     """
 
     context: Path
@@ -36,14 +40,27 @@ class TrainerImage:
     @property
     def name(self) -> str:
         """What the image is called on this machine, its tag included."""
-        target = "" if self.target == "cpu" else f"-{self.target}"
+        target = "" if self.target in ("cpu", STAND_IN) else f"-{self.target}"
         tensorflow = f"-tf{self.tensorflow}" if self.tensorflow else ""
-        return f"localhost/tf-cluster-trainer:{self.version}{target}{tensorflow}"
+        repository = "tf-cluster-test/serving-stand-in" if self.below else "tf-cluster-trainer"
+        return f"localhost/{repository}:{self.version}{target}{tensorflow}"
+
+    @property
+    def below(self) -> TrainerImage | None:
+        """The trainer image that this one is a layer over, if it is."""
+        return replace(self, target="cpu") if self.target == STAND_IN else None
+
+    @property
+    def dockerfile(self) -> Path:
+        """Its Dockerfile, in the context."""
+        return STAND_IN_DOCKERFILE if self.below else DOCKERFILE
 
     @property
     def arguments(self) -> list[str]:
         """What a build is told of it, but for the folder."""
         given = {"BASE": self.base, "TF_VERSION": self.tensorflow}
+        if self.below:
+            given = {"BASE": self.below.name}
         named = [w for arg, v in given.items() if v for w in ("--build-arg", f"{arg}={v}")]
         return ["--target", self.target, "--tag", self.name, *named]
 
@@ -80,8 +97,8 @@ def key(image: TrainerImage, further: Iterable[str]) -> str:
 
 def inputs(image: TrainerImage) -> Iterator[Path]:
     """Every file that the build reads, relative to the context."""
-    dockerfile = image.context / DOCKERFILE
-    for pattern in [str(DOCKERFILE), *copied(dockerfile.read_text())]:
+    dockerfile = image.context / image.dockerfile
+    for pattern in [str(image.dockerfile), *copied(dockerfile.read_text())]:
         for source in sorted(image.context.glob(pattern)):
             for file in _files(source):
                 yield file.relative_to(image.context)

@@ -9,6 +9,7 @@ from .commands import run
 from .layout import NODE, Addresses
 
 DAYS = "3650"
+FRONT_PROXY = "front-proxy-client"
 _EXTENSIONS = """\
 [req]
 distinguished_name = name
@@ -59,6 +60,8 @@ def identities(addresses: Addresses) -> tuple[Identity, ...]:
     return (
         Identity("apiserver", "kube-apiserver", names=serving),
         Identity("apiserver-kubelet", "kube-apiserver-kubelet-client", admins),
+        # With it the API server asks other servers of APIs, in the name of whoever asked it.
+        Identity("front-proxy", FRONT_PROXY),
         Identity("admin", "admin", admins),
         Identity("kubelet", f"system:node:{NODE}", "system:nodes", (f"IP:{addresses.node}",)),
         Identity("controller-manager", "system:kube-controller-manager"),

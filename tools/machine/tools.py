@@ -114,6 +114,10 @@ TOOLS: tuple[Tool, ...] = (
     # Of Kubernetes 1.25, the last that had the provisioner: what it makes of our StorageClasses.
     Tool("heketi-rules", (".",), called="heketi-rules"),
     Tool("kwok", ("sigs.k8s.io/kwok/cmd/kwok",)),
+    # What HPAs and `tf-cluster top` ask for.
+    Tool(
+        "metrics-server", ("sigs.k8s.io/metrics-server/cmd/metrics-server",), gcflags=QUICK_TO_BUILD
+    ),
     # A second scheduler that starts all pods of a gang, or none.
     Tool(
         "scheduler-plugins",

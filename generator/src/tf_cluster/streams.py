@@ -31,12 +31,13 @@ class _Data(io.TextIOWrapper):
 
 
 class _Words(io.TextIOWrapper):
-    """Standard error: write errors are ignored."""
+    """Standard error: what is told is seen at once, and write errors are ignored."""
 
     def write(self, text: str) -> int:
         """Write if it can be done."""
         with suppress(OSError):
-            return super().write(text)
+            super().write(text)
+            super().flush()
         return len(text)
 
     def flush(self) -> None:
@@ -59,7 +60,7 @@ def use_streams() -> None:
     if sys.stdin is None:
         sys.stdin = io.TextIOWrapper(io.BufferedReader(io.FileIO(0, closefd=False)))
     sys.stdout = _Data(_buffer(1), encoding="utf-8", errors="backslashreplace")
-    sys.stderr = _Words(_buffer(2), encoding="utf-8", errors="backslashreplace", write_through=True)
+    sys.stderr = _Words(_buffer(2), encoding="utf-8", errors="backslashreplace")
 
 
 def _buffer(number: int) -> io.BufferedWriter:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from textwrap import indent
 from types import SimpleNamespace
@@ -11,14 +12,17 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
+from tf_cluster_trainer.child.exporting import Exporter
 from tf_cluster_trainer.errors import ProgramError
 from tf_cluster_trainer.program import flags as program_flags
 from tf_cluster_trainer.program.context import DataShard
+from tf_cluster_trainer.program.trial import build_model, run_trial
 
 from tests.generator.conftest import ROOT, RunParams
 from tests.generator.local.local_run import LocalRunInTest
 from tests.generator.local.real_run import progress
 from tests.slices import in_turn, sliced
+from tests.support.trainings import context
 
 
 def samples(page: str, language: str) -> list[str]:
@@ -27,7 +31,7 @@ def samples(page: str, language: str) -> list[str]:
 
 
 # A sample that is added to a page needs a test here.
-FIRST, PART_OF_THE_DATA, FLAGS, SERVING = samples("trainer.md", "python")
+FIRST, PART_OF_THE_DATA, FLAGS, SERVING, SIGNATURES = samples("trainer.md", "python")
 FIT_SCRIPT, FLOWERS, OLD_WEIGHTS = samples("moving.md", "python")
 FIRST_PARAMS = samples("trainer.md", "yaml")[0]
 FLOWERS_PARAMS = samples("moving.md", "yaml")[0]
@@ -113,6 +117,21 @@ def test_the_flags_are_read_and_their_errors_are_those_of_the_page() -> None:
     with pytest.raises(ProgramError) as error:
         program_flags.of_run(program, {"vocabulary": "v", "layer": 2, "dropout": "high"})
     assert f"`{error.value}`" in (ROOT / "docs/trainer.md").read_text()
+
+
+def test_a_further_signature_answers_as_the_model_does(tmp_path: Path) -> None:
+    names = executed(f"{FIRST}\n\nclass Lines(Sums):\n{indent(SIGNATURES, '    ')}")
+    program = names["Lines"]()
+    ctx = replace(context(tmp_path), flags=names["SumsFlags"]())
+    features = run_trial(program, ctx).features
+    model = build_model(program, ctx, features)
+    exporter = Exporter(program, ctx, features)
+    path = exporter.export(model, 1, {}, tmp_path / "export", lambda: None)
+
+    served = tf.saved_model.load(str(path)).signatures
+    expected = served["serving_default"](numbers=tf.constant([[1.0, 2.5, -3.0, 4.0]]))
+    answer = served["lines"](line=tf.constant(["1,2.5,-3,4"]))
+    np.testing.assert_array_equal(answer["sum"], expected["outputs"])
 
 
 def test_each_worker_reads_files_of_its_own(tmp_path: Path) -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import json
 from dataclasses import replace
 from itertools import product
 
 import pytest
 from tf_cluster.progress.document import Progress, read_message
-from tf_cluster.progress.line import newest, read_line
+from tf_cluster.progress.line import Wait, newest, newest_wait, read_line
 from tf_cluster.progress.text import progress_line
 from tf_cluster_trainer.log import as_json
+from tf_cluster_trainer.supervisor.log import TextLog
+from tf_cluster_trainer.supervisor.rules.gate import Missing, Peer, waiting_for
 from tf_cluster_trainer.supervisor.status import progress_line as trainers
 from tf_cluster_trainer.supervisor.status import termination
 from tf_cluster_trainer.supervisor.status.document import Document
@@ -73,6 +76,18 @@ def test_every_choice_of_known_figures_is_read() -> None:
         assert read_line(progress_line(progress)) == progress
 
 
+@pytest.mark.parametrize(
+    ("rate", "written"),
+    [(412.0, "412"), (1.0, "1"), (0.49, "0.49"), (0.0312, "0.031"), (1e-06, "1e-06")],
+)
+def test_a_rate_is_written_alike_by_both_and_read_as_far(rate: float, written: str) -> None:
+    ours = progress_line(replace(WHOLE, steps_per_second=rate))
+    assert f", {written} steps/s" in ours
+    assert trainers.progress_line(replace(DOCUMENT, steps_per_second=rate)) == ours
+    read = read_line(ours)
+    assert read is not None and read.steps_per_second == float(written)
+
+
 @pytest.mark.parametrize("loss", [0.0, 1e-05, 123456.0, -0.5, 1e20])
 def test_every_loss_is_read_as_far_as_it_is_written(loss: float) -> None:
     read = read_line(progress_line(replace(WHOLE, loss=loss)))
@@ -106,6 +121,39 @@ def test_a_record_of_the_trainer_is_read_whole() -> None:
     expected = replace(WHOLE, loss=0.31415926, steps_per_second=412.25)
     assert read_line(as_json(record)) == expected
     assert read_line(f"[pod/digits-chief-0/chief] {as_json(record)}") == expected
+
+
+def test_the_line_of_a_log_for_people_is_read_and_comes_every_ten_seconds() -> None:
+    now = [100.0]
+    written = io.StringIO()
+    log = TextLog("chief-0", written, lambda: now[0])
+    for second in range(25):
+        now[0] = 100.0 + second
+        log.progress(replace(DOCUMENT, step=1200 + second))
+    lines = written.getvalue().splitlines()
+    assert [read_line(line).step for line in lines] == [1200, 1210, 1220]  # type: ignore[union-attr]
+    assert read_line(lines[0]) == WHOLE
+
+
+def test_whom_a_client_waits_for_is_read_as_its_gate_writes_it() -> None:
+    peers = {name: Peer(name, f"digits-{name}.digits:8080") for name in ("worker-1", "worker-3")}
+    absent = [Missing(peer, "not heard of yet") for peer in peers.values()]
+    absent.append(Missing(Peer("ps-0", "digits-ps-0.digits:8080"), "not serving yet"))
+    line = waiting_for(absent, 7, 61.4, 1800.0, "kubectl get pods")
+    reasons = (
+        "worker-1 (digits-worker-1.digits), worker-3 (digits-worker-3.digits): not heard of yet; "
+        "ps-0 (digits-ps-0.digits): not serving yet"
+    )
+    wait = Wait(("worker-1", "worker-3", "ps-0"), 61, reasons)
+
+    stamped = f"2026-11-28T06:11:49Z chief-0: {line}"
+    record = as_json({"time": "2026-11-28T06:11:49Z", "message": line, "task": "chief-0"})
+    for said in (line, stamped, record):
+        assert newest_wait(["words", said, "other words"]) == wait
+    without_hint = waiting_for(absent, 7, 61.4, 1800.0, "")
+    assert newest_wait([without_hint]) == wait
+    assert newest_wait([stamped, LINE]) is None
+    assert newest_wait(["words"]) is None
 
 
 @pytest.mark.parametrize(

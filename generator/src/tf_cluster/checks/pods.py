@@ -31,11 +31,20 @@ Fault = tuple[Pointer, str, str]
 
 
 def check(params: Params) -> Iterator[Finding]:
-    """Findings on the pods of each role. What stands in `pod` is said once, of the first role."""
+    """Findings on the pods of each role. What stands in `pod` is said once, of the first role.
+
+    What stands in `security` is for all of them.
+    """
     faults: dict[Pointer, tuple[str, str]] = {}
     for role in PODS:
         for path, what, fix in _Pod(params.effective, role).faults():
             faults.setdefault(path, (what, fix))
+    security = (params.effective.get("security") or {}).get("podSecurityContext") or {}
+    settings = [one["name"] for one in security.get("sysctls") or ()]
+    for index, name in enumerate(settings):
+        if name in settings[:index]:
+            path = ("security", "podSecurityContext", "sysctls", index, "name")
+            faults[path] = (f"is {name} again", "keep one of them")
     for path, (what, fix) in faults.items():
         where: Pointer = ("extraValues", *path)
         yield params.finding(where, POD_PARTS, f"{dotted(path)} {what}", fix=fix)

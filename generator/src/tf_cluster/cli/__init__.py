@@ -4,6 +4,7 @@ Data goes to stdout, messages to stderr. Exit codes are in exits.py.
 """
 
 import sys
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -11,15 +12,34 @@ import typer
 from tf_cluster import __version__, exits
 from tf_cluster.cli.common import tell
 from tf_cluster.cli.convert import convert
+from tf_cluster.cli.delete import delete
+from tf_cluster.cli.doctor import doctor
+from tf_cluster.cli.events import events
 from tf_cluster.cli.explain import explain
 from tf_cluster.cli.generate import generate
+from tf_cluster.cli.get import get
 from tf_cluster.cli.help import HelpfulCommand, HelpfulGroup, epilog_of
 from tf_cluster.cli.init import init
+from tf_cluster.cli.list import list_trainings
+from tf_cluster.cli.logs import logs
 from tf_cluster.cli.plan import plan
+from tf_cluster.cli.predict import predict
+from tf_cluster.cli.preflight import preflight
 from tf_cluster.cli.presets import presets
+from tf_cluster.cli.promote import promote
+from tf_cluster.cli.prune import prune
+from tf_cluster.cli.prune_runs import prune_runs
+from tf_cluster.cli.publish import publish
+from tf_cluster.cli.quota import quota
+from tf_cluster.cli.rollback import rollback
 from tf_cluster.cli.run import run
 from tf_cluster.cli.schema import schema
+from tf_cluster.cli.serve import serve
+from tf_cluster.cli.stop import stop
+from tf_cluster.cli.submit import submit
+from tf_cluster.cli.top import top
 from tf_cluster.cli.validate import validate
+from tf_cluster.cli.wait import wait
 from tf_cluster.exits import RefusedError
 from tf_cluster.printable import printable
 from tf_cluster.streams import GoneError, use_streams
@@ -30,6 +50,8 @@ From nothing to a training in a cluster:
   tf-cluster run digits.params.yaml
   tf-cluster generate digits.params.yaml -o digits.values.yaml
   helm install digits charts/tf-cluster -f digits.values.yaml
+  tf-cluster get digits
+  tf-cluster serve digits --install
 
 Exit codes: 0 good; 1 findings, or a training that failed; 2 wrong usage, a file that can't be \
 read or written, or a bug.
@@ -97,5 +119,42 @@ def _options(
     pass
 
 
-for _command in (init, validate, generate, run, explain, schema, presets, convert, plan):
-    app.command(cls=HelpfulCommand, epilog=epilog_of(_command))(_command)
+_COMMANDS: dict[str, Callable[..., None]] = {
+    "init": init,
+    "validate": validate,
+    "generate": generate,
+    "run": run,
+    "explain": explain,
+    "schema": schema,
+    "presets": presets,
+    "convert": convert,
+    "plan": plan,
+    "preflight": preflight,
+    "submit": submit,
+    "list": list_trainings,
+    "get": get,
+    "logs": logs,
+    "events": events,
+    "wait": wait,
+    "doctor": doctor,
+    "top": top,
+    "quota": quota,
+    "stop": stop,
+    "delete": delete,
+    "serve": serve,
+    "predict": predict,
+    "publish": publish,
+    "promote": promote,
+    "rollback": rollback,
+}
+for _name, _command in _COMMANDS.items():
+    app.command(_name, cls=HelpfulCommand, epilog=epilog_of(_command))(_command)
+_prune = typer.Typer(cls=HelpfulGroup)
+_prune.command("runs", cls=HelpfulCommand, epilog=epilog_of(prune_runs))(prune_runs)
+app.add_typer(
+    _prune,
+    name="prune",
+    callback=prune,
+    invoke_without_command=True,
+    epilog=epilog_of(prune),
+)

@@ -24,6 +24,12 @@ ParamsFiles = Annotated[
     list[str],
     typer.Argument(metavar="FILE...", help="Params files, folders, quoted patterns; - is stdin."),
 ]
+PlannedFile = Annotated[
+    str, typer.Argument(metavar="FILE", help="Params file or values file; - is stdin.")
+]
+ReleaseName = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The release's name; else the training's.")
+]
 _FORMATS = either(form.value for form in Format)
 FindingsFormat = Annotated[
     Format, typer.Option("--format", metavar="FORMAT", help=f"Print findings as {_FORMATS}.")

@@ -21,6 +21,7 @@ Examples:
   tf-cluster explain train.optimizer
   tf-cluster explain extraValues.worker.extraEnv
   tf-cluster explain TFC305
+  tf-cluster explain TFD105
 
 Exit codes: 0 explained; 2 there is no such key or code.
 """)

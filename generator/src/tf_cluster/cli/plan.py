@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tf_cluster import exits
-from tf_cluster.cli.common import read, screen
+from tf_cluster.cli.common import PlannedFile, ReleaseName, read, screen
 from tf_cluster.cli.help import ends_with
 from tf_cluster.exits import RefusedError
 from tf_cluster.findings.formats import Format
 
 if TYPE_CHECKING:
+    from tf_cluster.planning.inputs import Asked
     from tf_cluster.planning.plan import Plan
 
 
@@ -35,13 +36,8 @@ Exit codes: 0 good; 1 errors in FILE or OLD, or what is asked for does not fit; 
 a file that can't be read.
 """)
 def plan(
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", help="Params file or values file; - is stdin.")
-    ],
-    release: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="The release's name; else the training's."),
-    ] = None,
+    file: PlannedFile,
+    release: ReleaseName = None,
     namespace: Annotated[
         str, typer.Option("--namespace", "-n", metavar="NS", help="The release's namespace.")
     ] = "default",
@@ -93,11 +89,11 @@ def plan(
     if nodes and nodes > MOST_NODES:
         raise RefusedError(f"--nodes is {nodes}: {MOST_NODES} at most")
     amounts = parsed_node(node) if node else None
-    made = _plan(file, release, namespace)
+    made = planned_or_exit(file, release, namespace)
     if tf_config is not None:
         print(escaped_json(made.tf_config(tf_config)))
         return
-    old = _plan(against, release, namespace) if against else None
+    old = planned_or_exit(against, release, namespace) if against else None
     comparison = compared(old, made) if old else None
     fit = None
     if amounts is not None:
@@ -125,17 +121,24 @@ def plan(
         raise typer.Exit(exits.FINDINGS)
 
 
-def _plan(file: str, release: str | None, namespace: str) -> "Plan":
-    """The plan of a file. Prints its findings, and exits where one is an error."""
+def told_values(file: str) -> "Asked":
+    """What a file asks for. Prints its findings."""
     from tf_cluster.files import shown_name
     from tf_cluster.findings.formats import report
     from tf_cluster.planning.inputs import asked_values
-    from tf_cluster.planning.plan import plan as planned
 
     raw = read(file)
     asked = asked_values(shown_name(file), raw)
     shown_on = screen(sys.stderr, {file: raw})
     sys.stderr.write(report(asked.findings, Format.TEXT, screen=shown_on))
+    return asked
+
+
+def planned_or_exit(file: str, release: str | None, namespace: str) -> "Plan":
+    """The plan of a file. Prints its findings, and exits where one is an error."""
+    from tf_cluster.planning.plan import plan as planned
+
+    asked = told_values(file)
     if not asked.good:
         raise typer.Exit(exits.FINDINGS)
     return planned(asked.effective, release=release, namespace=namespace)

@@ -14,6 +14,17 @@ class Which(str, Enum):
 
     PARAMS = "params"
     VALUES = "values"
+    TRAININGS = "trainings"
+    TRAINING = "training"
+    DOCTOR = "doctor"
+    USAGE = "usage"
+    QUOTA = "quota"
+    PREFLIGHT = "preflight"
+    PRUNE = "prune"
+    PRUNE_RUNS = "prune-runs"
+    ANSWER = "answer"
+    PUBLISHED = "published"
+    PROMOTION = "promotion"
 
 
 @ends_with("""\
@@ -29,10 +40,17 @@ Exit codes: 0 printed; 2 wrong usage.
 """)
 def schema(
     which: Annotated[
-        Which, typer.Argument(metavar="[params|values]", help="Of params files, or the chart's.")
+        Which,
+        typer.Argument(
+            metavar="[OF]",
+            help="params; values (the chart's); trainings, training, doctor, usage, quota, "
+            "preflight, prune, prune-runs, answer, published or promotion: of what list, get, "
+            "doctor, top, quota, preflight, prune, prune runs, predict, publish and promote print.",
+        ),
     ] = Which.PARAMS,
 ) -> None:
-    """Print the JSON schema that an editor completes keys by."""
-    from tf_cluster.params.schema_files import schema_text
+    """Print the JSON schema of a file, or of JSON that is printed."""
+    from tf_cluster.params.schema_files import printed_schema_text, schema_text
 
-    sys.stdout.write(schema_text(which.value))
+    of_files = which in (Which.PARAMS, Which.VALUES)
+    sys.stdout.write((schema_text if of_files else printed_schema_text)(which.value))

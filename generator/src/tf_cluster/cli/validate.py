@@ -55,7 +55,7 @@ def validate(
         bool, typer.Option("--unsafe-fixes", help="With --fix or --diff: the guesses, too.")
     ] = False,
 ) -> None:
-    """Check params files and print everything that is wrong with them."""
+    """Check params files and print all that is wrong with them."""
     if unsafe and not (fix or diff):
         raise RefusedError("--unsafe-fixes goes with --fix or --diff")
     if explain and (fix or diff):

@@ -6,6 +6,7 @@ from textwrap import fill
 from typing import Any
 
 from tf_cluster.checks import CODES
+from tf_cluster.cluster.doctor.rules import RULES
 from tf_cluster.exits import RefusedError
 from tf_cluster.expand.expand import leaves, value_paths
 from tf_cluster.expand.preset import PRESETS
@@ -18,7 +19,7 @@ from tf_cluster.printable import cut, printable
 from tf_cluster.yaml.reader import read_document
 
 _COLUMNS = 80
-_CODE = re.compile(r"TFC\d+", re.IGNORECASE | re.ASCII)
+_CODE = re.compile(r"TF[CD]\d+", re.IGNORECASE | re.ASCII)
 _LARGE = 2**31 - 1
 """From here on a bound is that of a number's size, which nobody asks for."""
 _FRAME = ("name", "image", "program")
@@ -35,13 +36,20 @@ def explained(asked: str) -> str:
 
 def known() -> list[str]:
     """The keys of params files, and the codes."""
-    return [*(key.name for key in keys_of_params(root())), *CODES]
+    return [*(key.name for key in keys_of_params(root())), *CODES, *(rule.code for rule in RULES)]
 
 
 def _of_code(asked: str) -> str:
+    rule = next((rule for rule in RULES if rule.code == asked), None)
+    if rule:
+        mend = _filled(f"Mend: {rule.mend}")
+        seen = _filled(f"Seen by: {rule.evidence}")
+        return f"{rule.code}: {rule.about}\n\n{_filled(rule.why)}\n{seen}\n{mend}"
     code = next((code for code in CODES if code == asked), None)
     if code is None:
-        raise RefusedError(f"there is no code {cut(asked)} (docs/codes.md lists all)")
+        raise RefusedError(
+            f"there is no code {cut(asked)} (docs/codes.md and docs/doctor.md list all)"
+        )
     wrong, right = (
         "".join(f"  {printable(line)}\n" for line in example.split("\n"))
         for example in (code.wrong, code.right)

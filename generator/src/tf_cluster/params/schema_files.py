@@ -12,6 +12,7 @@ from typing import Any
 from tf_cluster.yaml.reader import read_document
 
 _FOLDER = Path(__file__).parent / "schemas"
+_PRINTED = Path(__file__).parents[1] / "cluster" / "schemas"
 
 
 @cache
@@ -51,6 +52,11 @@ def referred(reference: str, schema: Mapping[str, Any]) -> Mapping[str, Any]:
 def schema_text(name: str) -> str:
     """The schema of `params` or `values` as it is written."""
     return (_FOLDER / f"{name}.schema.json").read_text(encoding="utf-8")
+
+
+def printed_schema_text(name: str) -> str:
+    """The schema of what `list` (`trainings`), `get` (`training`) or `doctor` prints as JSON."""
+    return (_PRINTED / f"{name}.schema.json").read_text(encoding="utf-8")
 
 
 def _json(name: str) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """What pods ask of nodes, and whether they find room on some."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -19,7 +19,10 @@ PODS_OF_A_NODE = 110
 
 @dataclass(frozen=True)
 class PodGroup:
-    """Pods that are alike. `owner` is what makes them, `mounted` their volumes, each at /NAME."""
+    """Pods that are alike. `owner` is what makes them, `mounted` their volumes, each at /NAME.
+
+    `template` is the pod's metadata and spec.
+    """
 
     role: str
     count: int
@@ -27,6 +30,7 @@ class PodGroup:
     requests: Amounts
     limits: Amounts
     mounted: tuple[str, ...]
+    template: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def title(self) -> str:

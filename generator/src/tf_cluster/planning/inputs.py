@@ -6,7 +6,9 @@ from typing import Any
 
 from tf_cluster.check import check
 from tf_cluster.checks.nulls import FIX, REMOVES, nulls
+from tf_cluster.expand.expand import preset_name
 from tf_cluster.expand.merge import merged
+from tf_cluster.expand.values_file import values_text
 from tf_cluster.findings.finding import Finding, errors
 from tf_cluster.params.kinds import is_values_file
 from tf_cluster.params.locate import finding_at, located
@@ -18,10 +20,14 @@ from tf_cluster.yaml.reader import read_document
 
 @dataclass(frozen=True)
 class Asked:
-    """What a file asks for: whole only where none of the findings is an error."""
+    """What a file asks for: whole only where none of the findings is an error.
+
+    `text` is a values file for helm: the file itself, where it is one.
+    """
 
     effective: Mapping[str, Any]
     findings: tuple[Finding, ...]
+    text: str = ""
 
     @property
     def good(self) -> bool:
@@ -37,7 +43,10 @@ def asked_values(file: str, raw: bytes) -> Asked:
     document = read_document(file, raw)
     if not document.readable or not is_values_file(document, raw):
         checked = check(file, raw)
-        return Asked(checked.values.effective, checked.findings)
+        text = ""
+        if checked.good:
+            text = values_text(checked.values, file, preset_name(checked.document.data))
+        return Asked(checked.values.effective, checked.findings, text)
     effective = merged(chart_values(), document.data)
     refused = [
         located(document, replace(one, code=CHART_REFUSES))
@@ -47,4 +56,6 @@ def asked_values(file: str, raw: bytes) -> Asked:
         finding_at(document, path, CHART_REFUSES, f"{dotted(path)} {REMOVES}", fix=FIX)
         for path in nulls(document.data)
     ]
-    return Asked(effective, (*document.findings, *removed, *refused))
+    return Asked(
+        effective, (*document.findings, *removed, *refused), raw.decode("utf-8-sig", "replace")
+    )

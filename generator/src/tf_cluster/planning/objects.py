@@ -127,7 +127,7 @@ def _of_the_release(attempt: Attempt) -> Iterator[KubernetesObject]:
 def _pages(attempt: Attempt, policies: bool) -> Iterator[KubernetesObject]:
     release = attempt.release
     for role in release.pages:
-        name, values = f"{release.fullname}-{role.name}", release.section(role.name)
+        name, values = release.page(role), release.section(role.name)
         yield KubernetesObject("Deployment", name, role.name, "release", "serves on after the end")
         yield KubernetesObject("Service", name, role.name, "release")
         if policies:

@@ -137,11 +137,11 @@ def _pods(attempt: Attempt) -> list[PodGroup]:
         template = attempt.cleanup_spec(names)["template"]
         specs["cleanup"] = (1, f"Job {names.cleanup_job}", template)
     for role in release.pages:
-        owner = f"Deployment {release.fullname}-{role.name}"
+        owner = f"Deployment {release.page(role)}"
         specs[role.name] = (1, owner, attempt.page_spec(role))
     groups = []
     for kind, (count, owner, template) in specs.items():
         requests, limits = asked(template)
         mounted = release.mounted(POD_ROLES[kind])
-        groups.append(PodGroup(kind, count, owner, requests, limits, mounted))
+        groups.append(PodGroup(kind, count, owner, requests, limits, mounted, template))
     return groups

@@ -105,6 +105,10 @@ class Release:
         """Whether the pods that mount a claim have to share a node."""
         return on_one_node(self.values)
 
+    def page(self, role: PodRole) -> str:
+        """The name of a page's Deployment and Service."""
+        return f"{self.fullname}-{role.name}"
+
     def claim(self, volume: str) -> str:
         """The name of the claim at /data or /log."""
         own = self.values["storage"][volume].get("existingClaim")

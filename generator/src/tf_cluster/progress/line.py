@@ -1,8 +1,12 @@
-"""Reads the line of progress in a log, as text or as a JSON record (docs/formats.md, "The log")."""
+"""Reads the lines of a log that say where a training stands (docs/formats.md, "The log").
+
+Progress is text or a JSON record; a client that waits for other tasks says so in words.
+"""
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from tf_cluster.progress.document import Progress
@@ -12,7 +16,7 @@ _STATUSES = "starting|waiting|running|saving|done|failed|superseded|stopped"
 _LINE = re.compile(
     rf"(?:^|[\s:])(?P<status>{_STATUSES})\b(?P<message>.*?)\s\(?"
     r"(?P<percent>\d+\.\d)%, step (?P<step>\d+) of (?P<total>\d+)"
-    r"(?:, (?P<rate>\d+) steps/s)?"
+    r"(?:, (?P<rate>\d[\d.]*(?:e-?\d+)?) steps/s)?"
     r"(?:, ETA (?P<eta>\d+(?::\d\d){1,2}))?"
     r"(?:, loss (?P<loss>-?\d[\d.]*(?:e[-+]\d+)?))?"
     r"(?:, workers (?P<workers>\d+(?: \d+)*))?"
@@ -20,15 +24,56 @@ _LINE = re.compile(
 )
 
 
+_GATE = re.compile(
+    r"waiting for \d+ of \d+ tasks, (?P<seconds>\d+) s of \d+ s: "
+    r"(?P<reasons>.*?)(?:\. Look at: .*)?$"
+)
+_TASK = re.compile(r"\b((?:chief|worker|ps|evaluator)-\d+) \(")
+
+
+ALL_THERE = "every task is there"
+"""How a client that waited says that it waits no longer."""
+
+
+@dataclass(frozen=True)
+class Wait:
+    """For which tasks a client has waited, for so many seconds, and why, in its own words.
+
+    `line` is the line of its log.
+    """
+
+    tasks: tuple[str, ...]
+    seconds: int
+    reasons: str
+    line: str = field(default="", compare=False)
+
+
+def newest_wait(lines: Sequence[str]) -> Wait | None:
+    """What a client that waits for tasks said last; None if they came, or it never waited."""
+    for line in reversed(lines):
+        words = _words(line)
+        if found := _GATE.search(words):
+            tasks = tuple(_TASK.findall(found["reasons"]))
+            return Wait(tasks, int(found["seconds"]), found["reasons"], line)
+        said = read_line(line)
+        if ALL_THERE in words or (said and said.status != "waiting"):
+            return None
+    return None
+
+
+def _words(line: str) -> str:
+    """What a line of a log says, also where it is a JSON record."""
+    record = _record(line)
+    return line if record is None else str(record.get("message", ""))
+
+
 def read_line(line: str) -> Progress | None:
     """Where the training stands, by this line; None if it is no line of progress.
 
     The figures of text are rounded, as people read them; those of a record are whole.
     """
-    start = line.find("{")
-    if start >= 0 and '"event"' in line:
-        return _of_record(line[start:])
-    return _of_text(line)
+    record = _record(line)
+    return _of_text(line) if record is None else _of_record(record)
 
 
 def newest(lines: Iterable[str]) -> Progress | None:
@@ -58,12 +103,20 @@ def _of_text(line: str) -> Progress | None:
     )
 
 
-def _of_record(text: str) -> Progress | None:
+def _record(line: str) -> Mapping[str, Any] | None:
+    """The record of a line; None for text."""
+    start = line.find("{")
+    if start < 0 or '"message"' not in line:
+        return None
     try:
-        record: Any = json.loads(text)
+        record: Any = json.loads(line[start:])
     except (ValueError, RecursionError):
         return None
-    if not isinstance(record, dict) or record.get("event") != "progress":
+    return record if isinstance(record, dict) else None
+
+
+def _of_record(record: Mapping[str, Any]) -> Progress | None:
+    if record.get("event") != "progress":
         return None
     words = str(record.get("message", ""))
     return Progress(

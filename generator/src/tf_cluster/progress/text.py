@@ -27,7 +27,7 @@ def figures(progress: Progress) -> list[str]:
     if progress.step is not None and progress.total is not None:
         said.append(f"step {progress.step} of {progress.total}")
     if progress.steps_per_second is not None:
-        said.append(f"{progress.steps_per_second:.0f} steps/s")
+        said.append(f"{rate(progress.steps_per_second)} steps/s")
     if progress.eta_seconds is not None:
         said.append(f"ETA {duration(progress.eta_seconds)}")
     if progress.loss is not None:
@@ -36,6 +36,11 @@ def figures(progress: Progress) -> list[str]:
         by_index = sorted(progress.workers.items(), key=lambda item: int(item[0]))
         said.append("workers " + " ".join(str(steps) for _, steps in by_index))
     return said
+
+
+def rate(steps_per_second: float) -> str:
+    """`412`; `0.031` where a step takes seconds."""
+    return f"{steps_per_second:.0f}" if steps_per_second >= 1 else f"{steps_per_second:.2g}"
 
 
 def duration(seconds: float) -> str:

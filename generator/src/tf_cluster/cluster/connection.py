@@ -1,0 +1,265 @@
+"""The API server that a user means: kubeconfig, context and namespace as kubectl finds them."""
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import httpx2
+import msgspec
+import yaml
+from lightkube import ApiError, Client, KubeConfig
+from lightkube.config import client_adapter
+from lightkube.config.kubeconfig import SERVICE_ACCOUNT, SingleConfig
+from lightkube.config.models import User
+from lightkube.core.exceptions import ConfigError
+
+from tf_cluster.exits import RefusedError
+
+Answer = TypeVar("Answer")
+
+SECONDS = 30.0
+"""How long an answer may take."""
+PAGE = 500
+"""Most objects of one answer."""
+TRIES = 4
+BUSY = (429, 500, 502, 503, 504)
+_WAIT_SECONDS = 1.0
+_LONGEST_WAIT_SECONDS = 20.0
+_FILES_OF = {
+    "clusters": ("cluster", ("certificate-authority",)),
+    "users": ("user", ("client-certificate", "client-key", "tokenFile")),
+    "contexts": ("context", ()),
+}
+_NOT_KNOWN = {"as", "as-uid", "as-groups", "as-user-extra", "proxy-url", "tls-server-name"}
+"""Keys that the client would leave out in silence, and act as somebody else, or elsewhere."""
+_EXEC_V1 = "client.authentication.k8s.io/v1"
+
+
+class ClusterError(RefusedError):
+    """The API server can't be reached, or does not answer what was asked."""
+
+
+class ForbiddenError(ClusterError):
+    """The API server knows us and forbids it. The text says which permission is missing."""
+
+
+class AbsentError(ClusterError):
+    """There is no such object."""
+
+
+@dataclass(frozen=True)
+class Connection:
+    """A client, and the namespace that is meant where none is given.
+
+    `context` is the kubeconfig's, empty in a pod.
+    """
+
+    client: Client
+    http: httpx2.Client
+    namespace: str
+    server: str
+    context: str = ""
+
+    def ask(self, what: str, question: Callable[[], Answer]) -> Answer:
+        """The answer to one question. Asks again where the API server is busy or slow.
+
+        `what` names it in errors: `list pods in namespace a`. Raises ClusterError.
+        """
+        for left in reversed(range(TRIES)):
+            try:
+                with explained(self.server, what):
+                    return question()
+            except _BusyError as busy:
+                if not left:
+                    raise ClusterError(str(busy)) from None
+                time.sleep(busy.seconds)
+        raise AssertionError("unreachable")
+
+    def items(
+        self, what: str, path: str, asked: Mapping[str, str], headers: Mapping[str, str]
+    ) -> Iterator[Any]:
+        """The items of a list that lightkube can't ask for, page by page. Raises ClusterError."""
+        question = {**asked, "limit": str(PAGE)}
+        while True:
+            page = self.ask(
+                what,
+                lambda: self.http.get(path, params=question, headers=headers).raise_for_status(),
+            ).json()
+            yield from page.get("items") or ()
+            if not page["metadata"].get("continue"):
+                return
+            question["continue"] = page["metadata"]["continue"]
+
+
+def connect(context: str | None, namespace: str | None) -> Connection:
+    """A client for the context, else for kubectl's current one. Asks nothing yet.
+
+    Raises RefusedError, which says which file was read.
+    """
+    config = _config(context)
+    try:
+        timeout = httpx2.Timeout(SECONDS)
+        parameters = client_adapter.ConnectionParams(timeout=timeout)
+        client = Client(config=config, namespace=namespace, timeout=timeout)
+        # A log that is followed holds a connection of its own.
+        limits = httpx2.Limits(max_connections=None)
+        http = httpx2.Client(**parameters.httpx_params(config), limits=limits)
+    except (ConfigError, OSError, ValueError) as error:
+        raise RefusedError(f"{_where()}: {error}") from None
+    context = config.context_name if config.fname else ""
+    server = config.cluster.server
+    return Connection(client, http, namespace or config.namespace, server, context)
+
+
+@contextmanager
+def explained(server: str, what: str) -> Iterator[None]:
+    """Turn what a client raises into a ClusterError with plain words."""
+    try:
+        yield
+    except ApiError as error:
+        raise _of_status(error.status.code or 0, str(error.status.message), error, what) from None
+    except httpx2.HTTPStatusError as error:
+        words = error.response.text.strip()
+        raise _of_status(error.response.status_code, words, error, what) from None
+    except httpx2.TimeoutException:
+        raise _BusyError(f"{server} did not answer within {SECONDS:g} s: {what}") from None
+    except httpx2.ConnectError as error:
+        hint = "is the cluster up, and is this the right context?"
+        raise ClusterError(f"can't reach {server}: {error}: {hint}") from None
+    except httpx2.TransportError as error:
+        raise _BusyError(f"{server} broke off: {type(error).__name__}: {what}") from None
+    except (ConfigError, OSError) as error:  # a login plugin that is not there, for one
+        raise ClusterError(f"{_where()}: can't log in: {error}") from None
+    except (KeyError, json.JSONDecodeError) as error:
+        raise ClusterError(
+            f"{_where()}: the login plugin gave no token ({error}): others can't be used here"
+        ) from None
+
+
+class _BusyError(ClusterError):
+    def __init__(self, words: str, seconds: float = _WAIT_SECONDS) -> None:
+        super().__init__(words)
+        self.seconds = seconds
+
+
+def _of_status(code: int, words: str, error: httpx2.HTTPStatusError, what: str) -> Exception:
+    if code == 401:
+        return ClusterError(
+            f"the API server does not accept these credentials (401): log in again, or choose "
+            f"another --context ({_where()})"
+        )
+    if code == 403:
+        return ForbiddenError(f"not allowed: {what}: {words}")
+    if code == 404:
+        return AbsentError(f"not found: {what}: {words}")
+    if code in BUSY:
+        return _BusyError(f"the API server is busy ({code}): {what}: {words}", _pause(error))
+    return ClusterError(f"the API server refuses ({code}): {what}: {words}")
+
+
+def _pause(error: httpx2.HTTPStatusError) -> float:
+    """How long the API server asks us to wait, within reason."""
+    said = error.response.headers.get("Retry-After", "") if error.response else ""
+    return min(float(said), _LONGEST_WAIT_SECONDS) if said.isdecimal() else _WAIT_SECONDS
+
+
+def _config(context: str | None) -> SingleConfig:
+    files = _kubeconfig_files()
+    try:
+        if not any(file.is_file() for file in files):
+            if context is None and Path(SERVICE_ACCOUNT, "token").exists():
+                return _chosen(KubeConfig.from_service_account(), None)
+            raise RefusedError(
+                f"no kubeconfig ({_where()} is not there): set KUBECONFIG, or ask who runs the "
+                "cluster for one"
+            )
+        config = KubeConfig.from_dict(_merged(files), fname=files[0])
+        return _chosen(config, context)
+    except (ConfigError, OSError, ValueError, yaml.YAMLError, msgspec.ValidationError) as error:
+        raise RefusedError(f"{_where()}: {error}") from None
+
+
+def _chosen(config: KubeConfig, context: str | None) -> SingleConfig:
+    name = context or config.current_context
+    known = ", ".join(sorted(config.contexts)) or "none"
+    if not name:
+        raise RefusedError(f"{_where()} has no current context: choose with --context: {known}")
+    if name not in config.contexts:
+        raise RefusedError(f"{_where()} has no context {name!r}: there are: {known}")
+    chosen = config.contexts[name]
+    for kind, wanted, there in (
+        ("cluster", chosen.cluster, config.clusters),
+        ("user", chosen.user, config.users),
+    ):
+        if wanted and wanted not in there:
+            raise RefusedError(f"{_where()}: context {name!r} names {kind} {wanted!r}, not there")
+    one = config.get(name)
+    assert one is not None
+    return one if one.user else one._replace(user=User())
+
+
+def _kubeconfig_files() -> list[Path]:
+    said = os.environ.get("KUBECONFIG", "")
+    if said:
+        return [Path(part).expanduser() for part in said.split(os.pathsep) if part]
+    return [Path("~/.kube/config").expanduser()]
+
+
+def _where() -> str:
+    return os.pathsep.join(map(str, _kubeconfig_files()))
+
+
+def _merged(files: list[Path]) -> dict[str, Any]:
+    """The files as one, as kubectl merges them: of two entries of a name the first counts."""
+    whole: dict[str, Any] = {kind: [] for kind in _FILES_OF}
+    for file in files:
+        if not file.is_file():
+            continue
+        read = yaml.safe_load(file.read_text(encoding="utf-8"))
+        if read is None:
+            continue
+        if not isinstance(read, Mapping):
+            raise RefusedError(f"{file} is no kubeconfig")
+        if not whole.get("current-context"):
+            whole["current-context"] = read.get("current-context") or None
+        for kind, (key, paths) in _FILES_OF.items():
+            names = {entry["name"] for entry in whole[kind]}
+            for entry in read.get(kind) or []:
+                if not isinstance(entry, Mapping) or "name" not in entry:
+                    raise RefusedError(f"{file}: an entry of {kind} has no name")
+                if entry["name"] not in names:
+                    content = _absolute(entry.get(key) or {}, paths, file.parent)
+                    whole[kind].append({"name": entry["name"], key: content})
+    return whole
+
+
+def _absolute(content: Mapping[str, Any], paths: tuple[str, ...], folder: Path) -> dict[str, Any]:
+    """A cluster or user whose files are named from anywhere, and whose plugin we can ask."""
+    made = dict(content)
+    unknown = sorted(_NOT_KNOWN & set(made))
+    if unknown:
+        raise RefusedError(
+            f"{_where()} has {unknown[0]}, which this tool does not know: use kubectl"
+        )
+    for path in paths:
+        if made.get(path):
+            made[path] = str(folder / Path(made[path]).expanduser())
+    plugin = made.get("exec")
+    if isinstance(plugin, Mapping):
+        made["exec"] = _asked_as_v1beta1(plugin)
+    return made
+
+
+def _asked_as_v1beta1(plugin: Mapping[str, Any]) -> dict[str, Any]:
+    """The client knows v1beta1 of this interface, whose answer is that of v1."""
+    version = plugin.get("apiVersion")
+    about = {"apiVersion": version, "kind": "ExecCredential", "spec": {"interactive": False}}
+    told = {"name": "KUBERNETES_EXEC_INFO", "value": msgspec.json.encode(about).decode()}
+    given = [entry for entry in plugin.get("env") or [] if isinstance(entry, Mapping)]
+    known = "client.authentication.k8s.io/v1beta1" if version == _EXEC_V1 else version
+    return {**plugin, "apiVersion": known, "env": [*given, told]}

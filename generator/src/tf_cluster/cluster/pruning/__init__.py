@@ -1,0 +1,1 @@
+"""What may go: releases that have ended (releases.py), and runs on a claim (the other files)."""
