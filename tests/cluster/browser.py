@@ -12,6 +12,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
@@ -42,19 +43,27 @@ class Browser:
         """Open an address and wait for the page's load event. Raises WebDriverException."""
         self.driver.get(url)
 
-    def text(self) -> str:
-        """The words on the page, those in open shadow roots too."""
-        return str(self.driver.execute_script(_TEXT))
+    def asked(self, script: str) -> Any:
+        """What a script returns. Raises LookupError while the page is being replaced."""
+        try:
+            return self.driver.execute_script(script)
+        except WebDriverException as error:
+            raise LookupError(f"{error.msg}") from error
 
-    def until_it_says(self, words: str, seconds: float = 30) -> str:
-        """Wait until the words are on the page; returns all of its text."""
+    def text(self) -> str:
+        """The words on the page, those in open shadow roots too. Raises LookupError."""
+        return str(self.asked(_TEXT))
+
+    def until_it_says(self, *words: str, seconds: float = 30) -> str:
+        """Wait until all the words are on the page; returns all of its text."""
 
         def said() -> str:
             text = self.text()
-            assert words in text, text[-SHOWN:]
+            absent = [one for one in words if one not in text]
+            assert not absent, f"no {absent} in {text[-SHOWN:]}"
             return text
 
-        return eventually(f"{words!r} on the page", said, seconds)
+        return eventually(f"{words} on the page", said, seconds)
 
     def evidence(self, picture: Path) -> str:
         """What to look at after a failure: the page's address, text, console, and a screenshot."""
@@ -67,7 +76,8 @@ class Browser:
                 f"{self.driver.current_url}\nscreenshot: {picture}\n"
                 f"--- its text\n{self.text()[:SHOWN]}\n--- its console\n{console[-SHOWN:]}"
             )
-        except (WebDriverException, HTTPError) as error:  # HTTPError: no driver answers
+        # HTTPError: no driver answers.
+        except (LookupError, WebDriverException, HTTPError) as error:
             return f"{error}\n--- the driver's log\n{self._log.read_text()[-SHOWN:]}"
 
 

@@ -39,8 +39,9 @@ omitStages: [RequestReceived]
 rules:
   - level: None
     resources: [{group: coordination.k8s.io}]
+    namespaces: [kube-system, kube-node-lease]
   - level: None
-    nonResourceURLs: ["*"]
+    nonResourceURLs: ["/healthz*", "/livez*", "/readyz*", "/metrics*", "/openapi*"]
   - level: Metadata
 """
 

@@ -31,17 +31,18 @@ STORAGE_CLASS = "held"
 def fake_nodes(plane: ControlPlane) -> Iterator[None]:
     """NODES nodes with room for 400 pods each, and a StorageClass whose volumes tests make."""
     there = Namespace("default", plane.kubeconfig, tool_path("kubectl"), tool_path("helm"))
-    there.apply(
-        {
-            "apiVersion": "storage.k8s.io/v1",
-            "kind": "StorageClass",
-            "metadata": {
-                "name": STORAGE_CLASS,
-                "annotations": {"storageclass.kubernetes.io/is-default-class": "true"},
-            },
-            "provisioner": "kubernetes.io/no-provisioner",
-        }
-    )
+    there.apply(storage_class())
+    names = [f"node-{index}" for index in range(NODES)]
+    client = client_of(plane)
+    with kwok(plane):
+        there.apply({"apiVersion": "v1", "kind": "List", "items": [_node(name) for name in names]})
+        eventually("the nodes to be ready", lambda: all(is_free(client, name) for name in names))
+        yield
+
+
+@contextmanager
+def kwok(plane: ControlPlane) -> Iterator[None]:
+    """kwok, which looks after every node that is made."""
     command = (
         tool_path("kwok"),
         f"--kubeconfig={plane.kubeconfig}",
@@ -49,12 +50,21 @@ def fake_nodes(plane: ControlPlane) -> Iterator[None]:
         "--manage-all-nodes=true",
         "--server-address=",
     )
-    names = [f"node-{index}" for index in range(NODES)]
-    client = client_of(plane)
     with process("kwok", command, plane.layout, lambda: True):
-        there.apply({"apiVersion": "v1", "kind": "List", "items": [_node(name) for name in names]})
-        eventually("the nodes to be ready", lambda: all(_is_free(client, name) for name in names))
         yield
+
+
+def storage_class() -> dict[str, Any]:
+    """The default class, whose volumes tests make."""
+    return {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": {
+            "name": STORAGE_CLASS,
+            "annotations": {"storageclass.kubernetes.io/is-default-class": "true"},
+        },
+        "provisioner": "kubernetes.io/no-provisioner",
+    }
 
 
 def client_of(plane: ControlPlane) -> Client:
@@ -62,23 +72,25 @@ def client_of(plane: ControlPlane) -> Client:
     return Client(config=KubeConfig.from_file(plane.kubeconfig), trust_env=False)
 
 
+def volume(there: Namespace, claim: str, storage_class: str = STORAGE_CLASS) -> dict[str, Any]:
+    """A volume that is kept for a claim; what is written there, nobody asks."""
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": f"{there.name}-{claim}"},
+        "spec": {
+            "capacity": {"storage": "5Gi"},
+            "accessModes": ["ReadWriteMany"],
+            "storageClassName": storage_class,
+            "hostPath": {"path": "/nowhere"},
+            "claimRef": {"namespace": there.name, "name": claim},
+        },
+    }
+
+
 def volumes(there: Namespace, *names: str) -> None:
-    """A volume for each claim of that name; what is written there, nobody asks."""
-    items = [
-        {
-            "apiVersion": "v1",
-            "kind": "PersistentVolume",
-            "metadata": {"name": f"{there.name}-{name}"},
-            "spec": {
-                "capacity": {"storage": "5Gi"},
-                "accessModes": ["ReadWriteMany"],
-                "storageClassName": STORAGE_CLASS,
-                "hostPath": {"path": "/nowhere"},
-                "claimRef": {"namespace": there.name, "name": name},
-            },
-        }
-        for name in names
-    ]
+    """A volume for each claim of that name."""
+    items = [volume(there, name) for name in names]
     there.apply({"apiVersion": "v1", "kind": "List", "items": items})
 
 
@@ -129,7 +141,7 @@ def _node(name: str) -> dict[str, Any]:
     }
 
 
-def _is_free(client: Client, name: str) -> bool:
+def is_free(client: Client, name: str) -> bool:
     """Ready, and without the taint that a new node has until a controller has seen it."""
     node = client.get(Node, name)
     conditions = (node.status.conditions if node.status else None) or []

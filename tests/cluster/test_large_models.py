@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -43,7 +44,7 @@ def volume(request: pytest.FixtureRequest, namespace: Namespace) -> Iterator[dic
     layout = default_layout()
     if namespace.kubeconfig != str(layout.kubeconfig):
         pytest.skip("KUBECONFIG names another cluster, whose node has no directory of ours")
-    name = f"{namespace.name}-shared"
+    name = f"{namespace.name}-{uuid.uuid4().hex[:4]}"
     directory = create(StaticVolume(name, size="20Gi"), layout, Addresses())
     yield {
         "log": {"size": "20Gi", "volume": name, "class": "", "accessModes": ["ReadWriteMany"]},

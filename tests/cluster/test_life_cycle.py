@@ -20,7 +20,7 @@ from tests.slices import in_turn
 from tests.support.registry import running_registry
 from tests.support.waiting import eventually
 
-pytestmark = [pytest.mark.cluster, in_turn(1, of=2)]
+pytestmark = [pytest.mark.cluster, pytest.mark.story, in_turn(1, of=2)]
 
 NAME = "lived"
 TRAIN = {"steps": ENDLESS, "stepsPerCall": 8, "checkpoint": {"seconds": 5}}

@@ -5,6 +5,7 @@ The control plane, Helm, the chart and cleanup are real. docs/scale.md has the f
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -12,16 +13,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from lightkube import Client
 from lightkube.resources.core_v1 import Pod
+from tf_cluster.cluster.mutex import NAME
 
 from tests.cluster.control_plane import ETCD, ControlPlane, control_plane
 from tests.cluster.fake_nodes import EXIT, NO_IMAGE, client_of, end, fake_nodes, volumes
 from tests.cluster.kwok_training import Training
+from tests.cluster.operations.conftest import TOOL
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.cluster
 
+MOST_REQUESTS = 24
+"""What `submit` may ask for besides what its helm does, however many tasks there are, and besides
+the renewals of its Lease: one each 10 s."""
 WORKER_LIMIT, CHIEF_LIMIT = 20, 6  # the backoffLimit of their Jobs
 # The Job controller counts its wait before the next pod from then: so no test has to wait, too.
 LONG_AGO = "2020-01-01T00:00:00Z"
@@ -189,6 +196,44 @@ def _uids(client: Client, trainings: list[Training]) -> set[str | None]:
     parts = ("chief", "worker", "ps", "cleanup")
     pods = [pod for one in trainings for part in parts for pod in one.pods(client, part)]
     return {pod.metadata.uid for pod in pods if pod.metadata}
+
+
+@pytest.mark.parametrize(("workers", "ps"), [(40, 10), full(1000, 250)])
+def test_submit_asks_little_beside_helm_and_counts_every_pod(
+    workers: int, ps: int, plane: ControlPlane, tmp_path: Path
+) -> None:
+    there = plane.namespace(f"submitted-{workers}")
+    volumes(there, "digits-data", "digits-log")
+    training = Training(plane, there, "digits", workers, ps)
+    file = tmp_path / "digits.yaml"
+    shared = {"accessModes": ["ReadWriteMany"]}
+    values = {
+        "fullnameOverride": "digits",
+        "image": {"repository": "registry.example/tf-cluster-trainer"},
+        "program": {"module": "example.digits:Digits"},
+        "worker": {"replicas": workers},
+        "ps": {"replicas": ps},
+        "storage": {"data": shared, "log": shared},
+    }
+    file.write_text(yaml.safe_dump(values))
+    before = _asked_by_the_tool(plane)
+
+    said = there.shell(f"{TOOL} submit {file} --namespace {there.name}", tmp_path)
+
+    assert "STATUS: deployed" in said
+    asked = _asked_by_the_tool(plane) - before
+    lease = f"/apis/coordination.k8s.io/v1/namespaces/{there.name}/leases/{NAME}"
+    assert training.count_pods() == training.tasks + 1
+    renewals = asked.pop(f"update {lease}", 0)
+    assert 10 < asked.total() <= MOST_REQUESTS and renewals < 20, (renewals, asked)
+    training.uninstall()
+
+
+def _asked_by_the_tool(plane: ControlPlane) -> Counter[str]:
+    """The requests of our client so far; helm, kubectl and kwok name themselves in the log."""
+    log = (plane.layout.logs / "audit.log").read_text().splitlines()
+    events = (json.loads(line) for line in log if '"userAgent":"python-httpx2' in line)
+    return Counter(f"{one['verb']} {one['requestURI']}" for one in events)
 
 
 def _claim(name: str) -> dict[str, Any]:

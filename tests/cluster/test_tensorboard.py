@@ -16,7 +16,7 @@ from tests.cluster.kubernetes import Namespace, Release
 from tests.cluster.strangers import assert_kept_out, assert_let_in
 from tests.support.waiting import HANG_SECONDS, eventually
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(600)]  # a browser on two busy cores
 
 STEPS = 600
 
@@ -83,15 +83,16 @@ def test_the_curves_of_this_release_and_of_a_new_run_are_on_the_page(
 
     # Nothing but the card of the loss. Its table has a row for each run, with the last point.
     browser.open(f"{address}/?tagFilter=%5Eloss%24#timeseries")
-    eventually("the curve", lambda: browser.driver.execute_script(CURVES), 60)
-    page = browser.until_it_says(f"{points[-1][1]:.4f}"[:5], 60)
-    assert "1/events" in page and "loss" in page and "examples_per_second" not in page
+    eventually("the curve", lambda: browser.asked(CURVES), 60)
+    last = f"{points[-1][1]:.4f}"[:5]
+    page = browser.until_it_says(last, "1/events", "loss", seconds=60)
+    assert "examples_per_second" not in page
 
     # A new run of the same release: the same pod finds it.
     release.upgrade(values, *on, "run.id=second")
     eventually("the new run", lambda: "loss" in _tags(address)["second/events"], 240)
     browser.driver.refresh()
-    browser.until_it_says("second/events", 60)
+    browser.until_it_says("second/events", seconds=60)
     assert _uid(release) == pod
 
     # Everybody may come to a NodePort, until somebody is named.

@@ -6,10 +6,10 @@ from tests.slices import slice_number
 from tools.machine.tools import OLDER_KUBERNETES, older_api_server
 
 # The number for `in_turn(…, of=2)`, and the programs of the cases that have it.
-OLDEST_KUBERNETES = 0
+OLDEST_KUBERNETES = METRICS = 0
 GANGS = 1
 PROGRAMS = {
-    OLDEST_KUBERNETES: (older_api_server(OLDER_KUBERNETES[0]),),
+    OLDEST_KUBERNETES: (older_api_server(OLDER_KUBERNETES[0]), "metrics-server"),
     GANGS: ("coscheduling",),
 }
 # The two longest cases.

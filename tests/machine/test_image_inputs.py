@@ -4,7 +4,16 @@ from pathlib import Path
 import pytest
 
 from tools.machine.failure import MachineError
-from tools.machine.image_inputs import TrainerImage, copied, key, stage, trainer_version
+from tools.machine.image_inputs import (
+    STAND_IN,
+    STAND_IN_DOCKERFILE,
+    TrainerImage,
+    copied,
+    inputs,
+    key,
+    stage,
+    trainer_version,
+)
 
 _DOCKERFILE = """\
 ARG BASE=python
@@ -40,6 +49,40 @@ def test_a_changed_input_changes_the_key(image: TrainerImage, file: str) -> None
     path = image.context / file
     path.write_text(path.read_text() + "\n# changed\n")
     assert key(image, ()) != before
+
+
+@pytest.fixture
+def stand_in(image: TrainerImage) -> TrainerImage:
+    """The image that is a layer over the trainer's."""
+    dockerfile = image.context / STAND_IN_DOCKERFILE
+    dockerfile.parent.mkdir(parents=True)
+    dockerfile.write_text("ARG BASE\nFROM ${BASE} AS serving-stand-in\nCOPY tests /tests\n")
+    return replace(image, target=STAND_IN)
+
+
+def test_the_stand_in_is_a_layer_over_the_trainers_image(stand_in: TrainerImage) -> None:
+    assert stand_in.name == "localhost/tf-cluster-test/serving-stand-in:1.2.3"
+    trainer = "localhost/tf-cluster-trainer:1.2.3"
+    assert stand_in.below is not None
+    assert stand_in.below.name == trainer
+    assert stand_in.arguments[-2:] == ["--build-arg", f"BASE={trainer}"]
+    assert set(inputs(stand_in)) == {STAND_IN_DOCKERFILE}
+    other = replace(stand_in, tensorflow="2.20.0", base="python:3.13")
+    assert other.arguments[-1] == f"BASE={trainer}-tf2.20.0"
+    assert other.below is not None
+    assert other.below.arguments[-3:] == [
+        "BASE=python:3.13",
+        "--build-arg",
+        "TF_VERSION=2.20.0",
+    ]
+
+
+def test_the_stand_ins_files_change_no_trainer_image(stand_in: TrainerImage) -> None:
+    assert stand_in.below is not None
+    before = key(stand_in, ()), key(stand_in.below, ())
+    (stand_in.context / "tests" / "core.py").write_text("changed")
+    assert key(stand_in, ()) != before[0]
+    assert key(stand_in.below, ()) == before[1]
 
 
 def test_byte_code_and_files_that_are_not_copied_do_not_change_it(image: TrainerImage) -> None:

@@ -40,9 +40,15 @@ def learning_rates(world: Children, run_id: str) -> list[tuple[int, float]]:
 
 
 def context(tmp_path: Path) -> Context:
-    """As much of a context as the program and the model's seed need."""
+    """As much of a context as the program, the model's seed and an export need."""
     settings: Any = SimpleNamespace(
-        seed=1, micro_batches=1, precision="float32", combination=COMBINATIONS[0]
+        run_name="digits",
+        run_id="1",
+        seed=1,
+        batch_size=8,
+        micro_batches=1,
+        precision="float32",
+        combination=COMBINATIONS[0],
     )
     task = Task("chief", 0, "", "")
     return Context(task, settings, Flags({}), tmp_path, tmp_path, tmp_path)

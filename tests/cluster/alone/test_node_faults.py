@@ -14,6 +14,7 @@ from tests.cluster.alone.conftest import Train
 from tests.cluster.alone.faults import Machine, full
 from tests.cluster.alone.training import PER_CALL, Training
 from tests.cluster.kubernetes import INDEX, CommandError, Object, Release
+from tests.cluster.operations.diagnosis import diagnosed
 from tests.cluster.test_life_cycle import resumed_at
 from tests.generator.local.combinations import RETRIED, last_steps
 from tests.slices import in_turn, sliced
@@ -64,6 +65,8 @@ def test_a_kubelet_that_is_stopped_touches_no_task(
     # An address that is not ready is published: the tasks find each other all the time.
     with training.untouched(), machine.without("kubelet"):
         eventually("the node to be missed", lambda: not machine.node_is_ready(), 60)
+        found = eventually("a word on the node", lambda: diagnosed(training.release, "TFD119"), 60)
+        assert found.about.startswith("node/")
         training.goes_on_for(seconds - (time.monotonic() - began))
 
 
@@ -97,6 +100,8 @@ def test_a_full_volume_is_told_and_the_next_checkpoint_comes_when_there_is_room(
     with training.untouched():
         with full(training.volume):
             eventually("words on the full volume", lambda: _tells(training.release), 60)
+            found = eventually("a finding", lambda: diagnosed(training.release, "TFD121"), 60)
+            assert "the disk is full" in found.words
             saved = training.saved()
         eventually("the next checkpoint", lambda: training.saved() > saved, 60)
 

@@ -151,6 +151,7 @@ def test_a_configmap_too_large_for_an_annotation_is_applied_by_the_server(
 
     def large(values: Object) -> None:
         values["program"] = {"module": "mine:Mine", "source": {"files": {"mine.py": text}}}
+        del values["flags"]  # those of another program
 
     with synced(make_application("large"), large) as application:
         application.synced_to(application.repository.head())

@@ -16,11 +16,12 @@ import yaml
 from tests.cluster.argo_cd.application import PAGE, TRAIN, Application, Story, the_pages
 from tests.cluster.argo_cd.conftest import MakeApplication
 from tests.cluster.conftest import REQUESTS
+from tests.cluster.operations.conftest import Tool
 from tests.cluster.test_life_cycle import resumed_at
 from tests.support.argo_cd import Object
 from tests.support.waiting import eventually
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.story]
 
 QUIETLY = yaml.safe_load(re.findall(r"^    extraValues:\n(?:     .*\n)+", PAGE, re.MULTILINE)[0])
 ONE_WORKER = {
@@ -103,6 +104,23 @@ def test_while_it_trains_it_is_synced_and_progressing(application: Application) 
     status = application.status()
 
     assert (status["sync"]["status"], status["health"]["status"]) == ("Synced", "Progressing")
+
+
+def test_the_tool_sees_it_as_any_other_and_leaves_its_end_to_git(
+    application: Application, kube_config: str
+) -> None:
+    application.trains_beyond(0)
+    tool = Tool(application.argo_cd.namespace, kube_config)
+
+    def document() -> Object:
+        found = tool.document("get", application.name)
+        assert found["status"] == "running"
+        return found
+
+    found = eventually("its progress", document, 30)
+    assert (found["managedBy"], found["findings"]) == (f"argocd:{application.name}", [])
+    refused = tool.ran("delete", application.name, code=2).stderr
+    assert f"managed by Argo CD, Application {application.name}: delete it there" in refused
 
 
 def test_another_sync_restarts_nothing(application: Application) -> None:

@@ -1,0 +1,274 @@
+"""serve, predict, publish, promote and rollback: from a training to a server and between versions.
+
+The server is the stand-in of tests/serving, or what SERVING_IMAGE names: the cases are the same.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft7Validator
+from tf_cluster.cluster.serving.releasing import CHART
+from tf_cluster.params.schema_files import printed_schema_text
+
+from tests.cluster.conftest import MakeValues, sleeping_pod
+from tests.cluster.kubernetes import Namespace, Release
+from tests.cluster.operations.conftest import Tool, claim
+from tests.slices import in_turn
+from tests.support.waiting import HANG_SECONDS, eventually
+
+# Fixtures train and install. In turn with the life cycle (tests/cluster/test_life_cycle.py).
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900), in_turn(0, of=2)]
+
+STAND_IN = "localhost/tf-cluster-test/serving-stand-in:0.1.0"
+SERVING_IMAGE = os.environ.get("SERVING_IMAGE", STAND_IN)
+"""The server's."""
+CLIENT_IMAGE = os.environ.get("SERVING_CLIENT_IMAGE", STAND_IN)
+"""One with Python, TensorFlow and tensorflow-serving-api, as a client has them."""
+DIGITS, NEWEST, GATED, MODELS = "digits", "digits-serving", "gated", "models"
+CLIENT = "tf-cluster.io/serving-client"
+SLOW = ("--timeout", "5m")
+
+
+def of_image() -> list[str]:
+    """Words that choose the server's image, and little CPU."""
+    repository, _, tag = SERVING_IMAGE.rpartition(":")
+    settings = [f"image.repository={repository}", f"image.tag={tag}"]
+    settings += ["resources.requests.cpu=50m", "resources.requests.memory=256Mi"]
+    return [word for one in settings for word in ("--set", one)]
+
+
+@pytest.fixture(scope="module")
+def trained(make_release: Callable[[str], Release], make_values: MakeValues, tool: Tool) -> Release:
+    """A training that is done, with one export; and a claim to publish to."""
+    release = make_release(DIGITS)
+    release.install(make_values(DIGITS, train={"steps": 200}, workers=1))
+    assert tool("wait", DIGITS, "--timeout", "600").startswith("done")
+    release.namespace.apply(claim(MODELS))
+    return release
+
+
+@pytest.fixture(scope="module")
+def served(trained: Release, tool: Tool) -> Iterator[str]:
+    """What `serve --install` printed; the newest export is served, and each that comes."""
+    yield tool("serve", DIGITS, "--install", *of_image())
+    trained.namespace.helm("uninstall", NEWEST, "--wait")
+
+
+@pytest.fixture(scope="module")
+def on_claim(trained: Release, namespace: Namespace) -> Callable[[str], str]:
+    """Run a shell command where the claim of models is /models, with a client's packages."""
+    pod = sleeping_pod(
+        "librarian",
+        {"image": CLIENT_IMAGE, "volumeMounts": [{"name": "models", "mountPath": "/models"}]},
+        volumes=[{"name": "models", "persistentVolumeClaim": {"claimName": MODELS}}],
+    )
+    pod["metadata"]["labels"] = {CLIENT: NEWEST}
+    namespace.apply(pod)
+    namespace.kubectl("wait", "--for=condition=Ready", "pod/librarian", "--timeout=2m")
+
+    def run(command: str) -> str:
+        return namespace.kubectl("exec", "librarian", "--", "sh", "-c", command)
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def gated(
+    served: str, trained: Release, tool: Tool, on_claim: Callable[[str], str]
+) -> Iterator[str]:
+    """A server of chosen versions, 1 of three that were published; its release."""
+    for _ in range(3):
+        said = document("published", tool, "publish", DIGITS, "--to", f"{MODELS}/{DIGITS}")
+    assert said["to"] == {"path": f"{MODELS}/{DIGITS}", "version": 3}
+    where = ("--claim", f"{MODELS}/{DIGITS}", "--version", "1", "--release", GATED)
+    tool("serve", DIGITS, *where, "--install", *of_image())
+    yield GATED
+    trained.namespace.helm("uninstall", GATED, "--wait")
+    assert trained.namespace.kubectl("get", "pvc", MODELS, f"{DIGITS}-log")
+
+
+def document(schema: str, tool: Tool, *words: str) -> dict[str, Any]:
+    made = tool.document(*words)
+    Draft7Validator(json.loads(printed_schema_text(schema))).validate(made)
+    return made
+
+
+def pods_of(namespace: Namespace, release: str) -> set[str]:
+    found = namespace.objects(
+        "pod", **{"app.kubernetes.io/instance": release, "app.kubernetes.io/component": "serving"}
+    )
+    return {one["metadata"]["uid"] for one in found}
+
+
+def models_of(namespace: Namespace, release: str) -> dict[str, Any]:
+    found = json.loads(namespace.kubectl("get", "deployment", release, "--output=json"))
+    notes = found["metadata"]["annotations"]
+    return dict(json.loads(notes["tf-cluster.io/models"])[DIGITS])
+
+
+def test_the_printed_calls_answer(
+    served: str, namespace: Namespace, on_claim: Callable[[str], str]
+) -> None:
+    rest, _, program = served.partition("# in Python")
+    program = program.partition("\n")[2]
+    command = rest.partition("# with curl\n")[2].strip()
+    # No image here has curl.
+    post = "from urllib.request import urlopen as post; from sys import argv; "
+    post += "print(post(argv[-1], argv[-2].encode()).read().decode())"
+    answer = json.loads(on_claim(f"curl() {{ python3 -c '{post}' \"$@\"; }}\n{command}"))
+    assert "outputs" in answer
+    said = namespace.kubectl("exec", "-i", "librarian", "--", "python3", "-", stdin=program)
+    assert said.splitlines()[0] in ("1", "2"), "the version that answered"
+
+
+def test_predict_sends_the_recorded_request(served: str, tool: Tool) -> None:
+    made = document("answer", tool, "predict", DIGITS, "--release", NEWEST, *SLOW)
+    assert (made["state"], made["ok"]) == ("AVAILABLE", True)
+    assert made["difference"] <= 1e-4
+
+
+def test_a_request_with_a_wrong_input_gets_the_servers_own_words(
+    served: str, tool: Tool, tmp_path: Path
+) -> None:
+    file = tmp_path / "wrong.json"
+    file.write_text('{"inputs": {"hat": [[1.0]]}}')
+    words = ("predict", DIGITS, "--release", NEWEST, "--input", str(file))
+    said = tool.ran(*words, code=1).stderr
+    assert "hat" in said
+    assert "not found in request" in said
+
+
+def test_the_next_export_is_served_without_a_new_pod(
+    served: str, trained: Release, make_values: MakeValues, tool: Tool
+) -> None:
+    before = pods_of(trained.namespace, NEWEST)
+    trained.upgrade(make_values(DIGITS, train={"steps": 400}, workers=1))
+    assert tool("wait", DIGITS, "--timeout", "600").startswith("done")
+    made = document("answer", tool, "predict", DIGITS, "--release", NEWEST, *SLOW)
+    assert (made["version"], made["ok"]) == (2, True)
+    assert pods_of(trained.namespace, NEWEST) == before
+
+
+def test_promote_moves_stable_and_rollback_moves_it_back(
+    gated: str, namespace: Namespace, tool: Tool
+) -> None:
+    before = pods_of(namespace, GATED)
+    made = document("promotion", tool, "promote", DIGITS, "2", "--release", GATED)
+    assert (made["stable"], made["previous"], made["loaded"]) == (2, 1, [1, 2])
+    answer = document("answer", tool, "predict", DIGITS, "--release", GATED)
+    assert (answer["version"], answer["ok"]) == (2, True)
+    assert "is stable already" in tool.ran("promote", DIGITS, "2", "--release", GATED).stderr
+
+    made = document("promotion", tool, "rollback", DIGITS, "--release", GATED)
+    assert (made["stable"], made["previous"], made["loaded"]) == (1, None, [1])
+    assert document("answer", tool, "predict", DIGITS, "--release", GATED)["version"] == 1
+    assert (
+        "is not loaded"
+        in tool.ran(*("predict", DIGITS, "--release", GATED, "--version", "2"), code=2).stderr
+    )
+    assert pods_of(namespace, GATED) == before
+
+
+def broken(on_claim: Callable[[str], str], number: int) -> None:
+    """A version that can be loaded, and whose warm-up fails: no server makes it available."""
+    folder = f"/models/{DIGITS}/{number}"
+    write = (
+        "import tensorflow as tf\n"
+        "from tensorflow_serving.apis import prediction_log_pb2 as logs\n"
+        "one = logs.PredictionLog()\n"
+        f"one.predict_log.request.model_spec.name = '{DIGITS}'\n"
+        "one.predict_log.request.inputs['hat'].CopyFrom(tf.make_tensor_proto([[1.0]]))\n"
+        f"path = '{folder}.tmp/assets.extra/tf_serving_warmup_requests'\n"
+        "with tf.io.TFRecordWriter(path) as file:\n"
+        "    file.write(one.SerializeToString())\n"
+    )
+    on_claim(
+        f"cp -R /models/{DIGITS}/1 {folder}.tmp"
+        f" && rm {folder}.tmp/assets.extra/tf-cluster-manifest.json"
+        f' && python3 -c "{write}" && mv {folder}.tmp {folder}'
+    )
+
+
+def test_a_version_that_does_not_serve_is_refused_and_unloaded(
+    gated: str, namespace: Namespace, tool: Tool, on_claim: Callable[[str], str]
+) -> None:
+    broken(on_claim, 7)
+    before = models_of(namespace, GATED)
+    words = ("promote", DIGITS, "7", "--release", GATED, "--timeout", "60s")
+    said = tool.ran(*words, code=1).stderr
+    assert f"{DIGITS} 7 in {GATED}-" in said
+    assert "it is unloaded, and all is as it was" in said
+    assert models_of(namespace, GATED) == before
+    assert document("answer", tool, "predict", DIGITS, "--release", GATED)["version"] == 1
+
+
+def test_a_half_copied_version_is_refused_before_any_server_sees_it(
+    gated: str, namespace: Namespace, tool: Tool, on_claim: Callable[[str], str]
+) -> None:
+    folder = f"/models/{DIGITS}"
+    on_claim(f"cp -R {folder}/1 {folder}/9 && rm {folder}/9/variables/variables.index")
+    before = namespace.helm("history", GATED)
+    said = tool.ran("promote", DIGITS, "9", "--release", GATED, code=2).stderr
+    assert f"version 9 in claim {MODELS}/{DIGITS} can't be served: " in said
+    assert namespace.helm("history", GATED) == before
+    said = tool.ran("serve", DIGITS, "--claim", f"{MODELS}/{DIGITS}", code=2).stderr
+    assert "can't be served" in said
+    assert "is good: --version" in said
+
+
+def test_a_killed_promote_is_named_and_taken_back(
+    gated: str, namespace: Namespace, tool: Tool, on_claim: Callable[[str], str]
+) -> None:
+    broken(on_claim, 8)
+    process = tool.started("promote", DIGITS, "8", "--release", GATED)
+
+    def is_asking() -> bool:
+        loaded = models_of(namespace, GATED)["policy"].get("specific") or []
+        jobs = namespace.objects("pod", **{CLIENT: GATED})
+        return 8 in loaded and bool(jobs)
+
+    eventually("both to be loaded and a pod that asks", is_asking, 120)
+    process.send_signal(signal.SIGTERM)
+    _, said = process.communicate(timeout=HANG_SECONDS)
+    assert process.returncode == 143, said
+    assert f"a promotion of {DIGITS} 8 has begun and not ended" in said
+    assert namespace.objects("job", **{CLIENT: GATED}) == []
+    said = tool.ran("promote", DIGITS, "3", "--release", GATED, code=2).stderr
+    assert f"tf-cluster promote {DIGITS} 8 goes on" in said
+    made = document("promotion", tool, "rollback", DIGITS, "--release", GATED)
+    assert (made["stable"], made["loaded"]) == (1, [1])
+
+
+def test_what_argo_cd_manages_is_edited_in_its_file(
+    gated: str, namespace: Namespace, tool: Tool, tmp_path: Path
+) -> None:
+    mark = "argocd.argoproj.io/tracking-id"
+    namespace.kubectl("annotate", "deployment", GATED, f"{mark}=vision:apps/Deployment:x/{GATED}")
+    try:
+        said = tool.ran("promote", DIGITS, "2", "--release", GATED, code=2).stderr
+        assert "is managed by Argo CD, Application vision" in said
+    finally:
+        namespace.kubectl("annotate", "deployment", GATED, f"{mark}-")
+    file = tmp_path / "gated.values.yaml"
+    file.write_text(f"# ours\n{namespace.helm('get', 'values', GATED, '--output=yaml')}")
+    words = (str(tool.command("promote")[0]), "promote", DIGITS, "2", "--values", str(file))
+    for _ in range(2):
+        namespace.shell(" ".join(words), tmp_path)
+    text = file.read_text()
+    assert text.startswith("# ours\n")
+    namespace.helm("upgrade", GATED, str(CHART), f"--values={file}", "--reset-values")
+    assert models_of(namespace, GATED)["labels"] == {"stable": 2, "previous": 1}
+    made = document("promotion", tool, "rollback", DIGITS, "--release", GATED)
+    assert made["stable"] == 1
+
+
+def test_no_job_of_the_verbs_is_left(gated: str, namespace: Namespace) -> None:
+    component = {"app.kubernetes.io/component": "serving-client"}
+    assert namespace.objects("job,pod", **component) == []
