@@ -9,6 +9,13 @@ BIN := $(VENV)/bin
 PACKAGES := generator trainer trainer/cleanup
 MACHINE := $(BIN)/python -m tools.machine
 
+# A package that was installed by half is whole to pip: what was cut off begins anew.
+INSTALLING := $(VENV)/installing
+ifneq ($(shell test ! -e $(INSTALLING) || kill -0 "$$(cat $(INSTALLING))" 2>/dev/null || echo dead),)
+$(info the last installation was cut off: $(VENV) is made anew)
+$(shell rm -rf $(VENV))
+endif
+
 .PHONY: help run test test-full test-matrix lint format image cluster-up cluster-down bench soak simulate signs lock clean
 
 help: ## this list
@@ -69,10 +76,14 @@ $(VENV)/bin/python:
 
 $(VENV)/run.stamp: requirements/run.txt generator/pyproject.toml trainer/pyproject.toml trainer/cleanup/pyproject.toml | $(VENV)/bin/python
 	@echo "installing into $(VENV) (once)…" >&2
+	@echo $$PPID > $(INSTALLING)
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $<
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation $(addprefix -e ./,$(PACKAGES))
+	@rm $(INSTALLING)
 	@touch $@
 
 $(VENV)/dev.stamp: requirements/dev.txt $(VENV)/run.stamp
+	@echo $$PPID > $(INSTALLING)
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $<
+	@rm $(INSTALLING)
 	@touch $@

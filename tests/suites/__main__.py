@@ -21,7 +21,8 @@ from tf_cluster_trainer.supervisor.process.die_with_parent import signal_on_pare
 
 from tests.cluster.machine_tools import tool_path
 from tests.slices import chosen
-from tests.suites import cluster, last_full, lint
+from tests.suites import cluster, last_full, lint, resume
+from tests.suites.again import read
 from tests.suites.commands import end, leave
 from tests.suites.last_full import Tree
 from tests.suites.suite import BUILD, ROOT, Counts, Outcome, in_ci, pytest_suite, run, some
@@ -33,6 +34,7 @@ FOLDERS = {
     "generator": ("tests/generator",),
     "chart": ("tests/chart",),
     "trainer": ("tests/trainer",),
+    "serving": ("tests/serving",),
     "machine": ("tests/machine", "tests/bench", "tests/suites"),
 }
 CLUSTER_FOLDERS = ("tests/cluster", "tests/chart", "tests/machine")
@@ -45,9 +47,11 @@ LIMITS = {
     "generator": 2700,
     "chart": 2400,
     "trainer": 3300,
+    "serving": 900,
     "machine": 900,
     "cluster": 5100,
 }
+LONGEST = 25
 FULL = 4  # times as long with the long cases
 NAMES = tuple(LIMITS)
 
@@ -57,6 +61,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.suites")
     parser.add_argument("names", nargs="*", metavar="SUITE", help=f"of {', '.join(NAMES)}")
     parser.add_argument("--full", action="store_true", help="with the long cases")
+    parser.add_argument(
+        "--anew", action="store_true", help="with --full: also what has passed on this commit"
+    )
     parser.add_argument("--outcome", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, leave)
@@ -72,20 +79,22 @@ def main() -> int:
     names = [name for name in NAMES if name in (options.names or NAMES)]
     if options.outcome:
         signal_on_parent_death(signal.SIGTERM, os.getppid())
-        outcome = _outcome(names[0], options.full, environment)
+        outcome = _outcome(names[0], options.full, Tree.of(), environment)
         options.outcome.write_text(json.dumps(asdict(outcome)))
         return 0 if outcome.ok else 1
     tested = Tree.of()
     print("all of the long cases" if options.full else chosen(), flush=True)
     if options.full and tested.lacks:
         print(f"this run will not be noted as the last full one: {tested.lacks}", flush=True)
+    if options.full:
+        _goes_on(tested, anew=options.anew)
     # The cluster suite waits most of its time, so it runs beside the others.
     aside = _Aside("cluster", options.full, environment) if names[-1:] == ["cluster"] else None
     outcomes = []
     try:
         for name in names:
             if name != "cluster":
-                outcomes.append(_outcome(name, options.full, environment))
+                outcomes.append(_outcome(name, options.full, tested, environment))
                 if aside:
                     aside.show()
         if aside:
@@ -95,9 +104,22 @@ def main() -> int:
             aside.end()
     code = _summarize(outcomes, time.monotonic() - started)
     if options.full and is_whole(outcomes):
-        print(last_full.note(tested, _total(outcomes)), flush=True)
+        retried = resume.failed_once(resume.folder_of(tested.commit, BUILD))
+        print(last_full.note(tested, _total(outcomes), retried), flush=True)
+        resume.forget(tested.commit, BUILD)
     print(last_full.told(), flush=True)
     return code
+
+
+def _goes_on(tested: Tree, *, anew: bool) -> None:
+    """Say what an earlier full run on this commit leaves to this one."""
+    if tested.lacks:
+        return
+    if anew:
+        resume.forget(tested.commit, BUILD)
+    if count := resume.count(resume.folder_of(tested.commit, BUILD)):
+        said = f"{count} cases have passed on this commit already and are left out"
+        print(f"{said}; --anew: they are not", flush=True)
 
 
 class _Aside:
@@ -157,21 +179,35 @@ def _limit(name: str, full: bool) -> float:
     return LIMITS[name] * (FULL if full else 1)
 
 
-def _outcome(name: str, full: bool, environment: Mapping[str, str]) -> Outcome:
+def _outcome(name: str, full: bool, tested: Tree, environment: Mapping[str, str]) -> Outcome:
+    """One suite's. In a full run, what has passed on the commit before counts and is left out."""
+    passed = None
+    if full and not tested.lacks:
+        passed = resume.folder_of(tested.commit, BUILD) / f"{name}.passed"
+    ran = _run(name, full, passed, environment)
+    if passed:
+        return replace(ran, counts=replace(ran.counts, passed=len(set(read(passed)))))
+    return ran
+
+
+def _run(name: str, full: bool, passed: Path | None, environment: Mapping[str, str]) -> Outcome:
     seconds = _limit(name, full)
     if name == "cluster":
-        return _cluster(full, environment, seconds)
+        return _cluster(full, passed, environment, seconds)
     if name == "lint":
         try:
             return run(lint.suite(tool_path("helm"), seconds), environment)
         except subprocess.CalledProcessError as error:
             print(f"--- {error}", flush=True)
             return Outcome(name, False, 0.0, Counts(failed=1), "helm can't be built here")
-    suite = pytest_suite(name, *FOLDERS[name], *TWO_FILES_AT_ONCE, seconds=seconds, full=full)
+    cases = (*FOLDERS[name], *TWO_FILES_AT_ONCE)
+    suite = pytest_suite(name, *cases, seconds=seconds, full=full, passed=passed)
     return run(suite, environment)
 
 
-def _cluster(full: bool, environment: Mapping[str, str], seconds: float) -> Outcome:
+def _cluster(
+    full: bool, passed: Path | None, environment: Mapping[str, str], seconds: float
+) -> Outcome:
     started = time.monotonic()
     place = cluster.place(environment)
     if place.reason:
@@ -203,6 +239,7 @@ def _cluster(full: bool, environment: Mapping[str, str], seconds: float) -> Outc
                 seconds=started + seconds - time.monotonic(),
                 full=full,
                 cluster=True,
+                passed=passed,
                 environment={"KUBECONFIG": kubeconfig},
             )
             ran = _both(ran, run(suite, environment))
@@ -246,6 +283,8 @@ def _both(first: Outcome, second: Outcome) -> Outcome:
         "; ".join(filter(None, (first.note, second.note))),
         [*first.again, *second.again],
         [*first.mended, *second.mended],
+        [*first.reasons, *second.reasons],
+        {**first.files, **second.files},
     )
 
 
@@ -266,10 +305,15 @@ def _summarize(outcomes: list[Outcome], seconds: float) -> int:
         counts = outcome.counts
         cases = f"{counts.passed} passed, {counts.failed} failed, {counts.skipped} skipped"
         print(f"{outcome.name:10} {word:6} {outcome.seconds:6.0f} s  {cases}  {outcome.note}")
+    files = [(took, name) for outcome in outcomes for name, took in outcome.files.items()]
+    longest = ", ".join(f"{name} {took:.0f} s" for took, name in sorted(files)[: -LONGEST - 1 : -1])
+    print(f"longest files: {longest}")
     if mended := [case for outcome in outcomes for case in outcome.mended]:
         print(f"failed last time, not now: {some(mended)}")
     if again := [case for outcome in outcomes for case in outcome.again]:
         print(f"in the next run, whatever its slice: {some(again)}")
+    if reasons := [reason for outcome in outcomes for reason in outcome.reasons]:
+        print(f"why: {some(reasons)}")
     total = _total(outcomes)
     print(f"{total.passed} passed, {total.failed} failed, {total.skipped} skipped", flush=True)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -118,11 +118,11 @@ def tools_build(log: Path, *, full: bool) -> Build:
 
 
 def image() -> None:
-    """Build the trainer's images, where that is not done yet, and load them.
+    """Build the trainer's images and a model server's, where that is not done yet, and load them.
 
-    The notebook's has all layers of the other one, so it comes second. Raises CalledProcessError.
+    The other two have all layers of the first. Raises CalledProcessError.
     """
-    for target in ("cpu", "notebook"):
+    for target in ("cpu", "notebook", "serving-stand-in"):
         subprocess.run((*MACHINE, "image", "--target", target), cwd=ROOT, check=True)
 
 

@@ -46,14 +46,22 @@ def told(file: Path = FILE, folder: Path = ROOT) -> str:
     return f"the last commit to pass test-full: {commit[:12]} ({rest}); {where}"
 
 
-def note(tested: Tree, counts: Counts, file: Path = FILE, folder: Path = ROOT) -> str:
-    """Write that all of it passed on that tree, if it is the same still; what to do with that."""
+def note(
+    tested: Tree, counts: Counts, retried: int = 0, file: Path = FILE, folder: Path = ROOT
+) -> str:
+    """Write that all of it passed on that tree, if it is the same still; what to do with that.
+
+    `retried` is how many of the cases had failed before they passed.
+    """
     if tested.lacks:
         return f"not noted as the last full run: {tested.lacks}"
     if Tree.of(folder) != tested:
         return "not noted as the last full run: the tree was changed meanwhile"
     today = datetime.now(timezone.utc).date()
-    file.write_text(f"{tested.commit} {today}, {counts.passed} passed, {counts.skipped} skipped\n")
+    words = [f"{tested.commit} {today}", f"{counts.passed} passed", f"{counts.skipped} skipped"]
+    if retried:
+        words.append(f"{retried} only when tried again")
+    file.write_text(f"{', '.join(words)}\n")
     return f"noted; now: git commit -m 'Note that test-full passed' {file.relative_to(folder)}"
 
 

@@ -15,9 +15,12 @@ PYTHON_SOURCES = (
 )
 
 
+SERVED = ("--set-json", 'models={"lint": {"source": {"claim": {"name": "lint"}}}}')
+
+
 def suite(helm: str, seconds: float) -> Suite:
     """Style, types, shell, charts and the values of the chart."""
-    shell = (".ci/*", "requirements/*.sh", "trainer/*/*.sh")
+    shell = (".ci/*", "requirements/*.sh", "trainer/*/*.sh", "charts/*/files/*.sh")
     scripts = tuple(str(path) for one in shell for path in sorted(ROOT.glob(one)))
     named = ("--set", "image.repository=lint", "--set", "program.module=lint:Lint")
     return Suite(
@@ -29,6 +32,8 @@ def suite(helm: str, seconds: float) -> Suite:
             ("shellcheck", *scripts),
             (helm, "lint", "--strict", "--quiet", "charts/tf-cluster", *named),
             (helm, "lint", "--strict", "--quiet", "charts/tf-storage"),
+            (helm, "lint", "--strict", "--quiet", "charts/tf-tenant"),
+            (helm, "lint", "--strict", "--quiet", "charts/tf-serving", *SERVED),
             (helm, "lint", "--strict", "--quiet", ".", *(_umbrella(named))),
             (sys.executable, "-m", "tools.chart.value_lint"),
             (sys.executable, "-m", "tools.combination_lint"),

@@ -6,7 +6,8 @@ import os
 import sys
 import time
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from tests.suites.commands import TIMED_OUT, run_command
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "suites"
 SHOWN = 30
+REASON_LETTERS = 500
 # Why a case may be skipped in CI, too: the rights of whoever runs it, and a cluster that was given.
 LISTED_SKIPS = (
     *(("needs root", "only root can") if os.geteuid() != 0 else ()),
@@ -57,7 +59,9 @@ class Suite:
 class Outcome:
     """How a suite ended. `note` is a line for the summary.
 
-    `again` are the cases that the next run has in any case; `mended` failed last time, not now.
+    `again` are the cases that the next run has in any case; `mended` failed last time, not now;
+    `reasons` say of each failed case what its error said first; `files` have the seconds of the
+    cases of each module.
     """
 
     name: str
@@ -67,6 +71,8 @@ class Outcome:
     note: str = ""
     again: Sequence[str] = ()
     mended: Sequence[str] = ()
+    reasons: Sequence[str] = ()
+    files: Mapping[str, float] = field(default_factory=dict)
 
 
 def pytest_suite(
@@ -75,11 +81,13 @@ def pytest_suite(
     seconds: float,
     full: bool,
     cluster: bool = False,
+    passed: Path | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> Suite:
     """A suite that is one pytest call: the cases with or without the mark `cluster`.
 
-    Without `full` the cases marked so are left out, but for those that failed last time.
+    Without `full` the cases marked so are left out, but for those that failed last time. `passed`
+    is the file of tests.suites.resume: the cases that it names are left out, too.
     """
     report, failed = BUILD / f"{name}.xml", BUILD / f"{name}.failed"
     marks = ("cluster" if cluster else "not cluster", *(() if full else ("(again or not full)",)))
@@ -91,6 +99,7 @@ def pytest_suite(
         "-p",
         "tests.suites.again",
         f"--again={failed}",
+        *(("-p", "tests.suites.resume", f"--passed={passed}") if passed else ()),
         "-m",
         " and ".join(marks),
         f"--junitxml={report}",
@@ -128,7 +137,9 @@ def run(suite: Suite, environment: Mapping[str, str]) -> Outcome:
     counts = sum((_counts(report) for report in suite.junit), Counts())
     again = read(suite.again) if suite.again else []
     mended = [case for case in last_time if case not in again]
-    return Outcome(suite.name, ok, time.monotonic() - started, counts, note, again, mended)
+    seconds, reasons = time.monotonic() - started, _reasons(suite.junit)
+    files = _seconds_of_files(suite.junit)
+    return Outcome(suite.name, ok, seconds, counts, note, again, mended, reasons, files)
 
 
 def some(cases: Sequence[str]) -> str:
@@ -145,21 +156,44 @@ def in_ci(environment: Mapping[str, str]) -> bool:
 def _unlisted(reports: Sequence[Path]) -> list[str]:
     """Why cases were skipped, less the reasons that a machine may have."""
     reasons = {
-        element.get("message", "")
-        for report in reports
-        if report.exists()
-        for element in ElementTree.parse(report).getroot().iter("skipped")
+        element.get("message", "") for case in _cases(reports) for element in case.iter("skipped")
     }
     return sorted(reason for reason in reasons if not any(map(reason.startswith, LISTED_SKIPS)))
+
+
+def _reasons(reports: Sequence[Path]) -> list[str]:
+    """Of each failed case its name, and the first letters of what its error said."""
+    return [
+        f"{case.get('classname', '')} {case.get('name', '')}: {_first_letters(why)}"
+        for case in _cases(reports)
+        for why in case
+        if why.tag in ("failure", "error")
+    ]
+
+
+def _seconds_of_files(reports: Sequence[Path]) -> dict[str, float]:
+    found: defaultdict[str, float] = defaultdict(float)
+    for case in _cases(reports):
+        found[case.get("classname", "")] += float(case.get("time", 0))
+    return dict(found)
+
+
+def _cases(reports: Sequence[Path]) -> Iterator[ElementTree.Element]:
+    for report in reports:
+        if report.exists():
+            yield from ElementTree.parse(report).getroot().iter("testcase")
+
+
+def _first_letters(why: ElementTree.Element) -> str:
+    words = " ".join((why.get("message") or why.text or "").split())
+    return words if len(words) <= REASON_LETTERS else f"{words[:REASON_LETTERS]}…"
 
 
 def _chosen(reports: Sequence[Path]) -> list[str]:
     """The long cases whose turn it was."""
     return [
         case.get("name", "")
-        for report in reports
-        if report.exists()
-        for case in ElementTree.parse(report).getroot().iter("testcase")
+        for case in _cases(reports)
         if case.find("./properties/property[@name='slice']") is not None
     ]
 

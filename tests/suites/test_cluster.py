@@ -59,12 +59,13 @@ def test_it(): assert os.environ["KUBECONFIG"] == "/the/config"
 def test_a_commit_builds_the_programs_of_its_turn_and_test_full_all(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    all_of_them = ["kube-apiserver-1.28", "metrics-server", "coscheduling"]
     seen: list[str] = []
     for number in ("4", "5"):
         monkeypatch.setenv("SLICE", number)
         seen += turns.programs(full=False)
-        assert turns.programs(full=True) == ("kube-apiserver-1.28", "coscheduling")
-    assert seen == ["kube-apiserver-1.28", "coscheduling"]
+        assert list(turns.programs(full=True)) == all_of_them
+    assert seen == all_of_them
 
 
 class ClusterSuite:
@@ -72,7 +73,7 @@ class ClusterSuite:
         self.folder = folder
 
     def run(self, in_ci: str = "") -> Outcome:
-        return suites._cluster(False, {**os.environ, "CI": in_ci}, 120)
+        return suites._cluster(False, None, {**os.environ, "CI": in_ci}, 120)
 
     def fails(self, command: str) -> None:
         (self.folder / "fails").write_text(command)
@@ -109,7 +110,7 @@ def test_the_image_is_built_while_the_cluster_comes_up_and_is_loaded_then(
     assert outcome.ok and outcome.counts.passed == 3
     assert sorted(prepared.asked[1:3]) == ["image --load none", "up"]
     asked = [command for command in prepared.asked[3:] if command != TOOLS]
-    images = ["image --target cpu", "image --target notebook"]
+    images = [f"image --target {name}" for name in ("cpu", "notebook", "serving-stand-in")]
     assert asked == ["apis", "browser", *images, "tools kubectl", "down"]
     assert TOOLS in prepared.asked
     assert "the words of image --load none" in capfd.readouterr().out

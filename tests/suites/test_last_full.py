@@ -36,7 +36,7 @@ def test_a_commit_that_passed_is_noted_and_told_later(folder: Path) -> None:
     file, head = folder / "last-full", git(folder, "rev-parse", "HEAD").strip()
     assert "no commit is known" in told(file, folder)
 
-    assert note(Tree.of(folder), COUNTS, file, folder).endswith("passed' last-full")
+    assert note(Tree.of(folder), COUNTS, 0, file, folder).endswith("passed' last-full")
     commit(folder)
 
     line = told(file, folder)
@@ -55,9 +55,9 @@ def test_a_tree_that_is_not_its_commit_is_not_noted(folder: Path) -> None:
     (folder / "new").touch()
     file = folder / "last-full"
 
-    assert "?? new" in note(Tree.of(folder), COUNTS, file, folder)
-    assert "changed meanwhile" in note(tested, COUNTS, file, folder)
-    assert "no commit here" in note(Tree("", ""), COUNTS, file, folder)
+    assert "?? new" in note(Tree.of(folder), COUNTS, 0, file, folder)
+    assert "changed meanwhile" in note(tested, COUNTS, 0, file, folder)
+    assert "no commit here" in note(Tree("", ""), COUNTS, 0, file, folder)
     assert not file.exists()
 
 
