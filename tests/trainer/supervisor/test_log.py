@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from datetime import datetime
 from pathlib import Path
@@ -374,7 +375,7 @@ def test_a_traceback_is_written_although_the_program_goes_on_to_print() -> None:
     assert next(at for at, line in written if line.severity) - began < MOST_SECONDS + 5
     for end in (stdout, stderr):
         os.close(end)
-    output.drain(5)
+    output.drain(5, 5)
 
 
 def test_a_traceback_without_an_end_is_not_held_for_ever() -> None:
@@ -400,3 +401,45 @@ def test_the_same_bytes_give_the_same_lines_however_they_come() -> None:
             line for at in range(0, len(data), size) for line in lines.feed(data[at : at + size])
         ]
         assert [*given, *lines.end()] == expected
+
+
+def test_the_last_words_are_waited_for_while_they_come() -> None:
+    written: list[str] = []
+
+    def slowly(line: Line, _: str) -> None:
+        time.sleep(0.05)
+        written.append(line.message)
+
+    output = Output(slowly)
+    held = os.dup(output.ends[0])
+    output.begin()
+    os.write(held, b"a line\n" * 20)
+    os.close(held)
+    # No line takes as long as the quiet that ends it, all of them do.
+    output.drain(quiet=0.5, most=60)
+    assert written == ["a line"] * 20
+
+
+@pytest.mark.parametrize(
+    ("quiet", "most", "prints"),
+    [(0.5, 600, False), (600, 2, True)],
+    ids=["silent", "prints-without-end"],
+)
+def test_who_holds_the_pipes_is_not_waited_for_longer_than_that(
+    quiet: float, most: float, prints: bool
+) -> None:
+    output = Output(lambda *_: None)
+    held = os.dup(output.ends[0])
+    output.begin()
+    ended = threading.Event()
+
+    def print_on() -> None:
+        while prints and not ended.wait(0.01):
+            os.write(held, b"more\n")
+
+    printer = threading.Thread(target=print_on)
+    printer.start()
+    output.drain(quiet, most)
+    ended.set()
+    printer.join()
+    os.close(held)

@@ -22,7 +22,10 @@ from tf_cluster_trainer.supervisor.process import die_with_parent
 from tf_cluster_trainer.supervisor.process.output import Output
 from tf_cluster_trainer.supervisor.rules.events import ChildEnded, ChildSaid
 
-DRAIN_SECONDS = 5.0
+QUIET_SECONDS = 5.0
+"""After a child's end nothing more came from its pipes: another process holds them."""
+DRAIN_SECONDS = 20.0
+"""What its last words may take where they still come: on a machine that is busy, or from others."""
 
 
 class Child:
@@ -83,16 +86,16 @@ class Child:
     def _wait(self) -> None:
         returncode = self._process.wait()
         self._kill_group()
-        self._drain(time.monotonic() + DRAIN_SECONDS)
+        self._drain()
         self._inbox.put(ChildEnded(self.number, returncode))
 
-    def _drain(self, deadline: float) -> None:
+    def _drain(self) -> None:
         """Called when the child has ended, before ChildEnded, which waits for its last words.
 
         A process that got away from the child's group may hold its pipes for ever.
         """
         if self._output:
-            self._output.drain(deadline - time.monotonic())
+            self._output.drain(QUIET_SECONDS, DRAIN_SECONDS)
 
     def _kill_group(self) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -151,8 +154,9 @@ class TalkingChild(Child):
         except (ValueError, KeyError, TypeError) as error:
             self._log.write(f"can't read the child's messages any more: {error!r}", WARNING)
 
-    def _drain(self, deadline: float) -> None:
-        super()._drain(deadline)
+    def _drain(self) -> None:
+        deadline = time.monotonic() + QUIET_SECONDS
+        super()._drain()
         # All its messages are read before its end is reported, unless another process still holds
         # its pipe. An unread message, even a result, counts as never sent.
         self._reader.join(max(0.0, deadline - time.monotonic()))

@@ -126,6 +126,7 @@ class Output:
     def __init__(self, take: Callable[[Line, str], None]) -> None:
         self._take = take
         self._reads: dict[int, str] = {}
+        self._taken = 0
         self.ends: list[int] = []
         """Where the child writes: stdout, stderr. Close them here once the child has them."""
         for stream in ("stdout", "stderr"):
@@ -140,9 +141,17 @@ class Output:
             os.close(end)
         self._thread.start()
 
-    def drain(self, seconds: float) -> None:
-        """Wait until all is read and written, unless another process still holds a pipe."""
-        self._thread.join(max(0.0, seconds))
+    def drain(self, quiet: float, most: float) -> None:
+        """Wait until all is read and written, unless another process still holds a pipe.
+
+        So it ends after `quiet` seconds in which no line came, and in any case after `most`.
+        """
+        deadline = time.monotonic() + most
+        while self._thread.is_alive() and time.monotonic() < deadline:
+            before = self._taken
+            self._thread.join(min(quiet, max(0.0, deadline - time.monotonic())))
+            if self._taken == before:
+                return
 
     def _run(self) -> None:
         # If the log can't be written, the pipes close, and the child learns of it as it would
@@ -178,6 +187,7 @@ class Output:
     def _write(self, lines: list[Line], stream: str) -> None:
         for line in lines:
             self._take(line, stream)
+            self._taken += 1
 
 
 def _raw(text: str) -> Line:
