@@ -388,7 +388,7 @@ def role_values(role: str) -> Object:
     return merged(values, OWN.get(role, {}))
 
 
-@in_turn(turns.EVERYTHING, of=2)
+@in_turn(turns.EVERYTHING, of=turns.OF)
 def test_every_value_of_pods_is_there_in_a_training(
     namespace: Namespace,
     make_values: MakeValues,

@@ -17,7 +17,7 @@ from tests.cluster.operations.diagnosis import diagnosed
 from tests.slices import in_turn
 from tests.support.waiting import eventually
 
-pytestmark = [pytest.mark.cluster, in_turn(turns.GANGS, of=2)]
+pytestmark = [pytest.mark.cluster, in_turn(turns.GANGS, of=turns.OF)]
 
 
 def test_a_gang_trains_to_its_end(

@@ -22,7 +22,7 @@ from tools.machine.volume import StaticVolume, create
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(1200)]
 
 FULL = pytest.mark.full
-TURNS = tuple(in_turn(turns.LARGE_STATE + 2 * way, of=4) for way in (0, 1))
+TURNS = tuple(in_turn(turns.LARGE_STATE + 2 * way, of=turns.OF) for way in (0, 1))
 BY_PS = "the ps write and read the large tensors of checkpoints themselves"
 ROW_BYTES = 64 * 4
 

@@ -12,6 +12,7 @@ import pytest
 
 from tests.chart.helm import command
 from tests.chart.released import last_release
+from tests.cluster import turns
 from tests.cluster.conftest import IMAGE, MakeValues
 from tests.cluster.kubernetes import CommandError, Object, Release, condition
 from tests.cluster.machine_tools import tool_path
@@ -20,7 +21,7 @@ from tests.slices import in_turn
 from tests.support.registry import running_registry
 from tests.support.waiting import eventually
 
-pytestmark = [pytest.mark.cluster, pytest.mark.story, in_turn(1, of=2)]
+pytestmark = [pytest.mark.cluster, pytest.mark.story, in_turn(turns.LIFE_CYCLE, of=turns.OF)]
 
 NAME = "lived"
 TRAIN = {"steps": ENDLESS, "stepsPerCall": 8, "checkpoint": {"seconds": 5}}
@@ -114,7 +115,7 @@ def test_helm_test_is_green_while_it_trains(release: Release) -> None:
         release.namespace.kubectl("get", "pod", f"{NAME}-test")
 
 
-@in_turn(1, of=4)  # a red test looks for 90 s
+@in_turn(turns.LIFE_CYCLE, of=2 * turns.OF)  # a red test looks for 90 s
 def test_helm_test_is_red_when_a_service_or_the_configmap_is_wrong(release: Release) -> None:
     kubectl = release.namespace.kubectl
     (service,) = (obj["metadata"]["name"] for obj in release.objects("service", "chief"))
@@ -165,7 +166,7 @@ def test_a_rollback_after_a_good_upgrade_resumes(release: Release, values: Path)
     await_steps(release, step)
 
 
-@in_turn(3, of=4)
+@in_turn(turns.LIFE_CYCLE + turns.OF, of=2 * turns.OF)
 def test_there_and_back_within_a_minute_loses_nothing(release: Release, values: Path) -> None:
     # Two pods have one host name while the first attempt's end.
     step, first = await_steps(release), _chief(release)["metadata"]

@@ -55,7 +55,7 @@ def install(
         small = {"requests": {"cpu": "20m", "memory": "64Mi"}}
         shown = {**tensorboard, "resources": small}
         release.install(make_values(name, train={"steps": 10}, extraValues={"tensorboard": shown}))
-        eventually("TensorBoard's pod", lambda: release.running("tensorboard"), 120)
+        eventually("TensorBoard's pod", lambda: release.running("tensorboard"), HANG_SECONDS)
         return release
 
     return with_tensorboard
@@ -83,7 +83,7 @@ def _opens_for_the_right_one_only(url: str, host: str = HOST) -> None:
         status, body = _answer(url, SECRET, host)
         return status == 200 and "TensorBoard" in body
 
-    eventually("TensorBoard's page, with the password", is_shown, 120)
+    eventually("TensorBoard's page, with the password", is_shown, HANG_SECONDS)
     assert _answer(url, "", host)[0] == 401
     assert _answer(url, "a-guess", host)[0] == 401
     # What the page asks for is behind the same door.

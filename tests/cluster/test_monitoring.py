@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.cluster import turns
 from tests.cluster.conftest import CHART, ROOT, MakeValues
 from tests.cluster.kubernetes import Release
 from tests.cluster.machine_tools import tool_path
@@ -25,7 +26,7 @@ from tests.programs import ENDLESS, SLOWLY
 from tests.slices import in_turn
 from tests.support.waiting import eventually
 
-pytestmark = [pytest.mark.cluster, in_turn(0, of=2)]
+pytestmark = [pytest.mark.cluster, in_turn(turns.MONITORING, of=turns.OF)]
 
 PAGE = (ROOT / "docs" / "monitoring.md").read_text()
 JOBS = re.findall(r"^```yaml\n(scrape_configs:.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)

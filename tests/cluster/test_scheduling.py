@@ -21,7 +21,7 @@ from tests.slices import in_turn
 from tests.support.waiting import eventually
 from tools.machine import custom_resources
 
-pytestmark = [pytest.mark.cluster, in_turn(turns.GANGS, of=2)]
+pytestmark = [pytest.mark.cluster, in_turn(turns.GANGS, of=turns.OF)]
 
 Object = dict[str, Any]
 

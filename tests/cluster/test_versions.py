@@ -31,7 +31,7 @@ from tools.machine.tools import OLDER_KUBERNETES
 pytestmark = [
     pytest.mark.cluster,
     pytest.mark.timeout(2400),
-    in_turn(turns.OLDEST_KUBERNETES, of=2),
+    in_turn(turns.OLDEST_KUBERNETES, of=turns.OF),
 ]
 
 VERSIONS = [

@@ -1,22 +1,27 @@
-"""What takes turns of two commits: cases of minutes, and programs that take minutes to build."""
+"""What takes turns of four commits: cases of minutes, and programs that take minutes to build."""
 
 from __future__ import annotations
 
 from tests.slices import slice_number
 from tools.machine.tools import OLDER_KUBERNETES, older_api_server
 
-# The number for `in_turn(…, of=2)`, and the programs of the cases that have it.
-OLDEST_KUBERNETES = METRICS = 0
-GANGS = 1
+OF = 4
+# The numbers for `in_turn(…, of=OF)`: each of the four has about as much to do.
+OLDEST_KUBERNETES = MONITORING = ENDING = PRUNE = 0
+LIFE_CYCLE = GANGS = 1
+METRICS = EVERYTHING = NODE_FAULTS = DOCTOR_LATER = 2
+SERVING = PRUNE_RUNS = PREEMPTION = 3
+# The two ways of a large state: the first, and the second two commits later.
+LARGE_STATE = 1
+# What the cases of a number need; all others are there for any commit.
 PROGRAMS = {
-    OLDEST_KUBERNETES: (older_api_server(OLDER_KUBERNETES[0]), "metrics-server"),
+    OLDEST_KUBERNETES: (older_api_server(OLDER_KUBERNETES[0]),),
     GANGS: ("coscheduling",),
+    METRICS: ("metrics-server",),
 }
-# The two longest cases.
-EVERYTHING, LARGE_STATE = 0, 1
 
 
 def programs(*, full: bool) -> tuple[str, ...]:
     """Those of this commit's turn, or all."""
-    turns = PROGRAMS if full else [slice_number() % len(PROGRAMS)]
-    return tuple(name for turn in turns for name in PROGRAMS[turn])
+    turns = tuple(PROGRAMS) if full else (slice_number() % OF,)
+    return tuple(name for turn in turns for name in PROGRAMS.get(turn, ()))

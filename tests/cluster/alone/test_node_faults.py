@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+from tests.cluster import turns
 from tests.cluster.alone.conftest import Train
 from tests.cluster.alone.faults import Machine, full
 from tests.cluster.alone.training import PER_CALL, Training
@@ -20,7 +21,11 @@ from tests.generator.local.combinations import RETRIED, last_steps
 from tests.slices import in_turn, sliced
 from tests.support.waiting import eventually
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(1500), in_turn(0, of=2)]
+pytestmark = [
+    pytest.mark.cluster,
+    pytest.mark.timeout(1500),
+    in_turn(turns.NODE_FAULTS, of=turns.OF),
+]
 
 BETWEEN = {"replication": "between-graph"}
 COMBINATIONS = [

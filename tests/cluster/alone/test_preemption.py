@@ -8,6 +8,7 @@ from decimal import Decimal
 
 import pytest
 
+from tests.cluster import turns
 from tests.cluster.alone.conftest import Train
 from tests.cluster.alone.training import Training
 from tests.cluster.conftest import sleeping_pod
@@ -16,7 +17,7 @@ from tests.programs import ENDLESS
 from tests.slices import in_turn, sliced
 from tests.support.waiting import eventually
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900), in_turn(1, of=2)]
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900), in_turn(turns.PREEMPTION, of=turns.OF)]
 
 ROLES = ("chief", "worker", "ps")
 TASKS = 4  # two of them are workers

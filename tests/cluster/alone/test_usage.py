@@ -17,7 +17,7 @@ from tests.cluster.operations.conftest import Tool
 from tests.slices import in_turn
 from tests.support.waiting import eventually
 
-pytestmark = [pytest.mark.cluster, in_turn(turns.METRICS, of=2)]
+pytestmark = [pytest.mark.cluster, in_turn(turns.METRICS, of=turns.OF)]
 ROLES = ("chief", "worker", "ps")
 
 

@@ -13,6 +13,7 @@ import pytest
 import yaml
 from tf_cluster.cluster.doctor.finding import Finding
 
+from tests.cluster import turns
 from tests.cluster.conftest import REQUESTS, MakeValues
 from tests.cluster.kubernetes import CommandError, Release
 from tests.cluster.operations.diagnosis import diagnosed, findings, seen
@@ -21,7 +22,7 @@ from tests.programs import ENDLESS, SLOWLY
 from tests.slices import in_turn
 from tests.support.waiting import eventually
 
-pytestmark = [pytest.mark.cluster, in_turn(1, of=2)]
+pytestmark = [pytest.mark.cluster, in_turn(turns.DOCTOR_LATER, of=turns.OF)]
 
 STRATEGIES: dict[str, dict[str, Any]] = {
     "healthy-ps": {

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cluster import turns
 from tests.cluster.conftest import MakeValues
 from tests.cluster.kubernetes import CommandError, Release
 from tests.cluster.operations.conftest import Tool
@@ -16,7 +17,7 @@ from tests.programs import ENDLESS, SLOWLY
 from tests.slices import in_turn
 from tests.support.waiting import eventually
 
-pytestmark = [pytest.mark.cluster, in_turn(0, of=2)]
+pytestmark = [pytest.mark.cluster, in_turn(turns.ENDING, of=turns.OF)]
 
 NAME = "halted"
 

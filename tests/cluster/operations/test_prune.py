@@ -16,13 +16,14 @@ import pytest
 from jsonschema import Draft7Validator
 from tf_cluster.params.schema_files import printed_schema_text
 
+from tests.cluster import turns
 from tests.cluster.conftest import CHART, SMALL, MakeValues
 from tests.cluster.kubernetes import Namespace, Release
 from tests.cluster.operations.conftest import Tool, claim
 from tests.slices import in_turn
 from tests.support.waiting import HANG_SECONDS, eventually
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900), in_turn(0, of=2)]
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900), in_turn(turns.PRUNE, of=turns.OF)]
 
 CLAIM = "team"
 # A training whose task starts no TensorFlow: it ends as soon as its pod runs.

@@ -13,6 +13,7 @@ import pytest
 from jsonschema import Draft7Validator
 from tf_cluster.params.schema_files import printed_schema_text
 
+from tests.cluster import turns
 from tests.cluster.conftest import SMALL, MakeValues, sleeping_pod
 from tests.cluster.kubernetes import Namespace, Release
 from tests.cluster.operations.conftest import Tool, claim
@@ -20,7 +21,7 @@ from tests.programs import ENDLESS, PACED_INLINED, SLOWLY
 from tests.slices import in_turn
 from tests.support.waiting import HANG_SECONDS, eventually
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900), in_turn(1, of=2)]
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900), in_turn(turns.PRUNE_RUNS, of=turns.OF)]
 
 CLAIM, FOLDER, DIGITS, GONE = "team", "runs", "digits", "gone"
 RUNS = f"/log/{FOLDER}"

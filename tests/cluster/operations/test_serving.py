@@ -17,14 +17,15 @@ from jsonschema import Draft7Validator
 from tf_cluster.cluster.serving.releasing import CHART
 from tf_cluster.params.schema_files import printed_schema_text
 
+from tests.cluster import turns
 from tests.cluster.conftest import MakeValues, sleeping_pod
 from tests.cluster.kubernetes import Namespace, Release
 from tests.cluster.operations.conftest import Tool, claim
 from tests.slices import in_turn
 from tests.support.waiting import HANG_SECONDS, eventually
 
-# Fixtures train and install. In turn with the life cycle (tests/cluster/test_life_cycle.py).
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900), in_turn(0, of=2)]
+# Fixtures train and install.
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900), in_turn(turns.SERVING, of=turns.OF)]
 
 STAND_IN = "localhost/tf-cluster-test/serving-stand-in:0.1.0"
 SERVING_IMAGE = os.environ.get("SERVING_IMAGE", STAND_IN)
