@@ -15,7 +15,8 @@ look_at() { # a model's name, its directory, a version
   if [ ! -f "$2/$3/saved_model.pb" ]; then
     complain "$1" "$2/$3 has no saved_model.pb: it is half a copy, or no SavedModel. Copy it beside, then rename it."
   elif [ -d "$2/$3/variables" ] && [ ! -f "$2/$3/variables/variables.index" ]; then
-    complain "$1" "$2/$3 has no variables/variables.index: it is half a copy. Copy it beside, then rename it."
+    complain "$1" "$2/$3 has no variables/variables.index: it is half a copy. Copy it beside, then rename it. \
+Of a model that has no variables, remove that directory."
   fi
 }
 

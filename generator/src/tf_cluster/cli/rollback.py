@@ -20,6 +20,7 @@ from tf_cluster.cli.serving import (
     MaybeTimeout,
     ModelName,
     ServerRelease,
+    Tolerance,
     ValuesFile,
     edit_file,
     print_wanted,
@@ -46,6 +47,7 @@ def rollback(
     namespace: NamespaceName = None,
     release: ServerRelease = None,
     values: ValuesFile = None,
+    tolerance: Tolerance = None,
     timeout: MaybeTimeout = None,
     chart: Chart = None,
     image: Image = None,
@@ -61,9 +63,10 @@ def rollback(
     refuse(output, (Output.TEXT, Output.JSON, Output.YAML))
     server = None
     if values is not None:
-        given = {"--context": context, "--namespace": namespace, "--release": release}
-        given |= {"--timeout": timeout, "--chart": chart, "--image": image}
-        refuse_cluster_options(given)
+        given: dict[str, object] = {"--context": context, "--namespace": namespace}
+        given["--release"] = release
+        given |= {"--tolerance": tolerance, "--timeout": timeout, "--chart": chart}
+        refuse_cluster_options({**given, "--image": image})
         wanted = edit_file(values, name, lambda model: rolled_back(model)[0])
     else:
         until = time.monotonic() + seconds_of("--timeout", timeout or "10m")
@@ -76,6 +79,8 @@ def rollback(
             if gone:
                 tell_line(f"{work.model.name} {', '.join(map(str, gone))}: unloaded")
             if work.model.kind in ON_CLAIMS:
-                question = question_of(work.model, stable, TOLERANCE)
+                question = question_of(
+                    work.model, stable, TOLERANCE if tolerance is None else tolerance
+                )
                 await_label(work, replace(question, label=STABLE))
     print_wanted(server, name, wanted, output)

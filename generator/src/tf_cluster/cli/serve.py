@@ -23,6 +23,7 @@ from tf_cluster.cli.serving import (
     Chart,
     Image,
     Run,
+    Tolerance,
     export_words,
     source_of_training,
     tell_holder,
@@ -130,6 +131,7 @@ def serve(
         str | None,
         typer.Option(metavar="TIME", help="With --install: wait so long for it, not 10m."),
     ] = None,
+    tolerance: Tolerance = None,
     chart: Chart = None,
     image: Image = None,
 ) -> None:
@@ -139,8 +141,8 @@ def serve(
     from tf_cluster.cluster.serving.releasing import CHART
     from tf_cluster.cluster.serving.values import memory_words
 
-    if not install and (values or settings or wait or chart):
-        raise RefusedError("--values, --set, --wait and --chart are for --install")
+    if not install and (values or settings or wait or chart or tolerance is not None):
+        raise RefusedError("--values, --set, --wait, --tolerance and --chart are for --install")
     if force and output in (None, "-"):
         raise RefusedError("--force is for a file: name it with -o FILE")
     if claim and (run or best):
@@ -166,7 +168,8 @@ def serve(
     if output is not None or not install:
         _write(asked, output or "-", force=force, is_next=not install)
     if install:
-        _install(connection, asked, place, chart, values or [], settings or [], until)
+        far = TOLERANCE if tolerance is None else tolerance
+        _install(connection, asked, place, chart, values or [], settings or [], until, far)
 
 
 def _source(
@@ -256,6 +259,7 @@ def _install(
     files: Sequence[str],
     settings: Sequence[str],
     until: float,
+    tolerance: float,
 ) -> None:
     """Install or upgrade the release, wait until it answers, and print how to call it."""
     from tf_cluster.cluster.ending import refuse_argo_cd
@@ -289,7 +293,7 @@ def _install(
         restart(connection, server)
     hasten(connection, server)
     await_ready(connection, server, until, tell_line)
-    _ask(connection, asked, server, model, place, until)
+    _ask(connection, asked, server, model, place, until, tolerance)
 
 
 def _merged(there: dict[str, Any] | None, asked: _Asked) -> dict[str, Any]:
@@ -315,6 +319,7 @@ def _ask(
     model: "Model",
     place: "Place",
     until: float,
+    tolerance: float,
 ) -> None:
     """Ask the Service once, as clients do, and print how. Raises RefusedError."""
     from tf_cluster.cluster.serving.asking import asked as ask
@@ -324,7 +329,7 @@ def _ask(
     from tf_cluster.cluster.serving.service import host_of, outside, service_of
 
     service = service_of(connection, server)
-    question = question_of(model, asked.export.number, TOLERANCE)
+    question = question_of(model, asked.export.number, tolerance)
     seconds = max(int(until - time.monotonic()), 1)
     hosts = [host_of(server, service)]
     answer = ask(connection, place, server, question, hosts, seconds, tell_line)[-1]

@@ -75,6 +75,7 @@ def test_an_input_that_the_model_has_not_is_sent_all_the_same(values: Any, dtype
         (b'{"inputs": {"image": [[1, 2, 3]]}}', "its shape is [1, 3], and the model takes"),
         (b'{"inputs": {"image": {"dtype": "x"}}}', "image: a tensor is a list, or has dtype"),
         (b" " * (MOST_BYTES + 1), "send fewer rows"),
+        (json.dumps({"inputs": {"text": "\ud800"}}).encode(), "is half a character"),
     ],
 )
 def test_what_is_no_request_is_refused_with_its_place(raw: bytes, words: str) -> None:
@@ -176,3 +177,16 @@ for name, tensor in answer.outputs.items():
     print(name, tf.make_ndarray(tensor))
 """
     )
+
+
+def test_a_request_is_as_long_as_what_travels_is() -> None:
+    text = "時" * (MOST_BYTES // 3 - 30)
+    document = json.dumps({"inputs": {"text": [text]}}, ensure_ascii=False).encode()
+    made = request_text(document, FILE, {"text": Tensor("string", (None,))})
+    assert json.loads(made)["request"]["inputs"]["text"]["values"] == [text]
+    assert len(made.encode()) <= MOST_BYTES
+    # Read, it is short enough; with the words that a Job needs it is not.
+    longer = json.dumps({"inputs": {"text": ["時" * (MOST_BYTES // 3 - 10)]}}, ensure_ascii=False)
+    assert len(longer.encode()) <= MOST_BYTES
+    with pytest.raises(RefusedError, match="send fewer rows"):
+        request_text(longer.encode(), FILE, {"text": Tensor("string", (None,))})

@@ -481,6 +481,38 @@ def test_helms_own_words_are_told_and_nothing_is_half_done(run: Run, world: Worl
     assert model_of(world) == ({"specific": [3]}, {"stable": 3})
 
 
+@pytest.mark.parametrize("answer", [{}, {"ok": False, "difference": 0.5}], ids=["good", "bad"])
+def test_what_somebody_else_wrote_meanwhile_is_kept(answer: Object, run: Run, world: World) -> None:
+    gated(world, 3, stable=3)
+    world.answers[4] = answer
+
+    def upgraded(words: list[str]) -> None:
+        if words[0] == "ask-serving":
+            world.releases["digits-serving"]["replicas"] = 7
+
+    world.on_ask = upgraded
+    said = run("promote", "digits", "4", code=2).stderr
+    assert "the values of release digits-serving were changed meanwhile" in said
+    assert "helm get values digits-serving -n vision" in said
+    assert world.releases["digits-serving"]["replicas"] == 7
+    assert len(world.history) == 1
+    world.on_ask, world.answers[4] = (lambda _words: None), {}
+    run("promote", "digits", "4")
+    assert model_of(world)[1] == {"stable": 4, "previous": 3}
+    assert world.releases["digits-serving"]["replicas"] == 7
+
+
+def test_how_far_an_answer_may_be_off_is_told_whoever_asks(run: Run, world: World) -> None:
+    gated(world, 3, 4, stable=4, previous=3)
+    run("rollback", "digits", "--tolerance", "0.25")
+    claim = ("--claim", "models/digits", "--release", "another")
+    run("serve", "digits", *claim, "--install", "--tolerance", "0.5")
+    told = [words[words.index("--tolerance") + 1] for words in world.asked if "--label" in words]
+    assert told == ["0.25"]
+    assert [words for words in world.asked if "0.5" in words]
+    assert "--tolerance" in run("serve", "digits", "--tolerance", "0.5", code=2).stderr
+
+
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
 def test_a_killed_promote_is_named_repeated_or_taken_back(
     end: signal.Signals, run: Run, world: World, there: tuple[World, dict[str, str]], tmp_path: Path

@@ -22,7 +22,7 @@ from tf_cluster.cluster.serving.asking import (
     server_pods,
 )
 from tf_cluster.cluster.serving.promotion import STABLE, Promotion, Wanted
-from tf_cluster.cluster.serving.releasing import install, with_wanted
+from tf_cluster.cluster.serving.releasing import install, values_there, with_wanted
 from tf_cluster.cluster.serving.servers import Model, Server
 from tf_cluster.exits import RefusedError
 
@@ -33,6 +33,10 @@ LABEL_SECONDS = 180.0
 
 class WorseError(RefusedError):
     """A version does not answer as it should; the text says how."""
+
+
+class ChangedError(RefusedError):
+    """Somebody else has changed the release meanwhile; the text says what to do."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +100,8 @@ def _taken_back(
     work: Work, before: Mapping[str, Any], error: RefusedError, description: str
 ) -> RefusedError:
     """The error, once the values are what they were; with both where they could not be."""
+    if isinstance(error, ChangedError):
+        return error
     kind = WorseError if isinstance(error, WorseError) else RefusedError
     try:
         _write(work, before, description, always=True)
@@ -123,14 +129,29 @@ def _write(
     """Have helm give the release these values, unless it has them.
 
     `always`: also if it should have them, since a helm that failed may have changed objects.
+    Raises ChangedError where the release has other values than those that were read or written.
     """
     work.mutex.hold()
     if always or values != work.values:
+        _refuse_changed(work, values)
         install(work.helm, work.server.release, work.chart, values, description)
         work.values.clear()
         work.values.update(copy.deepcopy(dict(values)))
     work.mutex.hold()
     hasten(work.connection, work.server)
+
+
+def _refuse_changed(work: Work, values: Mapping[str, Any]) -> None:
+    """A helm that runs beside this asks for no lock: what it has written is kept."""
+    release = work.server.release
+    if values_there(work.helm, release) in (work.values, values):
+        return
+    shown = f"helm get values {release} -n {work.connection.namespace}"
+    raise ChangedError(
+        f"the values of release {release} were changed meanwhile, by something else than "
+        f"tf-cluster: they are left as they are. {shown} shows them; the same command begins again "
+        "from there"
+    )
 
 
 def every_pod_answers(work: Work, question: Question) -> list[Answer]:

@@ -24,18 +24,28 @@ def request_text(raw: bytes, file: str, inputs: Mapping[str, Tensor]) -> str:
     what is no request at all, and for a shape that the model does not take: TensorFlow itself does
     not look, and an operation of oneDNN ends the whole server (convolution, 2.21).
     """
-    if len(raw) > MOST_BYTES:
-        raise RefusedError(
-            f"{file}: a request of more than {MOST_BYTES} bytes does not travel with a Job: send "
-            "fewer rows, or ask the server itself"
-        )
+    _refuse_long(len(raw), file)
     try:
         document = json.loads(raw)
     except ValueError as error:
         raise RefusedError(f"{file}: not JSON: {error}") from None
     given = _inputs(document, file)
     made = {name: _tensor(one, f"{file}: {name}", inputs.get(name)) for name, one in given.items()}
-    return json.dumps({"request": {"inputs": made}}, separators=(",", ":"))
+    text = json.dumps({"request": {"inputs": made}}, ensure_ascii=False, separators=(",", ":"))
+    try:
+        _refuse_long(len(text.encode()), file)
+    except UnicodeEncodeError as error:
+        half = ascii(error.object[error.start])
+        raise RefusedError(f"{file}: {half} is half a character: a string must be text") from None
+    return text
+
+
+def _refuse_long(size: int, file: str) -> None:
+    if size > MOST_BYTES:
+        raise RefusedError(
+            f"{file}: a request of more than {MOST_BYTES} bytes does not travel with a Job: send "
+            "fewer rows, or ask the server itself"
+        )
 
 
 def _inputs(document: Any, file: str) -> dict[str, Any]:
