@@ -15,6 +15,7 @@ import pytest
 import tensorflow as tf
 from tf_cluster_trainer.serving.check import WrongPlaceError, check, checked
 from tf_cluster_trainer.serving.compare import TOLERANCE, OtherAnswerError, difference
+from tf_cluster_trainer.serving.look import Version
 
 from tests.trainer.serving.exports import (
     DATA,
@@ -185,3 +186,42 @@ def test_answers_have_a_distance_where_they_can_have_one() -> None:
     ):
         with pytest.raises(OtherAnswerError):
             difference(one, other)
+
+
+@pytest.mark.parametrize(
+    ("number", "bad", "seen"),
+    [
+        (None, (), [9]),
+        (None, (9,), [9, 7]),
+        (None, (9, 7, 2), [9, 7, 2]),
+        (7, (), [7]),
+        (7, (7,), [9, 7]),
+        (2, (2, 9), [9, 7, 2]),
+        (5, (), []),
+    ],
+)
+def test_it_looks_no_further_than_the_first_good_one(
+    number: int | None, bad: tuple[int, ...], seen: list[int], tmp_path: Path, monkeypatch: Any
+) -> None:
+    for each in (2, 7, 9):
+        (tmp_path / str(each)).mkdir()
+    looked: list[int] = []
+
+    def look(path: Path, _: float) -> Version:
+        looked.append(int(path.name))
+        return Version(looked[-1], problem="bad" if looked[-1] in bad else None)
+
+    monkeypatch.setattr("tf_cluster_trainer.serving.check.checked", look)
+    told = check(tmp_path, number, TOLERANCE, until_good=True)
+    assert sorted(looked, reverse=True) == seen
+    assert sorted((one["number"] for one in told["exports"]), reverse=True) == seen
+    assert told["unseen"] == [one for one in (9, 7, 2) if one not in seen]
+    assert looked[:1] == ([number or 9] if seen else [])
+
+
+def test_the_command_stops_at_the_first_good_one(whole: Path, tmp_path: Path) -> None:
+    for name in ("1", "2", "3"):
+        copy(whole, tmp_path, name)
+    (tmp_path / "3" / "saved_model.pb").unlink()
+    code, told = run("check-exports", tmp_path, "--until-good")
+    assert (code, [one["number"] for one in told["exports"]], told["unseen"]) == (0, [3, 2], [1])

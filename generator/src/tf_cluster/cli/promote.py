@@ -111,7 +111,7 @@ def _checked(work: "Work", version: int) -> "Promotion":
     """The steps to a version that a server may load. Raises RefusedError."""
     from tf_cluster.cluster.serving.asking import exports
     from tf_cluster.cluster.serving.exports import refuse_older_server, to_serve
-    from tf_cluster.cluster.serving.promotion import promotion
+    from tf_cluster.cluster.serving.promotion import answering, promotion
     from tf_cluster.cluster.serving.servers import ON_CLAIMS
 
     model, server = work.model, work.server
@@ -121,11 +121,15 @@ def _checked(work: "Work", version: int) -> "Promotion":
             "another one is another source in the values"
         )
     promotion(model, version)  # refuses at once what an interrupted one forbids
-    found = exports(work.connection, work.place, model.path, CHECK_SECONDS, work.tell)
+    # Of a policy that names no version, the newest answers now.
+    every = answering(model, None) is None
+    seconds = max(CHECK_SECONDS, int(work.until - time.monotonic()))
+    one = None if every else version
+    found = exports(work.connection, work.place, model.path, seconds, work.tell, one, every=every)
     export = to_serve(found, version, model.where)
     refuse_older_server(server.image, export)
     tell_line(f"{model.name}: {export_words(export)}: checked")
-    good = [one.number for one in found if not one.problem]
+    good = [one.number for one in found.seen if not one.problem]
     return promotion(model, version, good[0])
 
 

@@ -157,7 +157,8 @@ def serve(
     }
     source, place = _source(connection, there, name, claim, run, best=best, image=image)
     asked = _asked(
-        connection, place, source, version, model or name, release, given, is_fixed=bool(claim)
+        *(connection, place, source, version, model or name, release, given, until),
+        is_fixed=bool(claim),
     )
     chart = chart or str(CHART)
     _refuse_older(chart, asked, asked.values, values or [], settings or [])
@@ -201,6 +202,7 @@ def _asked(
     model: str,
     release: str | None,
     given: dict[str, Any],
+    until: float,
     *,
     is_fixed: bool,
 ) -> _Asked:
@@ -211,7 +213,8 @@ def _asked(
 
     model = model.partition("/")[0]
     refuse_no_model(model)
-    found = exports(connection, place, source.path, CHECK_SECONDS, tell_line)
+    seconds = max(CHECK_SECONDS, int(until - time.monotonic()))
+    found = exports(connection, place, source.path, seconds, tell_line, version)
     export = to_serve(found, version, source.words, "--version")
     wanted = wanted_at_first(export, is_fixed=is_fixed or version is not None)
     values = server_values(model, source, wanted, export.size, **given)

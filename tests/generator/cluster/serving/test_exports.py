@@ -20,12 +20,12 @@ HALF = "saved_model.pb is not there: it is half copied."
 
 
 def test_a_document_is_read_whole() -> None:
-    (one,) = exports_of(checked(export(3, note="its batch has a fixed length, 1")))
+    (one,) = exports_of(checked(export(3, note="its batch has a fixed length, 1"))).seen
     assert (one.number, one.size, one.step, one.tensorflow) == (3, 2**20, 300, "2.21.0")
     assert one.inputs == {"image": Tensor("float32", (None, 4))}
     assert one.inputs["image"].text == "float32 [?, 4]"
     assert (one.difference, one.problem, one.note) == (0.0, "", "its batch has a fixed length, 1")
-    (bare,) = exports_of(checked({"number": 1, "bytes": 5, "problem": HALF}))
+    (bare,) = exports_of(checked({"number": 1, "bytes": 5, "problem": HALF})).seen
     assert (bare.problem, bare.inputs, bare.step, bare.difference) == (HALF, {}, None, None)
 
 
@@ -37,14 +37,24 @@ def test_what_another_trainer_says_is_refused(document: dict[str, object]) -> No
         exports_of(document)
 
 
-@pytest.mark.parametrize("seed", range(100))
+def looked_at(numbers: list[int], bad: set[int], version: int | None) -> list[int]:
+    """Those that `check-exports --until-good` looks at."""
+    if version is not None and version not in numbers:
+        return []
+    order = sorted(numbers, key=lambda number: (number != version, -number))
+    good = [place for place, number in enumerate(order) if number not in bad]
+    return order[: good[0] + 1] if good else order
+
+
+@pytest.mark.parametrize("seed", range(200))
 def test_the_newest_is_served_or_it_is_said_why_not_and_which_is_good(seed: int) -> None:
     draw = random.Random(seed)
     numbers = draw.sample(range(1, 40), draw.randint(0, 8))
     bad = {number for number in numbers if draw.random() < 0.4}
-    document = checked(*(export(n, problem=HALF if n in bad else None) for n in numbers))
-    found = exports_of(document)
     version = draw.choice([None, draw.randint(1, 40)])
+    seen = looked_at(numbers, bad, version) if draw.random() < 0.5 else numbers
+    document = checked(*(export(n, problem=HALF if n in bad else None) for n in seen))
+    found = exports_of({**document, "unseen": [n for n in numbers if n not in seen]})
     wanted = max(numbers, default=0) if version is None else version
     if wanted in numbers and wanted not in bad:
         assert to_serve(found, version, "digits").number == wanted
@@ -85,7 +95,7 @@ def test_the_newest_is_served_or_it_is_said_why_not_and_which_is_good(seed: int)
 def test_an_older_server_is_named_with_the_tag_to_take(
     image: str, tensorflow: str, tag: str
 ) -> None:
-    (one,) = exports_of(checked(export(3, tensorflow=tensorflow)))
+    (one,) = exports_of(checked(export(3, tensorflow=tensorflow))).seen
     if not tag:
         refuse_older_server(image, one)
         return
@@ -97,3 +107,8 @@ def test_an_older_server_is_named_with_the_tag_to_take(
 def test_the_tag_of_an_image() -> None:
     images = ["a/b:1", "localhost:5000/b", "localhost:5000/b:2@sha256:c", "b@sha256:c"]
     assert [tag_of(image) for image in images] == ["1", "", "2", ""]
+
+
+def test_what_an_evaluator_removed_meanwhile_is_said() -> None:
+    with pytest.raises(RefusedError, match="was removed just now: try again"):
+        to_serve(exports_of({"exports": [], "unseen": [3]}), None, "best of digits")

@@ -98,7 +98,7 @@ def model_of(world: World, release: str = RELEASE) -> tuple[Any, Any]:
 
 def test_serve_writes_values_of_the_training_that_it_found(run: Run, world: World) -> None:
     done = run("serve", "digits", "--replicas", "2", "--type", "NodePort")
-    assert world.asked == [["check-exports", "/log/digits/1/export"]]
+    assert world.asked == [["check-exports", "/log/digits/1/export", "--until-good"]]
     assert yaml.safe_load(done.stdout) == {
         "models": {
             "digits": {
@@ -168,7 +168,11 @@ def test_serve_writes_a_file_and_keeps_anothers(run: Run, world: World, tmp_path
             "take --set image.tag=99.1.0",
         ),
         ({}, ("--run", "../2"), "--run ../2: no run has such an id"),
-        ({}, ("--set", "a=b"), "--values, --set, --wait and --chart are for --install"),
+        (
+            {},
+            ("--set", "a=b"),
+            "--values, --set, --wait, --tolerance and --chart are for --install",
+        ),
         ({}, ("--claim", "models"), "--claim models: write a claim and a directory on it"),
         ({}, ("--claim", "models/../x"), "--claim models/../x: write a claim"),
         ({}, ("--claim", "models/digits", "--best"), "--run and --best are of a training"),

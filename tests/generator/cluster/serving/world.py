@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -154,7 +154,14 @@ class World:
             if found is None:
                 return {"error": f"{words[1]} is not there: the run has no export yet"}
             number = option.get("--version")
-            return checked(*(one for one in found if number in (None, str(one["number"]))))
+            seen = [one for one in found if number in (None, str(one["number"]))]
+            if "--until-good" in words:
+                # As tests/trainer/serving/test_check.py has it of the trainer.
+                order = [*seen, *(one for one in found if one not in seen)] if seen else []
+                bad = list(takewhile(lambda one: one["problem"], order))
+                seen = order[: len(bad) + 1]
+            unseen = [one["number"] for one in found if one not in seen]
+            return {**checked(*seen), "unseen": unseen}
         if words[0] == "publish-export":
             source = self.exports[words[1].removeprefix("/log/")]
             target = self.exports.setdefault(words[2].removeprefix("/models/"), [])

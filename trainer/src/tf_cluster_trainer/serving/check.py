@@ -26,18 +26,30 @@ class WrongPlaceError(Exception):
     """What was asked for can't be done; the message says what to do instead. Exit code 2."""
 
 
-def check(directory: Path, number: int | None, tolerance: float) -> dict[str, Any]:
+def check(
+    directory: Path, number: int | None, tolerance: float, *, until_good: bool = False
+) -> dict[str, Any]:
     """The document on a directory's versions, the newest first, or on one of them.
 
-    Raises WrongPlaceError.
+    `until_good`: it ends with the first good one; if another version was asked for, that is looked
+    at first, and where there is none of its number none is. Raises WrongPlaceError.
     """
-    seen = [(path, checked(path, tolerance)) for _, path in versions(directory, number)]
+    found = versions(directory, None if until_good else number)
+    wanted = sorted(found, key=lambda one: one[0] != number)
+    if number not in (None, wanted[0][0]):
+        wanted = []
+    seen: list[tuple[Path, Version]] = []
+    for _, path in wanted:
+        seen.append((path, checked(path, tolerance)))
+        if until_good and not seen[-1][1].problem:
+            break
     return {
         "version": VERSION,
         # An evaluator removes versions that it has better ones for.
         "exports": [
             one.as_json() for path, one in seen if not one.problem or os.path.lexists(path)
         ],
+        "unseen": [each for each, path in found if path not in [one for one, _ in seen]],
         "others": [{"name": name, "why": why} for name, why in _others(directory)][:_MOST_OTHERS],
     }
 

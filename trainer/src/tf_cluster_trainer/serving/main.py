@@ -23,8 +23,12 @@ def check_exports(arguments: Sequence[str]) -> int:
     """Check the versions of a directory; return the exit code."""
     parser = _parser("check-exports", "Say which exported versions a server may get.")
     parser.add_argument("directory", type=Path, help="export/ or best/ of a run, or a model's")
+    parser.add_argument(
+        "--until-good", action="store_true", help="no further than the first good one"
+    )
     given = parser.parse_args(arguments)
-    return _ended(lambda: check(given.directory, given.version, given.tolerance))
+    where, number, tolerance = given.directory, given.version, given.tolerance
+    return _ended(lambda: check(where, number, tolerance, until_good=given.until_good))
 
 
 def publish_export(arguments: Sequence[str]) -> int:

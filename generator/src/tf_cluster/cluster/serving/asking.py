@@ -22,7 +22,7 @@ from tf_cluster.cluster.claim_job import (
     trainings_places,
 )
 from tf_cluster.cluster.connection import ClusterError, Connection
-from tf_cluster.cluster.serving.exports import Export, exports_of
+from tf_cluster.cluster.serving.exports import Found, exports_of
 from tf_cluster.cluster.serving.request import NAME
 from tf_cluster.cluster.serving.servers import (
     CLIENT,
@@ -160,16 +160,20 @@ def exports(
     seconds: int,
     tell: Tell,
     version: int | None = None,
-) -> tuple[Export, ...]:
-    """The exports in a directory of the place's claim, or one of them, the newest first.
+    *,
+    every: bool = False,
+) -> Found:
+    """The exports in a directory of the place's claim, as many as a choice of one needs.
 
-    Raises RefusedError, ClusterError.
+    That is the version that is asked for, else the newest; if it is bad also the first good one.
+    Each is loaded: `every` one may take long. Raises RefusedError, ClusterError.
     """
     one = () if version is None else ("--version", str(version))
+    few = () if every else ("--until-good",)
     errand = Errand(
         component=COMPONENT,
         what="check exports",
-        commands=(("check-exports", f"{LOG}/{path}", *one),),
+        commands=(("check-exports", f"{LOG}/{path}", *one, *few),),
         mounts=(Mount(place.claim),),
         resources=LOADING,
     )

@@ -50,15 +50,29 @@ class Export:
     request: Mapping[str, Any] | None = None
 
 
-def exports_of(document: Mapping[str, Any]) -> tuple[Export, ...]:
-    """The exports of a directory, the newest first. Raises RefusedError for another document."""
+@dataclass(frozen=True)
+class Found:
+    """The exports of a directory that were looked at, the newest first, and the other numbers."""
+
+    seen: tuple[Export, ...]
+    unseen: tuple[int, ...] = ()
+
+    @property
+    def numbers(self) -> list[int]:
+        """All there are, the newest first."""
+        return sorted({*(one.number for one in self.seen), *self.unseen}, reverse=True)
+
+
+def exports_of(document: Mapping[str, Any]) -> Found:
+    """The exports of a directory. Raises RefusedError for another document."""
     try:
         found = [_export(one) for one in document["exports"]]
+        unseen = tuple(map(int, document.get("unseen") or ()))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise RefusedError(
             f"the trainer's image says what this tool can't read: {error!r}"
         ) from None
-    return tuple(sorted(found, key=lambda one: one.number, reverse=True))
+    return Found(tuple(sorted(found, key=lambda one: one.number, reverse=True)), unseen)
 
 
 def _export(one: Mapping[str, Any]) -> Export:
@@ -88,26 +102,26 @@ def _tensors(given: Mapping[str, Mapping[str, Any]] | None) -> dict[str, Tensor]
     return found
 
 
-def to_serve(
-    exports: Sequence[Export], version: int | None, where: str, option: str = ""
-) -> Export:
+def to_serve(found: Found, version: int | None, where: str, option: str = "") -> Export:
     """The version that is asked for, else the newest, if a server may load it.
 
     Raises RefusedError, which says what is wrong with it and which other one is good; `option` is
     how a command takes that.
     """
-    if not exports:
+    if not found.numbers:
         raise RefusedError(f"{where} has no export yet: a training writes one at its end")
+    if version is None and not found.seen:
+        raise RefusedError(f"the newest export in {where} was removed just now: try again")
     if version is None:
-        one = exports[0]
+        one = found.seen[0]
     else:
-        known = {each.number: each for each in exports}
+        known = {each.number: each for each in found.seen}
         if version not in known:
-            there = ", ".join(str(each.number) for each in exports[:FEW])
+            there = ", ".join(map(str, found.numbers[:FEW]))
             raise RefusedError(f"{where} has no version {version}: there are {there}")
         one = known[version]
     if one.problem:
-        problem = _why(one, exports, option)
+        problem = _why(one, found.seen, option)
         raise RefusedError(f"version {one.number} in {where} can't be served: {problem}")
     return one
 
