@@ -24,7 +24,7 @@ from tests.cluster.machine_tools import tool_path
 from tests.slices import chosen
 from tests.suites import cluster, last_full, lint, resume
 from tests.suites.again import read
-from tests.suites.commands import end, leave
+from tests.suites.commands import end, leave, weigh
 from tests.suites.last_full import Tree
 from tests.suites.suite import BUILD, ROOT, Counts, Outcome, in_ci, pytest_suite, run, some
 
@@ -226,6 +226,9 @@ def _cluster(
     try:
         kubeconfig = place.kubeconfig
         if place.own:
+            # The others need the processors all the time, and the cluster's cases for a part of
+            # theirs: the sooner it is there, the sooner all ends.
+            weigh(-10)
             # While Kubernetes is built and begins.
             builds.append(image := cluster.image_build(BUILD / "image.log"))
             kubeconfig = cluster.up()
@@ -234,6 +237,7 @@ def _cluster(
             cluster.browser()
             image.finish()
         cluster.image()
+        weigh(0)
         note = cluster.version(kubeconfig)
         prepared = time.monotonic() - started
         ran = Outcome("cluster", True, 0.0, Counts())
