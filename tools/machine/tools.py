@@ -110,7 +110,7 @@ TOOLS: tuple[Tool, ...] = (
         )
         for version in OLDER_KUBERNETES
     ),
-    Tool("coredns", ("github.com/coredns/coredns",)),
+    Tool("coredns", (".",), called="coredns"),
     # Of Kubernetes 1.25, the last that had the provisioner: what it makes of our StorageClasses.
     Tool("heketi-rules", (".",), called="heketi-rules"),
     Tool("kwok", ("sigs.k8s.io/kwok/cmd/kwok",)),
