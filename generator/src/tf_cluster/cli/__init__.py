@@ -22,6 +22,7 @@ from tf_cluster.cli.help import HelpfulCommand, HelpfulGroup, epilog_of
 from tf_cluster.cli.init import init
 from tf_cluster.cli.list import list_trainings
 from tf_cluster.cli.logs import logs
+from tf_cluster.cli.package import package
 from tf_cluster.cli.plan import plan
 from tf_cluster.cli.predict import predict
 from tf_cluster.cli.preflight import preflight
@@ -146,6 +147,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "publish": publish,
     "promote": promote,
     "rollback": rollback,
+    "package": package,
 }
 for _name, _command in _COMMANDS.items():
     app.command(_name, cls=HelpfulCommand, epilog=epilog_of(_command))(_command)

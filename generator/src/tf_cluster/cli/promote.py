@@ -110,7 +110,11 @@ def promote(
 def _checked(work: "Work", version: int) -> "Promotion":
     """The steps to a version that a server may load. Raises RefusedError."""
     from tf_cluster.cluster.serving.asking import exports
-    from tf_cluster.cluster.serving.exports import refuse_older_server, to_serve
+    from tf_cluster.cluster.serving.exports import (
+        refuse_older_server,
+        refuse_small_batches,
+        to_serve,
+    )
     from tf_cluster.cluster.serving.promotion import answering, promotion
     from tf_cluster.cluster.serving.servers import ON_CLAIMS
 
@@ -128,6 +132,7 @@ def _checked(work: "Work", version: int) -> "Promotion":
     found = exports(work.connection, work.place, model.path, seconds, work.tell, one, every=every)
     export = to_serve(found, version, model.where)
     refuse_older_server(server.image, export)
+    refuse_small_batches(work.values.get("batching") or {}, export)
     tell_line(f"{model.name}: {export_words(export)}: checked")
     good = [one.number for one in found.seen if not one.problem]
     return promotion(model, version, good[0])

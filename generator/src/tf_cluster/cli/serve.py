@@ -161,8 +161,12 @@ def serve(
         is_fixed=bool(claim),
     )
     chart = chart or str(CHART)
-    _refuse_older(chart, asked, asked.values, values or [], settings or [])
+    _refuse_unfit(chart, asked, asked.values, values or [], settings or [])
     tell_line(f"{source.words}: {export_words(asked.export)}: checked")
+    if best and version is not None:
+        which = f"--best{f' --run {run}' if run else ''} --version {version}"
+        kept = f"tf-cluster publish {name} {which} --to CLAIM/PATH keeps it"
+        tell_line(f"an evaluator removes versions that it has better ones for; {kept}")
     if asked.export.note:
         tell_line(f"{source.words}: {asked.export.note}")
     tell_line(memory_words(asked.export.size))
@@ -221,20 +225,21 @@ def _asked(
     return _Asked(model, release or f"{model}-serving", source, export, values)
 
 
-def _refuse_older(
+def _refuse_unfit(
     chart: str,
     asked: _Asked,
     values: Mapping[str, Any],
     files: Sequence[str],
     settings: Sequence[str],
 ) -> None:
-    """Refuse a server that is older than the export's TensorFlow. Raises RefusedError."""
-    from tf_cluster.cluster.serving.exports import refuse_older_server
+    """Refuse a server that would not load the export. Raises RefusedError."""
+    from tf_cluster.cluster.serving.exports import refuse_older_server, refuse_small_batches
     from tf_cluster.cluster.serving.releasing import app_version
-    from tf_cluster.cluster.serving.values import chosen_image
+    from tf_cluster.cluster.serving.values import chosen_image, chosen_part
 
     image = chosen_image(values, files, settings, app_version(chart))
     refuse_older_server(image, asked.export)
+    refuse_small_batches(chosen_part("batching", values, files, settings), asked.export)
 
 
 def _write(asked: _Asked, output: str, *, force: bool, is_next: bool) -> None:
@@ -283,7 +288,7 @@ def _install(
         refuse_stuck(connection, asked.release)
         there = values_there(helm, asked.release)
         whole = _merged(there, asked)
-        _refuse_older(chart, asked, whole, files, settings)
+        _refuse_unfit(chart, asked, whole, files, settings)
         mutex.hold()
         why = f"serve {asked.model} {asked.export.number}"
         install_release(helm, asked.release, chart, whole, why, files, settings)

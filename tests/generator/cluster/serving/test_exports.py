@@ -5,13 +5,17 @@ from __future__ import annotations
 import random
 
 import pytest
+import yaml
 from tf_cluster.cluster.serving.exports import (
+    CHARTS_BATCH,
     Tensor,
     exports_of,
     refuse_older_server,
+    refuse_small_batches,
     tag_of,
     to_serve,
 )
+from tf_cluster.cluster.serving.releasing import CHART
 from tf_cluster.exits import RefusedError
 
 from tests.generator.cluster.serving.documents import checked, export
@@ -112,3 +116,31 @@ def test_the_tag_of_an_image() -> None:
 def test_what_an_evaluator_removed_meanwhile_is_said() -> None:
     with pytest.raises(RefusedError, match="was removed just now: try again"):
         to_serve(exports_of({"exports": [], "unseen": [3]}), None, "best of digits")
+
+
+@pytest.mark.parametrize(
+    ("batching", "rows", "fits"),
+    [
+        ({}, [64], True),
+        ({"enabled": False, "maxBatchSize": 1}, [64], True),
+        ({"enabled": True}, [32, None], True),
+        ({"enabled": True}, [1, 33], False),
+        ({"enabled": True, "maxBatchSize": 64}, [64], True),
+        ({"enabled": True, "maxBatchSize": 63}, [64], False),
+        ({"enabled": True, "maxBatchSize": 1}, [], True),
+    ],
+)
+def test_batches_hold_what_a_server_warms_up_with(
+    batching: dict[str, object], rows: list[int | None], fits: bool
+) -> None:
+    (one,) = exports_of(checked(export(3, warmUp=rows))).seen
+    if fits:
+        refuse_small_batches(batching, one)
+        return
+    with pytest.raises(RefusedError, match=r"set batching\.maxBatchSize to"):
+        refuse_small_batches(batching, one)
+
+
+def test_the_charts_own_batch_is_what_the_tool_takes_it_for() -> None:
+    values = yaml.safe_load((CHART / "values.yaml").read_text())
+    assert values["batching"]["maxBatchSize"] == CHARTS_BATCH

@@ -19,6 +19,7 @@ from tf_cluster.cluster.serving.values import (
     MEBIBYTE,
     Source,
     chosen_image,
+    chosen_part,
     is_elsewhere,
     memory,
     model_values,
@@ -205,3 +206,21 @@ def test_the_image_is_what_helm_takes(
     file.write_text("image: {tag: 2.20.0}\n")
     values = {"image": {"repository": "r/serving", "tag": "1.0.0"}}
     assert chosen_image(values, [str(file)], settings, "2.19.0") == image
+
+
+def test_batching_is_what_helm_takes(helm: str, tmp_path: Path) -> None:
+    file = tmp_path / "more.yaml"
+    file.write_text("batching: {maxBatchSize: 16}\nmodels: {m: {source: {claim: {name: c}}}}\n")
+    settings = ("batching.enabled=true,batching.timeoutMicros=7", "batching.threads=2")
+    chosen = chosen_part("batching", {"batching": {"maxBatchSize": 8}}, [str(file)], settings)
+    told = [f"--set={setting}" for setting in settings]
+    words = (helm, "template", "m", str(CHART), f"--values={file}", *told)
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    made = next(
+        one["data"]["batching.config"]
+        for one in yaml.safe_load_all(done.stdout)
+        if one and one["kind"] == "ConfigMap"
+    )
+    assert chosen == {"maxBatchSize": 16, "enabled": True, "timeoutMicros": 7, "threads": 2}
+    assert f"max_batch_size {{ value: {chosen['maxBatchSize']} }}" in made
+    assert f"num_batch_threads {{ value: {chosen['threads']} }}" in made

@@ -133,6 +133,10 @@ def test_serve_takes_the_best_another_run_or_one_version(run: Run, world: World)
             "labels": {"stable": 8},
         },
     )
+    # The evaluator may remove it.
+    kept = "tf-cluster publish digits --best --run 7 --version 8 --to CLAIM/PATH keeps it"
+    assert kept in done.stderr
+    assert "publish" not in run("serve", "digits", "--best", "--run", "7").stderr
 
 
 def test_serve_writes_a_file_and_keeps_anothers(run: Run, world: World, tmp_path: Path) -> None:
@@ -166,6 +170,11 @@ def test_serve_writes_a_file_and_keeps_anothers(run: Run, world: World, tmp_path
             {"digits/1/export": [export(3, tensorflow="99.1.0")]},
             (),
             "take --set image.tag=99.1.0",
+        ),
+        (
+            {"digits/1/export": [export(3, warmUp=[1, 64, None])]},
+            ("--install", "--set", "batching.enabled=true"),
+            "with 64 rows, and one with batches of 32 does not load it: set batching.maxBatchSize",
         ),
         ({}, ("--run", "../2"), "--run ../2: no run has such an id"),
         (
@@ -466,12 +475,14 @@ def test_a_pod_that_goes_while_it_is_asked_is_not_the_versions_fault(
         ([export(4), export(3)], "9", "claim models/digits has no version 9: there are 4, 3"),
         ([export(4, problem="it is half copied"), export(3)], "4", "can't be served: it is half"),
         ([export(4, tensorflow="2.40.0"), export(3)], "4", "image.tag=2.40.0"),
+        ([export(4, warmUp=[17]), export(3)], "4", "batching.maxBatchSize to 17"),
     ],
 )
 def test_promote_changes_nothing_for_what_can_be_seen_on_the_claim(
     exports: list[Object], version: str, complaint: str, run: Run, world: World
 ) -> None:
     gated(world, 3, stable=3)
+    world.releases[RELEASE]["batching"] = {"enabled": True, "maxBatchSize": 16}
     world.exports["digits"] = exports
     assert complaint in run("promote", "digits", version, code=2).stderr
     assert world.history == []

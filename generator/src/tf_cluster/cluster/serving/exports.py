@@ -8,6 +8,8 @@ from typing import Any
 from tf_cluster.exits import RefusedError
 
 SIGNATURE = "serving_default"
+CHARTS_BATCH = 32
+"""batching.maxBatchSize of the chart."""
 FEW = 12
 """Most versions that a sentence names."""
 _RELEASE = re.compile(r"v?(\d+)\.(\d+)(?:\.\d+)?(?:[-.+].*)?")
@@ -48,6 +50,8 @@ class Export:
     problem: str = ""
     note: str = ""
     request: Mapping[str, Any] | None = None
+    warm_up: int = 0
+    """The most rows of a request that a server warms up with."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +94,7 @@ def _export(one: Mapping[str, Any]) -> Export:
         problem=str(one.get("problem") or ""),
         note=str(one.get("note") or ""),
         request=one.get("request"),
+        warm_up=max(map(int, filter(None, one.get("warmUp") or ())), default=0),
     )
 
 
@@ -146,6 +151,20 @@ def refuse_older_server(image: str, export: Export) -> None:
         raise RefusedError(
             f"version {export.number} was written by TensorFlow {export.tensorflow}, and the "
             f"server {image} is older: take --set image.tag={export.tensorflow}"
+        )
+
+
+def refuse_small_batches(batching: Mapping[str, Any], export: Export) -> None:
+    """Refuse a server whose batches are smaller than what an export warms it up with.
+
+    `batching` is that of the values, without what is the chart's own. Raises RefusedError.
+    """
+    most = batching.get("maxBatchSize", CHARTS_BATCH)
+    if batching.get("enabled") is True and isinstance(most, int) and most < export.warm_up:
+        raise RefusedError(
+            f"version {export.number} warms a server up with {export.warm_up} rows, and one with "
+            f"batches of {most} does not load it: set batching.maxBatchSize to {export.warm_up}, "
+            "or batching.enabled to false"
         )
 
 

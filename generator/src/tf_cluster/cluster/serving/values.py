@@ -252,18 +252,38 @@ def chosen_image(
     `usual` is the chart's own tag. Raises RefusedError for a file that can't be read.
     """
     image: dict[str, str] = {"repository": "tensorflow/serving", "tag": usual}
-    read = (read_document(file, read_input(file, MAX_BYTES + 1)).data for file in files)
-    for some in (values, *read):
-        given = some.get("image")
-        image |= _texts(given) if isinstance(given, Mapping) else {}
-    for setting in settings:
-        for one in re.split(r"(?<!\\),", setting):
-            key, _, text = one.partition("=")
-            if key.startswith("image."):
-                image[key.removeprefix("image.")] = text
+    image |= _texts(chosen_part("image", values, files, settings))
     if image.get("digest"):
         return f"{image['repository']}@{image['digest']}"
     return f"{image['repository']}:{image['tag'] or usual}"
+
+
+def chosen_part(
+    name: str, values: Mapping[str, Any], files: Sequence[str], settings: Sequence[str]
+) -> dict[str, Any]:
+    """A part of the values by values, files of them and --set, of which the last counts.
+
+    Of --set, what YAML takes for a truth value or a whole number is one, but in `image`: a tag is
+    text. Raises RefusedError for a file that can't be read.
+    """
+    part: dict[str, Any] = {}
+    read = (read_document(file, read_input(file, MAX_BYTES + 1)).data for file in files)
+    for some in (values, *read):
+        given = some.get(name)
+        part |= given if isinstance(given, Mapping) else {}
+    for setting in settings:
+        for one in re.split(r"(?<!\\),", setting):
+            key, _, text = one.partition("=")
+            if key.startswith(f"{name}."):
+                part[key.removeprefix(f"{name}.")] = text if name == "image" else _scalar(text)
+    return part
+
+
+def _scalar(text: str) -> Any:
+    """As helm's --set reads it."""
+    if text in ("true", "false"):
+        return text == "true"
+    return int(text) if text.isascii() and text.isdecimal() else text
 
 
 def _texts(given: Mapping[str, Any]) -> dict[str, str]:
