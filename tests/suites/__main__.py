@@ -228,7 +228,7 @@ def _cluster(
         if place.own:
             # The others need the processors all the time, and the cluster's cases for a part of
             # theirs: the sooner it is there, the sooner all ends.
-            weigh(-10)
+            weigh(cluster.URGENT)
             # While Kubernetes is built and begins.
             builds.append(image := cluster.image_build(BUILD / "image.log"))
             kubeconfig = cluster.up()
@@ -237,7 +237,8 @@ def _cluster(
             cluster.browser()
             image.finish()
         cluster.image()
-        weigh(0)
+        if place.own:
+            weigh(0)
         note = cluster.version(kubeconfig)
         prepared = time.monotonic() - started
         ran = Outcome("cluster", True, 0.0, Counts())
@@ -257,6 +258,8 @@ def _cluster(
         print(f"--- {error}", flush=True)
         return Outcome("cluster", False, time.monotonic() - started, Counts(failed=1), str(error))
     finally:
+        if place.own:
+            weigh(0)
         for build in builds:
             build.end()
         if place.own and not was_up:

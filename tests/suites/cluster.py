@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.cluster import turns
-from tests.suites.commands import end
+from tests.suites.commands import end, weigh
 from tests.suites.suite import ROOT
 from tests.tied import tied_to_us
 
@@ -23,6 +23,10 @@ NEED_LARGE_TOOLS = tuple(
     for name in ("argo_cd", "test_gang.py", "test_scheduling.py", "test_versions.py")
 )
 """The cases that need a large program: one that has to build it might come to its limit."""
+
+
+URGENT = -10
+"""How much of the machine that gets without which no case of the cluster begins (`weigh`)."""
 
 
 @dataclass(frozen=True)
@@ -67,21 +71,25 @@ def up() -> str:
 
 
 class Build:
-    """A command of the machine, beside something else; what it prints is kept meanwhile."""
+    """A command of the machine, beside something else; what it prints is kept meanwhile.
 
-    def __init__(self, what: str, log: Path, *arguments: str) -> None:
+    `nice` says how much of the machine it gets, as `weigh` has it.
+    """
+
+    def __init__(self, what: str, log: Path, *arguments: str, nice: int) -> None:
         self._what = what
         self._log = log
         self._is_shown = False
         self._command = (*MACHINE, *arguments)
         with log.open("w") as file:
             self._process = subprocess.Popen(
-                tied_to_us("nice", *self._command),
+                tied_to_us(*self._command),
                 cwd=ROOT,
                 stdout=file,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
+        weigh(nice, self._process.pid)
 
     def is_through(self) -> bool:
         """Whether it has ended, well or not."""
@@ -108,13 +116,14 @@ class Build:
 
 
 def image_build(log: Path) -> Build:
-    """The trainer image: its base and its packages come by the network."""
-    return Build("the image", log, "image", "--load", "none")
+    """The trainer image: its base and its packages come by the network, and it is waited for."""
+    return Build("the image", log, "image", "--load", "none", nice=URGENT)
 
 
 def tools_build(log: Path, *, full: bool) -> Build:
     """The large programs that this run needs, where that is not done yet."""
-    return Build("large programs", log, "tools", "argocd", *turns.programs(full=full))
+    programs = turns.programs(full=full)
+    return Build("large programs", log, "tools", "argocd", *programs, nice=0)
 
 
 def image() -> None:

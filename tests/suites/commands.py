@@ -50,13 +50,13 @@ def end(
             process.wait(patience)
 
 
-def weigh(nice: int) -> None:
-    """Give this session more (-20) or less (19) of the machine than others have, where that can be.
+def weigh(nice: int, session: int | None = None) -> None:
+    """Give a session, else our own, more (-20) or less (19) of the machine, where that can be.
 
     Linux gives all sessions the same, and heeds `nice` only inside of one (sched(7), autogroup).
     """
     with suppress(OSError):
-        Path("/proc/self/autogroup").write_text(str(nice))
+        Path(f"/proc/{session or 'self'}/autogroup").write_text(str(nice))
 
 
 def leave(number: int, _: object) -> NoReturn:
