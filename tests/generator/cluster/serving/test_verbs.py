@@ -528,6 +528,19 @@ def test_how_far_an_answer_may_be_off_is_told_whoever_asks(run: Run, world: Worl
     assert "--tolerance" in run("serve", "digits", "--tolerance", "0.5", code=2).stderr
 
 
+def test_what_a_helm_that_failed_has_recorded_is_taken_back(run: Run, world: World) -> None:
+    gated(world, 3, stable=3)
+    world.helm_fails, world.fails_late = "admission webhook denied the request", True
+    said = run("promote", "digits", "4", code=2).stderr
+    assert "helm upgrade: Error: admission webhook denied the request" in said
+    assert "it is unloaded, and all is as it was" in said
+    assert [values["models"]["digits"]["policy"] for _, values in world.history] == [
+        {"specific": [3, 4]},
+        {"specific": [3]},
+    ]
+    assert model_of(world) == ({"specific": [3]}, {"stable": 3})
+
+
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
 def test_a_killed_promote_is_named_repeated_or_taken_back(
     end: signal.Signals, run: Run, world: World, there: tuple[World, dict[str, str]], tmp_path: Path

@@ -87,6 +87,8 @@ class World:
     making: threading.Lock = field(default_factory=threading.Lock)
     on_ask: Callable[[list[str]], None] = lambda _words: None
     helm_fails: str = ""
+    fails_late: bool = False
+    """Once, and when it has recorded what it was given."""
     is_old: bool = False
 
     def deployments(self) -> list[Object]:
@@ -132,7 +134,7 @@ class World:
             return 0, json.dumps(self.releases[name]), ""
         assert words[0] == "upgrade", words
         assert {"--install", "--reset-values"} <= set(words)
-        if self.helm_fails:
+        if self.helm_fails and not self.fails_late:
             return 1, "", f"Error: {self.helm_fails}\n"
         (values, *more) = files
         for one in more:
@@ -140,6 +142,9 @@ class World:
         self.releases[name] = values
         described = next(word for word in words if word.startswith("--description="))
         self.history.append((described.partition("=")[2], json.loads(json.dumps(values))))
+        if self.helm_fails:
+            said, self.helm_fails = self.helm_fails, ""
+            return 1, "", f"Error: {said}\n"
         return 0, "", ""
 
     def printed(self, words: list[str]) -> Object | str:

@@ -53,6 +53,8 @@ class Work:
     place: Place
     until: float
     tell: Tell = field(repr=False)
+    tried: list[Mapping[str, Any]] = field(default_factory=list)
+    """What helm was asked to write: one that failed may have done so."""
 
 
 def promoted(work: Work, steps: Promotion, question: Question) -> list[Answer]:
@@ -129,11 +131,12 @@ def _write(
     """Have helm give the release these values, unless it has them.
 
     `always`: also if it should have them, since a helm that failed may have changed objects.
-    Raises ChangedError where the release has other values than those that were read or written.
+    Raises ChangedError where the release has other values than were read, or tried to be written.
     """
     work.mutex.hold()
     if always or values != work.values:
-        _refuse_changed(work, values)
+        _refuse_changed(work)
+        work.tried.append(copy.deepcopy(dict(values)))
         install(work.helm, work.server.release, work.chart, values, description)
         work.values.clear()
         work.values.update(copy.deepcopy(dict(values)))
@@ -141,10 +144,10 @@ def _write(
     hasten(work.connection, work.server)
 
 
-def _refuse_changed(work: Work, values: Mapping[str, Any]) -> None:
+def _refuse_changed(work: Work) -> None:
     """A helm that runs beside this asks for no lock: what it has written is kept."""
     release = work.server.release
-    if values_there(work.helm, release) in (work.values, values):
+    if values_there(work.helm, release) in (work.values, *work.tried):
         return
     shown = f"helm get values {release} -n {work.connection.namespace}"
     raise ChangedError(
