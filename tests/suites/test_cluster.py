@@ -48,7 +48,7 @@ elif command.startswith("tools argocd") and (here / "slow").exists():
 elif command == "tools kubectl":
     print("/bin/false")
 """
-TOOLS = f"tools argocd {' '.join(turns.programs(full=False))}"
+TOOLS = " ".join(("tools argocd", *turns.programs(full=False)))
 CASE = """
 import os, pytest
 @pytest.mark.cluster

@@ -56,7 +56,8 @@ class SuiteInTest:
     def run(self, *options: str) -> Outcome:
         words = (f"--rootdir={self.folder}", str(self.folder), "-o", "markers=story", *options)
         made = suite.pytest_suite("it", *words, seconds=120, full=True, passed=self.passed)
-        return suite.run(made, os.environ)
+        # In CI a case that is skipped is a failure.
+        return suite.run(made, {**os.environ, "CI": ""})
 
 
 @pytest.fixture

@@ -112,7 +112,7 @@ TOOLS: tuple[Tool, ...] = (
     ),
     Tool("coredns", (".",), called="coredns"),
     # Of Kubernetes 1.25, the last that had the provisioner: what it makes of our StorageClasses.
-    Tool("heketi-rules", (".",), called="heketi-rules"),
+    Tool("heketi-rules", (".",), called="heketi-rules", gcflags=QUICK_TO_BUILD),
     Tool("kwok", ("sigs.k8s.io/kwok/cmd/kwok",)),
     # What HPAs and `tf-cluster top` ask for.
     Tool(

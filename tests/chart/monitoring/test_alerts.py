@@ -11,10 +11,12 @@ import pytest
 import yaml
 
 from tests.chart.helm import render
+from tests.cluster import turns
 from tests.cluster.machine_tools import tool_path
+from tests.slices import in_turn
 
 # It needs no cluster, but a program that only the cluster suite builds.
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, in_turn(turns.MONITORING, of=turns.OF)]
 
 STALLED, LOSSES, UNSAVED = (
     "TensorFlowTrainingStalled",

@@ -14,9 +14,11 @@ import pytest
 from tests.chart.helm import RefusedError
 from tests.chart.tf_storage.features import HEKETI, OLD
 from tests.chart.tf_storage.helm import render
+from tests.cluster import turns
 from tests.cluster.machine_tools import tool_path
+from tests.slices import in_turn
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, in_turn(turns.HEKETI, of=turns.OF)]
 
 URL = {"resturl": "http://10.0.0.5:8080"}
 

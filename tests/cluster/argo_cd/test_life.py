@@ -262,8 +262,9 @@ def test_it_was_never_degraded_and_each_commit_took_one_sync(story: Story) -> No
     )
     # A third worker, an end; a note may be too quick to be seen.
     assert 2 <= _periods(lines[first:], "OutOfSync") <= 3, lines
-    # And another sync by hand. No self-heal: nothing of an old attempt is left.
-    assert 3 <= _periods(lines[first:], "Running") <= 4, lines
+    # And another sync by hand, and the second one of a first commit, which may come later than it
+    # is called synced. No self-heal: nothing of an old attempt is left.
+    assert 3 <= _periods(lines[first:], "Running") <= 5, lines
     inside, outside = story.seconds_out_of_sync()
     print(f"OutOfSync: {inside:.1f} s in operations, {outside:.1f} s outside of them")
 

@@ -6,7 +6,6 @@ The server is the stand-in of tests/serving, or what SERVING_IMAGE names: the ca
 from __future__ import annotations
 
 import json
-import os
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,6 +19,7 @@ from tf_cluster.params.schema_files import printed_schema_text
 from tests.cluster import turns
 from tests.cluster.conftest import MakeValues, sleeping_pod
 from tests.cluster.kubernetes import Namespace, Release
+from tests.cluster.model_server import CLIENT, CLIENT_IMAGE, SERVING_IMAGE
 from tests.cluster.operations.conftest import Tool, claim
 from tests.slices import in_turn
 from tests.support.waiting import HANG_SECONDS, eventually
@@ -27,13 +27,7 @@ from tests.support.waiting import HANG_SECONDS, eventually
 # Fixtures train and install.
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900), in_turn(turns.SERVING, of=turns.OF)]
 
-STAND_IN = "localhost/tf-cluster-test/serving-stand-in:0.1.0"
-SERVING_IMAGE = os.environ.get("SERVING_IMAGE", STAND_IN)
-"""The server's."""
-CLIENT_IMAGE = os.environ.get("SERVING_CLIENT_IMAGE", STAND_IN)
-"""One with Python, TensorFlow and tensorflow-serving-api, as a client has them."""
 DIGITS, NEWEST, GATED, MODELS = "digits", "digits-serving", "gated", "models"
-CLIENT = "tf-cluster.io/serving-client"
 SLOW = ("--timeout", "5m")
 
 
