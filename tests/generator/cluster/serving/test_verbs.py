@@ -508,12 +508,17 @@ def test_what_somebody_else_wrote_meanwhile_is_kept(answer: Object, run: Run, wo
     world.on_ask = upgraded
     said = run("promote", "digits", "4", code=2).stderr
     assert "the values of release digits-serving were changed meanwhile" in said
-    assert "helm get values digits-serving -n vision" in said
     assert world.releases["digits-serving"]["replicas"] == 7
     assert len(world.history) == 1
-    world.on_ask, world.answers[4] = (lambda _words: None), {}
-    run("promote", "digits", "4")
-    assert model_of(world)[1] == {"stable": 4, "previous": 3}
+    world.on_ask = lambda _words: None
+    if answer:
+        assert "it may be loaded still. tf-cluster rollback digits takes it back" in said
+        run("rollback", "digits")
+        assert model_of(world) == ({"specific": [3]}, {"stable": 3})
+    else:
+        assert "helm get values digits-serving -n vision" in said
+        run("promote", "digits", "4")
+        assert model_of(world)[1] == {"stable": 4, "previous": 3}
     assert world.releases["digits-serving"]["replicas"] == 7
 
 

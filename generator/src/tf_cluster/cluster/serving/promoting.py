@@ -107,6 +107,12 @@ def _taken_back(
     kind = WorseError if isinstance(error, WorseError) else RefusedError
     try:
         _write(work, before, description, always=True)
+    except ChangedError:
+        return ChangedError(
+            f"{error}; and the values of release {work.server.release} were changed meanwhile, by "
+            "something else than tf-cluster: they are left as they are, so it may be loaded still. "
+            f"tf-cluster rollback {work.model.name} takes it back"
+        )
     except RefusedError as second:
         return RefusedError(f"{error}; and it could not be taken back: {second}")
     return kind(f"{error}; it is unloaded, and all is as it was")
