@@ -43,6 +43,7 @@ def check(
         seen.append((path, checked(path, tolerance)))
         if until_good and not seen[-1][1].problem:
             break
+    seen.sort(key=lambda one: one[1].number, reverse=True)
     return {
         "version": VERSION,
         # An evaluator removes versions that it has better ones for.

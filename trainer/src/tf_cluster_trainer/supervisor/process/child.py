@@ -24,8 +24,11 @@ from tf_cluster_trainer.supervisor.rules.events import ChildEnded, ChildSaid
 
 QUIET_SECONDS = 5.0
 """After a child's end nothing more came from its pipes: another process holds them."""
-DRAIN_SECONDS = 20.0
-"""What its last words may take where they still come: on a machine that is busy, or from others."""
+DRAIN_SECONDS = 12.0
+"""What its last words may take where they still come: on a machine that is busy, or from others.
+
+With the time that a child has to end it stays below the 30 s of a pod.
+"""
 
 
 class Child:
