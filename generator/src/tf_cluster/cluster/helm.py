@@ -6,9 +6,10 @@ import re
 import shutil
 import signal
 import subprocess
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,10 +42,14 @@ class Helm:
 
         It is interrupted, and so can note how far it came, when we are, or when `is_over` says so.
         """
-        # A group of its own: what ends us reaches it through us alone, and once.
-        process = subprocess.Popen(self._command(words), env=_environment(), start_new_session=True)
+        process = None
         told = False
         try:
+            with _signals_wait():
+                # A group of its own: what ends us reaches it through us alone, and once.
+                process = subprocess.Popen(
+                    self._command(words), env=_environment(), start_new_session=True
+                )
             while process.poll() is None:
                 with suppress(subprocess.TimeoutExpired):
                     process.wait(_LOOK_SECONDS)
@@ -52,7 +57,8 @@ class Helm:
                     process.send_signal(signal.SIGINT)
                     told = True
         except BaseException:
-            _interrupt(process)
+            if process is not None:
+                _interrupt(process)
             raise
         if process.returncode:
             raise RefusedError(f"helm {words[0]} ended with exit code {process.returncode}")
@@ -124,6 +130,29 @@ class Helm:
     def _command(self, words: Sequence[str]) -> list[str]:
         context = [f"--kube-context={self.context}"] if self.context else []
         return [self.path, *words, f"--namespace={self.namespace}", *context]
+
+
+@contextmanager
+def _signals_wait() -> Iterator[None]:
+    """A signal that ends us by an exception does so after the block.
+
+    In the middle of Popen it would leave a child that runs and that nobody knows.
+    """
+    came: list[int] = []
+    ours = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    raising = {number: signal.getsignal(number) for number in ours}
+    raising = {number: handler for number, handler in raising.items() if callable(handler)}
+    if threading.current_thread() is not threading.main_thread():
+        raising = {}
+    for number in raising:
+        signal.signal(number, lambda number, _frame: came.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in raising.items():
+            signal.signal(number, handler)
+    for one in came:
+        signal.raise_signal(one)
 
 
 def _interrupt(process: "subprocess.Popen[bytes]") -> None:
