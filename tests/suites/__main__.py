@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -24,7 +25,7 @@ from tests.cluster.machine_tools import tool_path
 from tests.slices import chosen
 from tests.suites import cluster, last_full, lint, resume
 from tests.suites.again import read
-from tests.suites.commands import end, leave, weigh
+from tests.suites.commands import end, leave, weighed
 from tests.suites.last_full import Tree
 from tests.suites.suite import BUILD, ROOT, Counts, Outcome, in_ci, pytest_suite, run, some
 
@@ -225,20 +226,18 @@ def _cluster(
     tools: cluster.Build | None = None
     try:
         kubeconfig = place.kubeconfig
-        if place.own:
-            # The others need the processors all the time, and the cluster's cases for a part of
-            # theirs: the sooner it is there, the sooner all ends.
-            weigh(cluster.URGENT)
-            # While Kubernetes is built and begins.
-            builds.append(image := cluster.image_build(BUILD / "image.log"))
-            kubeconfig = cluster.up()
-            builds.append(tools := cluster.tools_build(BUILD / "tools.log", full=full))
-            cluster.apis()
-            cluster.browser()
-            image.finish()
-        cluster.image()
-        if place.own:
-            weigh(0)
+        # The others need the processors all the time, and the cluster's cases for a part of theirs:
+        # the sooner it is there, the sooner all ends.
+        with weighed(cluster.URGENT) if place.own else nullcontext():
+            if place.own:
+                # While Kubernetes is built and begins.
+                builds.append(image := cluster.image_build(BUILD / "image.log"))
+                kubeconfig = cluster.up()
+                builds.append(tools := cluster.tools_build(BUILD / "tools.log", full=full))
+                cluster.apis()
+                cluster.browser()
+                image.finish()
+            cluster.image()
         note = cluster.version(kubeconfig)
         prepared = time.monotonic() - started
         ran = Outcome("cluster", True, 0.0, Counts())
@@ -258,8 +257,6 @@ def _cluster(
         print(f"--- {error}", flush=True)
         return Outcome("cluster", False, time.monotonic() - started, Counts(failed=1), str(error))
     finally:
-        if place.own:
-            weigh(0)
         for build in builds:
             build.end()
         if place.own and not was_up:

@@ -6,8 +6,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NoReturn
 
@@ -57,6 +57,16 @@ def weigh(nice: int, session: int | None = None) -> None:
     """
     with suppress(OSError):
         Path(f"/proc/{session or 'self'}/autogroup").write_text(str(nice))
+
+
+@contextmanager
+def weighed(nice: int) -> Iterator[None]:
+    """Give our session more or less of the machine while the block runs."""
+    weigh(nice)
+    try:
+        yield
+    finally:
+        weigh(0)
 
 
 def leave(number: int, _: object) -> NoReturn:

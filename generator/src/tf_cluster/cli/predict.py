@@ -19,7 +19,6 @@ from tf_cluster.cli.cluster import (
 from tf_cluster.cli.help import ends_with
 from tf_cluster.cli.serving import (
     CHECK_SECONDS,
-    TOLERANCE,
     Image,
     ServerRelease,
     Timeout,
@@ -135,7 +134,7 @@ def _question(
         number, inputs = export.number, dict(export.inputs)
     assert number is not None
     if raw is None:
-        return question_of(model, number, TOLERANCE if tolerance is None else tolerance)
+        return question_of(model, number, tolerance)
     assert input_file is not None
     text = request_text(raw, shown_name(input_file), inputs)
     return Question(model.name, number, request=text)

@@ -18,8 +18,6 @@ from tf_cluster.cli.cluster import (
 from tf_cluster.cli.common import count
 from tf_cluster.cli.help import ends_with
 from tf_cluster.cli.serving import (
-    CHECK_SECONDS,
-    TOLERANCE,
     Chart,
     Image,
     MaybeTimeout,
@@ -27,6 +25,7 @@ from tf_cluster.cli.serving import (
     ServerRelease,
     Tolerance,
     ValuesFile,
+    check_seconds,
     edit_file,
     export_words,
     print_wanted,
@@ -78,10 +77,15 @@ def promote(
 
     refuse(output, (Output.TEXT, Output.JSON, Output.YAML))
     if values is not None:
-        given: dict[str, object] = {"--context": context, "--namespace": namespace}
-        given["--release"] = release
-        given |= {"--tolerance": tolerance, "--timeout": timeout, "--chart": chart}
-        refuse_cluster_options({**given, "--image": image})
+        refuse_cluster_options(
+            context=context,
+            namespace=namespace,
+            release=release,
+            tolerance=tolerance,
+            timeout=timeout,
+            chart=chart,
+            image=image,
+        )
         _edit(values, name, version, output)
         return
     until = time.monotonic() + seconds_of("--timeout", timeout or "10m")
@@ -95,7 +99,7 @@ def promote(
             return
         steps = _checked(work, version)
         try:
-            _promote(work, steps, TOLERANCE if tolerance is None else tolerance)
+            _promote(work, steps, tolerance)
         except WorseError as error:
             tell_line(str(error))
             raise typer.Exit(exits.FINDINGS) from None
@@ -127,8 +131,7 @@ def _checked(work: "Work", version: int) -> "Promotion":
     promotion(model, version)  # refuses at once what an interrupted one forbids
     # Of a policy that names no version, the newest answers now.
     every = answering(model, None) is None
-    seconds = max(CHECK_SECONDS, int(work.until - time.monotonic()))
-    one = None if every else version
+    seconds, one = check_seconds(work.until), None if every else version
     found = exports(work.connection, work.place, model.path, seconds, work.tell, one, every=every)
     export = to_serve(found, version, model.where)
     refuse_older_server(server.image, export)
@@ -138,7 +141,7 @@ def _checked(work: "Work", version: int) -> "Promotion":
     return promotion(model, version, good[0])
 
 
-def _promote(work: "Work", steps: "Promotion", tolerance: float) -> None:
+def _promote(work: "Work", steps: "Promotion", tolerance: float | None) -> None:
     from tf_cluster.cluster.serving.asking import question_of
     from tf_cluster.cluster.serving.promoting import promoted
 

@@ -14,7 +14,6 @@ from tf_cluster.cli.cluster import (
 )
 from tf_cluster.cli.help import ends_with
 from tf_cluster.cli.serving import (
-    TOLERANCE,
     Chart,
     Image,
     MaybeTimeout,
@@ -63,10 +62,15 @@ def rollback(
     refuse(output, (Output.TEXT, Output.JSON, Output.YAML))
     server = None
     if values is not None:
-        given: dict[str, object] = {"--context": context, "--namespace": namespace}
-        given["--release"] = release
-        given |= {"--tolerance": tolerance, "--timeout": timeout, "--chart": chart}
-        refuse_cluster_options({**given, "--image": image})
+        refuse_cluster_options(
+            context=context,
+            namespace=namespace,
+            release=release,
+            tolerance=tolerance,
+            timeout=timeout,
+            chart=chart,
+            image=image,
+        )
         wanted = edit_file(values, name, lambda model: rolled_back(model)[0])
     else:
         until = time.monotonic() + seconds_of("--timeout", timeout or "10m")
@@ -79,8 +83,6 @@ def rollback(
             if gone:
                 tell_line(f"{work.model.name} {', '.join(map(str, gone))}: unloaded")
             if work.model.kind in ON_CLAIMS:
-                question = question_of(
-                    work.model, stable, TOLERANCE if tolerance is None else tolerance
-                )
+                question = question_of(work.model, stable, tolerance)
                 await_label(work, replace(question, label=STABLE))
     print_wanted(server, name, wanted, output)

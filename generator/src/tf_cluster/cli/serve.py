@@ -17,13 +17,12 @@ from tf_cluster.cli.cluster import (
 )
 from tf_cluster.cli.help import ends_with
 from tf_cluster.cli.serving import (
-    CHECK_SECONDS,
-    TOLERANCE,
     Best,
     Chart,
     Image,
     Run,
     Tolerance,
+    check_seconds,
     export_words,
     source_of_training,
     tell_holder,
@@ -157,7 +156,14 @@ def serve(
     }
     source, place = _source(connection, there, name, claim, run, best=best, image=image)
     asked = _asked(
-        *(connection, place, source, version, model or name, release, given, until),
+        connection,
+        place,
+        source,
+        version,
+        model or name,
+        release,
+        given,
+        until,
         is_fixed=bool(claim),
     )
     chart = chart or str(CHART)
@@ -173,8 +179,7 @@ def serve(
     if output is not None or not install:
         _write(asked, output or "-", force=force, is_next=not install)
     if install:
-        far = TOLERANCE if tolerance is None else tolerance
-        _install(connection, asked, place, chart, values or [], settings or [], until, far)
+        _install(connection, asked, place, chart, values or [], settings or [], until, tolerance)
 
 
 def _source(
@@ -217,8 +222,7 @@ def _asked(
 
     model = model.partition("/")[0]
     refuse_no_model(model)
-    seconds = max(CHECK_SECONDS, int(until - time.monotonic()))
-    found = exports(connection, place, source.path, seconds, tell_line, version)
+    found = exports(connection, place, source.path, check_seconds(until), tell_line, version)
     export = to_serve(found, version, source.words, "--version")
     wanted = wanted_at_first(export, is_fixed=is_fixed or version is not None)
     values = server_values(model, source, wanted, export.size, **given)
@@ -235,11 +239,11 @@ def _refuse_unfit(
     """Refuse a server that would not load the export. Raises RefusedError."""
     from tf_cluster.cluster.serving.exports import refuse_older_server, refuse_small_batches
     from tf_cluster.cluster.serving.releasing import app_version
-    from tf_cluster.cluster.serving.values import chosen_image, chosen_part
+    from tf_cluster.cluster.serving.values import chosen_image, chosen_part, layers
 
-    image = chosen_image(values, files, settings, app_version(chart))
-    refuse_older_server(image, asked.export)
-    refuse_small_batches(chosen_part("batching", values, files, settings), asked.export)
+    all_values = layers(values, files)
+    refuse_older_server(chosen_image(all_values, settings, app_version(chart)), asked.export)
+    refuse_small_batches(chosen_part("batching", all_values, settings), asked.export)
 
 
 def _write(asked: _Asked, output: str, *, force: bool, is_next: bool) -> None:
@@ -267,7 +271,7 @@ def _install(
     files: Sequence[str],
     settings: Sequence[str],
     until: float,
-    tolerance: float,
+    tolerance: float | None,
 ) -> None:
     """Install or upgrade the release, wait until it answers, and print how to call it."""
     from tf_cluster.cluster.ending import refuse_argo_cd
@@ -327,7 +331,7 @@ def _ask(
     model: "Model",
     place: "Place",
     until: float,
-    tolerance: float,
+    tolerance: float | None,
 ) -> None:
     """Ask the Service once, as clients do, and print how. Raises RefusedError."""
     from tf_cluster.cluster.serving.asking import asked as ask

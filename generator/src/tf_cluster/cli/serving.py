@@ -1,7 +1,8 @@
 """What the verbs of serving share: their options, and the words of a version that was checked."""
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -50,8 +51,7 @@ ValuesFile = Annotated[
     typer.Option("--values", metavar="FILE", help="Edit this values file, as GitOps has it; stop."),
 ]
 CHECK_SECONDS = 600
-"""How long a look at exports may take."""
-TOLERANCE = 1e-4
+"""How long a look at exports may take at least."""
 
 
 def tell_line(words: str) -> None:
@@ -93,11 +93,16 @@ def export_words(export: "Export") -> str:
     return ", ".join((*parts, size_text(export.size)))
 
 
-def refuse_cluster_options(given: Mapping[str, object]) -> None:
+def check_seconds(until: float) -> int:
+    """How long a look at exports may take, where more time than usual was given."""
+    return max(CHECK_SECONDS, int(until - time.monotonic()))
+
+
+def refuse_cluster_options(**given: object) -> None:
     """Refuse options that say how a cluster is asked, beside --values. Raises RefusedError."""
     wrong = [name for name, value in given.items() if value is not None]
     if wrong:
-        raise RefusedError(f"--values edits a file and asks no cluster: leave out {wrong[0]}")
+        raise RefusedError(f"--values edits a file and asks no cluster: leave out --{wrong[0]}")
 
 
 def edit_file(file: str, model: str, wish: "Callable[[Model], Wanted]") -> "Wanted":

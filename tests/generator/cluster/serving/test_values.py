@@ -21,6 +21,7 @@ from tf_cluster.cluster.serving.values import (
     chosen_image,
     chosen_part,
     is_elsewhere,
+    layers,
     memory,
     model_values,
     of_claim,
@@ -205,14 +206,15 @@ def test_the_image_is_what_helm_takes(
     file = tmp_path / "more.yaml"
     file.write_text("image: {tag: 2.20.0}\n")
     values = {"image": {"repository": "r/serving", "tag": "1.0.0"}}
-    assert chosen_image(values, [str(file)], settings, "2.19.0") == image
+    assert chosen_image(layers(values, [str(file)]), settings, "2.19.0") == image
 
 
 def test_batching_is_what_helm_takes(helm: str, tmp_path: Path) -> None:
     file = tmp_path / "more.yaml"
     file.write_text("batching: {maxBatchSize: 16}\nmodels: {m: {source: {claim: {name: c}}}}\n")
     settings = ("batching.enabled=true,batching.timeoutMicros=7", "batching.threads=2")
-    chosen = chosen_part("batching", {"batching": {"maxBatchSize": 8}}, [str(file)], settings)
+    given = layers({"batching": {"maxBatchSize": 8}}, [str(file)])
+    chosen = chosen_part("batching", given, settings)
     told = [f"--set={setting}" for setting in settings]
     words = (helm, "template", "m", str(CHART), f"--values={file}", *told)
     done = subprocess.run(words, capture_output=True, text=True, check=True)

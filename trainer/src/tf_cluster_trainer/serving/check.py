@@ -44,13 +44,14 @@ def check(
         if until_good and not seen[-1][1].problem:
             break
     seen.sort(key=lambda one: one[1].number, reverse=True)
+    looked_at = {path for path, _ in seen}
     return {
         "version": VERSION,
         # An evaluator removes versions that it has better ones for.
         "exports": [
             one.as_json() for path, one in seen if not one.problem or os.path.lexists(path)
         ],
-        "unseen": [each for each, path in found if path not in [one for one, _ in seen]],
+        "unseen": [each for each, path in found if path not in looked_at],
         "others": [{"name": name, "why": why} for name, why in _others(directory)][:_MOST_OTHERS],
     }
 

@@ -44,6 +44,8 @@ START_SECONDS = 120
 RESTARTED = "kubectl.kubernetes.io/restartedAt"
 LOOKED = "tf-cluster.io/looked"
 """An annotation of a server's pods: the kubelet brings a new ConfigMap at once when one changes."""
+TOLERANCE = 1e-4
+"""How far an answer may be off the recorded one."""
 SERVES, UNKNOWN = "AVAILABLE", "UNKNOWN"
 """The state of a version that is loaded, and of one of which a server says nothing."""
 # TensorFlow and a model are loaded; how large it is nobody knows yet.
@@ -289,8 +291,9 @@ def ask_words(question: Question, host: Host, seconds: int) -> tuple[str, ...]:
 
 
 def question_of(model: Model, version: int, tolerance: float | None = None) -> Question:
-    """The recorded request of a version that lies on a claim."""
-    return Question(model.name, version, model.claim, model.path, tolerance=tolerance)
+    """The recorded request of a version that lies on a claim; TOLERANCE where none is given."""
+    far = TOLERANCE if tolerance is None else tolerance
+    return Question(model.name, version, model.claim, model.path, tolerance=far)
 
 
 def server_pods(connection: Connection, server: Server) -> list[ServerPod]:

@@ -21,9 +21,8 @@ BASE = "busybox:1.37"
 """The image needs `cp` and a shell's loader, and nothing else."""
 MODEL = "model"
 """The directory of versions: in the context, and at the root of the image."""
-MARK = "# Written by tf-cluster package."
 _DOCKERFILE = """\
-{mark}
+# Written by tf-cluster package.
 # An image of version {number} of a model, for charts/tf-serving:
 #   models: {{NAME: {{source: {{image: {{reference: THIS_IMAGE, path: /{model}}}}}}}}}
 ARG BASE={base}
@@ -177,7 +176,7 @@ def _is_ours(context: Path) -> bool:
 
 
 def _dockerfile(number: int | None) -> str:
-    return _DOCKERFILE.format(mark=MARK, number=number, model=MODEL, base=BASE)
+    return _DOCKERFILE.format(number=number, model=MODEL, base=BASE)
 
 
 def _replace(context: Path, made: Path, before: Path) -> None:

@@ -244,31 +244,36 @@ def values_text(values: Mapping[str, Any], words: Sequence[str], release: str) -
     return "".join(f"{line}\n" for line in lines) + yaml_text(dict(values))
 
 
-def chosen_image(
-    values: Mapping[str, Any], files: Sequence[str], settings: Sequence[str], usual: str
-) -> str:
-    """The server's image by values, files of them and --set, of which the last counts.
+def layers(values: Mapping[str, Any], files: Sequence[str]) -> list[Mapping[str, Any]]:
+    """Values and files of them, of which the last counts.
 
-    `usual` is the chart's own tag. Raises RefusedError for a file that can't be read.
+    Raises RefusedError for a file that can't be read.
+    """
+    return [values, *(read_document(file, read_input(file, MAX_BYTES + 1)).data for file in files)]
+
+
+def chosen_image(values: Sequence[Mapping[str, Any]], settings: Sequence[str], usual: str) -> str:
+    """The server's image by layers of values and --set, of which the last counts.
+
+    `usual` is the chart's own tag.
     """
     image: dict[str, str] = {"repository": "tensorflow/serving", "tag": usual}
-    image |= _texts(chosen_part("image", values, files, settings))
+    image |= _texts(chosen_part("image", values, settings))
     if image.get("digest"):
         return f"{image['repository']}@{image['digest']}"
     return f"{image['repository']}:{image['tag'] or usual}"
 
 
 def chosen_part(
-    name: str, values: Mapping[str, Any], files: Sequence[str], settings: Sequence[str]
+    name: str, values: Sequence[Mapping[str, Any]], settings: Sequence[str]
 ) -> dict[str, Any]:
-    """A part of the values by values, files of them and --set, of which the last counts.
+    """A part of the values by layers of them and --set, of which the last counts.
 
     Of --set, what YAML takes for a truth value or a whole number is one, but in `image`: a tag is
-    text. Raises RefusedError for a file that can't be read.
+    text.
     """
     part: dict[str, Any] = {}
-    read = (read_document(file, read_input(file, MAX_BYTES + 1)).data for file in files)
-    for some in (values, *read):
+    for some in values:
         given = some.get(name)
         part |= given if isinstance(given, Mapping) else {}
     for setting in settings:
