@@ -53,6 +53,8 @@ from tf_cluster.expand.quantity import quantity
 METADATA_ALONE = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 LOGS_OF_A_TRAINING = 12
 """Most logs that are read of one training for the doctor."""
+LINES_OF_A_SERVER = 2000
+"""Lines that are looked through of a server's log: hours, where it looks for versions each 30 s."""
 LONGEST_LINE = 4000
 """Characters that are kept of a line of a log."""
 ARGO_CD = "argocd:"
@@ -157,12 +159,30 @@ def servers(connection: Connection, namespace: str, name: str = "") -> tuple[Tra
 
 
 def with_logs(connection: Connection, snapshot: Snapshot, tail: int) -> Snapshot:
-    """The same with the ends of logs: the client's, and those of tasks that are not well."""
+    """The same with the ends of logs: the client's, and those of tasks that are not well.
+
+    Of a server, which writes lines each time that it looks for versions, it is what it says of
+    loading them, and the last `tail` lines.
+    """
+    trainings, unread = _with_logs(connection, snapshot.trainings, tail)
+    servers, unread_too = _with_logs(connection, snapshot.servers, max(tail, LINES_OF_A_SERVER))
+    shorter = tuple(
+        replace(one, pods=tuple(replace(pod, log=_of_versions(pod.log, tail)) for pod in one.pods))
+        for one in servers
+    )
+    new = sorted((unread | unread_too).difference(snapshot.unread))
+    unread_all = (*snapshot.unread, *new)
+    return replace(snapshot, trainings=trainings, servers=shorter, unread=unread_all)
+
+
+def _with_logs(
+    connection: Connection, trainings: Iterable[Training], tail: int
+) -> tuple[tuple[Training, ...], set[str]]:
+    """Trainings or servers with the ends of their logs, and why some can't be read."""
     wanted: defaultdict[str, list[Pod]] = defaultdict(list)
-    for one in snapshot.trainings:
+    for one in trainings:
         wanted[one.namespace] += filter(logs.has_log, _telling(one))
     found = logs.ends(connection, wanted, tail)
-    unread = sorted({str(error) for error in found.values() if isinstance(error, ClusterError)})
 
     def with_log(namespace: str, pod: Pod) -> Pod:
         lines = found.get((namespace, pod.name))
@@ -170,14 +190,17 @@ def with_logs(connection: Connection, snapshot: Snapshot, tail: int) -> Snapshot
             return pod
         return replace(pod, log=tuple(line[:LONGEST_LINE] for line in lines))
 
-    return replace(
-        snapshot,
-        trainings=tuple(
-            replace(one, pods=tuple(with_log(one.namespace, pod) for pod in one.pods))
-            for one in snapshot.trainings
-        ),
-        unread=(*snapshot.unread, *unread),
+    read = tuple(
+        replace(one, pods=tuple(with_log(one.namespace, pod) for pod in one.pods))
+        for one in trainings
     )
+    return read, {str(error) for error in found.values() if isinstance(error, ClusterError)}
+
+
+def _of_versions(lines: tuple[str, ...], tail: int) -> tuple[str, ...]:
+    """The last lines of a server's log, and those before them that name a version."""
+    before = len(lines) - tail
+    return tuple(line for at, line in enumerate(lines) if at >= before or "servable" in line)
 
 
 def _telling(training: Training) -> Iterable[Pod]:

@@ -11,7 +11,7 @@ import pytest
 from tf_cluster.cluster.connection import connect
 from tf_cluster.cluster.doctor.bundle import bundle, read_bundle
 from tf_cluster.cluster.doctor.examine import everything
-from tf_cluster.cluster.reading import servers
+from tf_cluster.cluster.reading import servers, with_logs
 from tf_cluster.cluster.snapshot import Snapshot
 
 from tests.generator.cluster.conftest import EMPTY, Server, config
@@ -111,6 +111,76 @@ def test_a_promotion_that_has_not_ended_is_named(
     told = found(snapshot)
     assert [code for code, _ in told] == (["TFD128"] if words else [])
     assert all(words in said for _, said in told)
+
+
+def logged(use: Any, server: Server, pods: list[Object], *lines: str, tail: int = 100) -> Snapshot:
+    """A snapshot of a server whose pods have said that."""
+    snapshot = seen(use, server, [a_server()], pods)
+    text = "".join(f"2026-11-28T11:{number:02}:00Z {line}\n" for number, line in enumerate(lines))
+    server.answers = [(200, text.encode(), {})]
+    return with_logs(connect(None, None), snapshot, tail)
+
+
+FAILED = (
+    "2026-11-28 11:00:00.7: E tensorflow_serving/util/retrier.cc:37] Loading servable: {name: "
+    "digits version: 4} failed: NOT_FOUND: Could not find SavedModel .pb"
+)
+RETRIED = "I retrier.cc:33] Retrying of Loading servable: {name: digits version: 4} retry: 1"
+LEFT = "I retrier.cc:42] Retrying of Loading servable: {name: digits version: 4} was cancelled."
+LOADED = "I loader_harness.cc:95] Successfully loaded servable version {name: digits version: 4}"
+OTHER = "I loader_harness.cc:95] Successfully loaded servable version {name: digits version: 40}"
+POLLED = "I server_core.cc:465] Adding/updating models."
+
+
+@pytest.mark.parametrize(
+    ("pod", "lines", "is_ill"),
+    [
+        (a_pod(0, ready=True), (FAILED,), True),
+        (a_pod(0, ready=True), (FAILED, RETRIED, OTHER), True),
+        (a_pod(0, ready=True), (FAILED, LOADED), False),
+        (a_pod(0, ready=True), (FAILED, LOADED, FAILED), True),
+        (a_pod(0, ready=True), (FAILED, LEFT), False),
+        (a_pod(0, ready=True), (OTHER,), False),
+        (a_pod(1), (FAILED,), True),
+        (a_pod(0, ready=True), (FAILED, *(POLLED,) * 40), True),
+    ],
+    ids=[
+        "once",
+        "tried again",
+        "the disk was mended",
+        "broken anew",
+        "not wanted any more",
+        "all is well",
+        "it does not serve yet",
+        "long ago",
+    ],
+)
+def test_a_version_that_a_server_can_not_load_is_named(
+    pod: Object, lines: tuple[str, ...], is_ill: bool, use: Any, server: Server
+) -> None:
+    snapshot = logged(use, server, [pod], *lines, tail=20)
+    told = [one for _, some in everything(snapshot) for one in some]
+    assert [one.code for one in told] == (["TFD129"] if is_ill else [])
+    for one in told:
+        assert one.about == "pod/digits-serving-x"
+        assert one.words == "digits 4 can't be loaded: NOT_FOUND: Could not find SavedModel .pb"
+        assert "rollout restart deployment digits-serving " in one.mend
+        assert one.quote == FAILED
+        assert one.at is not None
+
+
+def test_a_server_that_ends_on_a_version_is_named_once(use: Any, server: Server) -> None:
+    snapshot = logged(use, server, [a_pod(3)], FAILED)
+    assert [code for code, _ in found(snapshot)] == ["TFD127"]
+
+
+def test_of_a_server_only_what_it_says_of_versions_is_kept_of_long_ago(
+    use: Any, server: Server
+) -> None:
+    snapshot = logged(use, server, [a_pod(0, ready=True)], POLLED, FAILED, *(POLLED,) * 5, tail=3)
+    (pod,) = snapshot.servers[0].pods
+    assert [line.split("Z ", 1)[1] for line in pod.log] == [FAILED, *(POLLED,) * 3]
+    assert "tailLines=2000" in server.asked[-1][0]
 
 
 def test_other_deployments_are_no_servers(use: Any, server: Server) -> None:

@@ -93,7 +93,7 @@ def _version(export: Path, number: int | None) -> tuple[Path, int]:
 
 
 def _number(name: str) -> int | None:
-    """The number that a server takes a directory's name for; none for 007, which it overlooks."""
+    """A version's number by its name; none for 007, which `check-exports` refuses, too."""
     is_one = name.isascii() and name.isdecimal() and (name == "0" or name[0] != "0")
     return int(name) if is_one else None
 

@@ -19,6 +19,7 @@ from tf_cluster.cluster.doctor.rules import (
     no_progress,
     node_lost,
     not_admitted,
+    not_loaded,
     out_of_memory,
     program_error,
     quota_used_up,
@@ -61,4 +62,5 @@ RULES: tuple[Rule, ...] = (
     release_stuck.RULE,
     server_ends.RULE,
     half_promoted.RULE,
+    not_loaded.RULE,
 )

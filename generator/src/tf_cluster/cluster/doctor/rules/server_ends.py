@@ -5,21 +5,29 @@ from collections.abc import Iterator
 from tf_cluster.cluster import labels
 from tf_cluster.cluster.doctor.finding import Finding, Rule
 from tf_cluster.cluster.doctor.view import View, about
+from tf_cluster.cluster.snapshot import Pod
 
 SOME = 2
 """Restarts that are no accident any more."""
 _LINES = 3
 
 
+def ends_again_and_again(pod: Pod) -> bool:
+    """Whether a server has ended with an error more than once, and does not serve now."""
+    main = pod.main
+    last = main.last_end if main else None
+    if pod.role != labels.SERVING or main is None or last is None or pod.is_ready:
+        return False
+    return main.restarts >= SOME and bool(last.exit_code) and last.reason != "OOMKilled"
+
+
 def _look(view: View) -> Iterator[Finding]:
+    release, where = view.training.name, view.namespace
     for pod in view.pods():
         main = pod.main
         last = main.last_end if main else None
-        if pod.role != labels.SERVING or main is None or last is None or pod.is_ready:
+        if not main or not last or not ends_again_and_again(pod):
             continue
-        if main.restarts < SOME or not last.exit_code or last.reason == "OOMKilled":
-            continue
-        release, where = view.training.name, view.namespace
         yield Finding(
             RULE.code,
             about(pod),
