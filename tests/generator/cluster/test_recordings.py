@@ -12,7 +12,7 @@ from tf_cluster.cluster.doctor.bundle import HIDDEN, bundle, hidden, read_bundle
 from tf_cluster.cluster.doctor.examine import everything, examined
 from tf_cluster.cluster.doctor.rules import RULES
 from tf_cluster.cluster.doctor.text import findings_json, findings_text
-from tf_cluster.cluster.snapshot import Snapshot
+from tf_cluster.cluster.snapshot import Snapshot, Training
 from tf_cluster.cluster.state import Standing, state_of
 from tf_cluster.cluster.text import get_json, list_json
 from tf_cluster.params.schema_files import printed_schema_text
@@ -35,9 +35,14 @@ BESIDE = {
 """What else is wrong in a recording."""
 
 
+def only(snapshot: Snapshot) -> Training:
+    """The one training or server of a recording."""
+    (one,) = (*snapshot.trainings, *snapshot.servers)
+    return one
+
+
 def codes(snapshot: Snapshot) -> list[str]:
-    (training,) = snapshot.trainings
-    return [finding.code for finding in examined(snapshot, training)]
+    return [finding.code for finding in examined(snapshot, only(snapshot))]
 
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
@@ -49,7 +54,7 @@ def test_a_recording_of_a_failure_has_its_code_and_no_other(path: Path) -> None:
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
 def test_the_finding_names_its_object_evidence_and_what_mends_it(path: Path) -> None:
     snapshot = read_bundle(str(path))
-    (training,) = snapshot.trainings
+    training = only(snapshot)
     found = [one for one in examined(snapshot, training) if one.code == path.stem[:6]]
     text = findings_text(training, found)
     for one in found[:3]:
@@ -81,15 +86,15 @@ def test_a_snapshot_is_the_same_after_a_file(path: Path, tmp_path: Path) -> None
 def test_nothing_is_said_of_a_training_without_what_was_seen(path: Path) -> None:
     """Rules that speak of what is not there would speak here."""
     snapshot = read_bundle(str(path))
-    (training,) = snapshot.trainings
-    bare = replace(training, jobs=(), deployments=(), pods=(), claims=())
-    assert codes(replace(snapshot, trainings=(bare,), events=(), releases=())) == []
+    bare = replace(only(snapshot), jobs=(), deployments=(), pods=(), claims=())
+    alone = replace(snapshot, trainings=(bare,), servers=(), events=(), releases=())
+    assert codes(alone) == []
 
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
 def test_what_the_verbs_print_as_json_has_its_schema(path: Path) -> None:
     snapshot = read_bundle(str(path))
-    (training,) = snapshot.trainings
+    training = only(snapshot)
     standing = Standing(training, state_of(training))
     for name, document in (
         ("trainings", list_json([standing])),
