@@ -24,7 +24,7 @@ from .volume import StaticVolume, create
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
-    chosen = _parser().parse_args(arguments)
+    chosen = parser().parse_args(arguments)
     layout, addresses = default_layout(), Addresses()
     try:
         return _carry_out(chosen, layout, addresses)
@@ -76,12 +76,13 @@ def _carry_out(chosen: argparse.Namespace, layout: Layout, addresses: Addresses)
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def parser() -> argparse.ArgumentParser:
+    """What the command takes."""
+    made = argparse.ArgumentParser(
         prog="python -m tools.machine",
         description="A real Kubernetes on this machine, for tests.",
     )
-    commands = parser.add_subparsers(dest="command", required=True)
+    commands = made.add_subparsers(dest="command", required=True)
     commands.add_parser("up", help="start it, or repair it; prints the export line on stdout")
     commands.add_parser("down", help="remove it and all it made")
     commands.add_parser("status", help="say whether it is well, or what is not")
@@ -117,7 +118,7 @@ def _parser() -> argparse.ArgumentParser:
     commands.add_parser("browser", help="install Chromium and its driver; prints the paths of both")
     tool = commands.add_parser("tools", help="build Go programs into the cache, print their paths")
     tool.add_argument("names", nargs="*", metavar="NAME", help="helm, kubectl, ...; default: all")
-    return parser
+    return made
 
 
 if __name__ == "__main__":
