@@ -153,12 +153,15 @@ def test_a_viewer_may_read_and_never_secrets_nor_run_code() -> None:
     assert resources & {"secrets", "pods/exec", "pods/portforward", "*"} == set()
     of_users = {resource for _, resource, _ in rights_of(named("Role", "tf-user", "everything"))}
     assert of_users - resources == {
+        "cronjobs",
+        "daemonsets",
         "deployments/scale",
         "leases",
         "pods/exec",
         "pods/portforward",
         "replicasets",
         "secrets",
+        "statefulsets",
     }
 
 
@@ -172,7 +175,12 @@ def test_the_cluster_is_read_only_where_that_is_asked_for() -> None:
     kinds = {one["kind"] for one in render({"members": {"users": ["ada"]}}).objects}
     assert kinds & {"ClusterRole", "ClusterRoleBinding"} == set()
     some = rights_of(named("ClusterRole", "tf-tenant-vision-reader", "members"))
-    assert {resource for _, resource, _ in some} == {"nodes", "storageclasses"}
+    assert {resource for _, resource, _ in some} == {
+        "nodes",
+        "persistentvolumes",
+        "priorityclasses",
+        "storageclasses",
+    }
 
 
 def test_a_training_is_left_to_its_own_policies_where_pods_may_not_reach_each_other() -> None:

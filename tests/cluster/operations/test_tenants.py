@@ -149,6 +149,7 @@ def trained(recorded: Namespace, make_values: MakeValues, joan: Namespace) -> di
     said["port-forward"] = _forwarded(recorded, client)
     said["viewer"] = Tool(joan, joan.kubeconfig)("get", TRAINING)
     said["stop"] = tool("stop", TRAINING)
+    said["prune runs"] = tool("prune", "runs", TRAINING, "--dry-run")
     said["delete"] = tool.ran("delete", TRAINING, "--claims", "--yes").stderr
     return said
 
