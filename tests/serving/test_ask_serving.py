@@ -183,7 +183,10 @@ def test_it_waits_for_a_version_that_is_loaded_later(tmp_path: Path, base: Path)
         assert json.loads(last)["ok"]
 
 
-def test_a_broken_version_is_told_as_what_it_is(tmp_path: Path, base: Path) -> None:
+@pytest.mark.parametrize("directory", ["m", "runs/digits/1/export"])
+def test_a_broken_version_is_told_as_what_it_is(tmp_path: Path, directory: str) -> None:
+    base = tmp_path / directory
+    base.mkdir(parents=True, exist_ok=True)
     saved_models.put(base, 1, 2.0)
     (tmp_path / "monitoring.config").write_text("prometheus_config { enable: true }")
     (tmp_path / "models.config").write_text(

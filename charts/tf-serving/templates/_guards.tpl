@@ -99,7 +99,8 @@ podDisruptionBudget.maxUnavailable and podDisruptionBudget.minAvailable: set one
 {{- with .Values.batching }}
 {{- $sizes := list }}
 {{- range .allowedBatchSizes }}{{ $sizes = append $sizes (int64 . | printf "%012d") }}{{ end }}
-{{- if and $sizes (or (ne (uniq $sizes | sortAlpha | join " ") (join " " $sizes)) (ne (last .allowedBatchSizes) .maxBatchSize)) }}
+{{- $isLast := eq (last $sizes) (int64 .maxBatchSize | printf "%012d") }}
+{{- if and $sizes (or (ne (uniq $sizes | sortAlpha | join " ") (join " " $sizes)) (not $isLast)) }}
 batching.allowedBatchSizes is {{ toJson .allowedBatchSizes }}: they have to rise, and the last has to be batching.maxBatchSize,
 {{ .maxBatchSize }}.
 {{- end }}
@@ -217,8 +218,9 @@ tools.image.repository is empty, and the trainer image fetches {{ $at }}.source.
 {{- $labelled := list }}
 {{- range $label, $version := $model.labels }}
 {{- $labelled = append $labelled (int64 $version) }}
-{{- $specific := ($model.policy | default dict).specific }}
-{{- if and $specific (not (has $version $specific)) }}
+{{- $specific := list }}
+{{- range ($model.policy | default dict).specific }}{{ $specific = append $specific (int64 .) }}{{ end }}
+{{- if and $specific (not (has (int64 $version) $specific)) }}
 {{ $at }}.labels.{{ $label }} is {{ $version }}, but {{ $at }}.policy.specific loads {{ toJson $specific }}:
 add it there, or move the label.
 {{- end }}

@@ -5,7 +5,8 @@
 {{- $tools := dict "imagePullPolicy" .Values.image.pullPolicy "resources" .Values.tools.resources -}}
 {{- $tools = merge $tools (dict "terminationMessagePolicy" "FallbackToLogsOnError" "securityContext" $pod.containerSecurityContext) -}}
 {{- $mounts := include "tf-serving.mounts" . | fromYamlArray -}}
-{{- $gpu := or .Values.resources.claims (keys (.Values.resources.limits | default dict) | join " " | regexMatch "gpu|/mig-") -}}
+{{- $limits := keys (.Values.resources.limits | default dict) | join " " -}}
+{{- $gpu := or .Values.resources.claims (regexMatch "nvidia\\.com/(gpu|mig-)" $limits) -}}
 {{- $tag := .Values.image.tag | default (print .Chart.AppVersion (empty $gpu | ternary "" "-gpu")) -}}
 {{- $image := include "tf-serving.image" (list . (set (deepCopy .Values.image) "tag" $tag)) -}}
 {{- $secrets := list -}}

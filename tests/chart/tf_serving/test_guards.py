@@ -359,6 +359,35 @@ def test_the_schema_names_the_place(changes: dict[str, Any], place: str) -> None
     assert place in refusal({**LEAST, **changes})
 
 
+@pytest.mark.parametrize(
+    ("values", "setting"),
+    [
+        (
+            model(policy={"specific": [3, 4]}, labels={"stable": 3}),
+            "models.digits.labels.stable=4",
+        ),
+        (
+            model(policy={"specific": [3]}, labels={"stable": 4}),
+            "models.digits.policy.specific={3,4}",
+        ),
+        ({"batching": {"allowedBatchSizes": [8, 32]}}, "batching.maxBatchSize=32"),
+        ({}, "batching.allowedBatchSizes={8,32}"),
+    ],
+    ids=["a label is moved", "a version is added", "the most", "the sizes"],
+)
+@pytest.mark.parametrize("helm", ["helm", "helm3"])
+def test_a_number_of_a_file_and_one_of_set_are_the_same(
+    values: dict[str, Any], setting: str, helm: str, tmp_path: Path
+) -> None:
+    """Helm gives templates a float of the one and an integer of the other."""
+    file = tmp_path / "values.json"
+    file.write_text(json.dumps(with_least(values)))
+    done = command(
+        "template", "digits", str(SERVING), f"--values={file}", f"--set={setting}", helm=helm
+    )
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_model_that_stands_twice_in_a_file_is_the_last_for_helm(tmp_path: Path) -> None:
     """No template sees it, so `tf-cluster serve` and its reader of YAML refuse it."""
     text = "models:\n  a: {source: {claim: {name: one}}}\n  a: {source: {claim: {name: two}}}\n"

@@ -281,6 +281,8 @@ def test_the_image_is_the_cpus_or_the_gpus_and_a_digest_wins() -> None:
     for values, image in (
         ({}, "tensorflow/serving:2.21.0"),
         (gpu, "tensorflow/serving:2.21.0-gpu"),
+        ({"resources": {"limits": {"nvidia.com/mig-1g.5gb": 1}}}, "tensorflow/serving:2.21.0-gpu"),
+        ({"resources": {"limits": {"amd.com/gpu": 1}}}, "tensorflow/serving:2.21.0"),
         (merged(gpu, tagged), "tensorflow/serving:2.20.0"),
         (merged(tagged, {"image": {"digest": digest}}), f"tensorflow/serving@{digest}"),
     ):

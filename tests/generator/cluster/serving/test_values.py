@@ -174,6 +174,34 @@ def test_what_somebody_chose_beside_our_keys_is_left() -> None:
     assert made["resources"]["requests"] != there["resources"]["requests"]
 
 
+def test_a_higher_limit_that_somebody_chose_is_left_and_a_lower_one_raised() -> None:
+    values = server_values("digits", SOURCES[3], wanted_at_first(EXPORT, is_fixed=True), 2**30)
+    ours = values["resources"]["limits"]["memory"]
+    for chosen, limit in (("65536Mi", "65536Mi"), ("1Mi", ours)):
+        there = {"resources": {**values["resources"], "limits": {"memory": chosen}}}
+        there["models"] = values["models"]
+        for _ in range(2):
+            there = with_model(there, "digits", values, "r")
+            assert there["resources"]["limits"]["memory"] == limit
+
+
+def test_policy_and_labels_of_what_comes_newest_are_left() -> None:
+    chosen = {"policy": {"latest": 3}, "labels": {"canary": 4}}
+    values = server_values("digits", SOURCES[3], wanted_at_first(EXPORT, is_fixed=False), 5)
+    there = {"models": {"digits": {**values["models"]["digits"], **chosen}}}
+    made = with_model(there, "digits", values, "r")
+    assert made["models"] == there["models"]
+
+
+def test_a_model_that_stands_twice_in_a_file_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "more.yaml"
+    file.write_text("models:\n  a: {source: {}}\n  a: {source: {}}\n")
+    with pytest.raises(RefusedError, match=r"more.yaml:3:3: .*keep one of them"):
+        layers({}, [str(file)])
+    file.write_text("monitoring: {enabled: yes}\n")
+    assert len(layers({}, [str(file)])) == 2
+
+
 def test_another_run_of_a_model_is_elsewhere() -> None:
     first, second = ({"models": {"digits": {"source": {"run": {"id": n}}}}} for n in "12")
     assert is_elsewhere(first, second, "digits")

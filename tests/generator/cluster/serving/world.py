@@ -206,6 +206,8 @@ class World:
         if "/services/" in path:
             ports = [{"name": "grpc", "port": 8500}, {"name": "http", "port": 8501}]
             return 200, {"spec": {"type": "ClusterIP", "ports": ports}}
+        if path == "/api/v1/namespaces/vision":
+            return 200, {"metadata": {"name": "vision"}}
         if "/leases/" in path:
             return (200, self.lease) if self.lease else (404, ABSENT)
         return 404, {"message": path}

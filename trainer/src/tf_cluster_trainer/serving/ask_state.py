@@ -78,14 +78,21 @@ class Place:
         return Seen(None, str(document["error"]) if named is None else f"{self.label} is {named}")
 
     def attempts(self) -> tuple[int, int]:
-        """Loads that worked and that failed, as the metrics count them; 0 where there are none."""
+        """Loads that worked and that failed, as the metrics count them; 0 where there are none.
+
+        They count by directory. One in a directory of the model's name is the model's; else that
+        of this version, if there is one alone: a training's is `export/4`, whatever the model.
+        """
         status, text = self._get(METRICS)
-        found = {"success": 0, "fail": 0}
-        if status == 200:
-            for path, outcome, number in _ATTEMPTS.findall(text):
-                if path.rstrip("/").endswith(f"/{self.model}/{self.version}"):
-                    found[outcome] = found.get(outcome, 0) + int(number)
-        return found["success"], found["fail"]
+        counted: dict[str, dict[str, int]] = {}
+        for path, outcome, number in _ATTEMPTS.findall(text) if status == 200 else ():
+            if path.rstrip("/").endswith(f"/{self.version}"):
+                of_it = counted.setdefault(path.rstrip("/"), {})
+                of_it[outcome] = of_it.get(outcome, 0) + int(number)
+        named = [path for path in counted if path.endswith(f"/{self.model}/{self.version}")]
+        (path,) = (named or list(counted)) if len(named or counted) == 1 else ("",)
+        found = counted.get(path, {})
+        return found.get("success", 0), found.get("fail", 0)
 
     def _get(self, path: str) -> tuple[int | None, str]:
         """Status and text; None and the reason where nothing answers."""

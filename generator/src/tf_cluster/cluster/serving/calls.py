@@ -82,8 +82,12 @@ import grpc
 import tensorflow as tf
 from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
 
-# A channel keeps the address that it found first; round_robin has one to each pod.
-options = [("grpc.service_config", '{{"loadBalancingConfig": [{{"round_robin": {{}}}}]}}')]
+# A channel keeps the address that it found first; round_robin has one to each pod, and a new pod
+# is found within 5 s (30 by default) of a connection's end.
+options = [
+    ("grpc.service_config", '{{"loadBalancingConfig": [{{"round_robin": {{}}}}]}}'),
+    ("grpc.dns_min_time_between_resolutions_ms", 5_000),
+]
 channel = grpc.insecure_channel("dns:///{host}", options)
 service = prediction_service_pb2_grpc.PredictionServiceStub(channel)
 

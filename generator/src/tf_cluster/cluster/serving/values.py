@@ -17,6 +17,7 @@ from tf_cluster.exits import RefusedError
 from tf_cluster.files import read_input
 from tf_cluster.printable import printable
 from tf_cluster.versions import CHART_RANGE, MARK
+from tf_cluster.yaml.helm_scalars import AMBIGUOUS
 from tf_cluster.yaml.reader import MAX_BYTES, read_document
 from tf_cluster.yaml.writer import yaml_text
 
@@ -159,6 +160,8 @@ def with_model(
                 f"release {release} serves chosen versions of {model}: tf-cluster promote "
                 f"{model} VERSION moves them"
             )
+        if "specific" not in new["policy"]:  # how many, and which labels, somebody chose
+            new = {**old, "source": new["source"]}
     merged = {**there, **{key: value for key, value in values.items() if key != "resources"}}
     if "service" in values:  # what somebody chose beside our keys stays: who may reach it, for one
         merged["service"] = {**(there.get("service") or {}), **values["service"]}
@@ -227,6 +230,9 @@ def _resources(
     limit = str((there.get("limits") or {}).get("memory") or "")
     if limit and not _OURS.fullmatch(limit):
         made["limits"] = {}
+    elif limit:  # a higher one was chosen: a lower one would end the server
+        most = max(int(limit[:-2]), int(made["limits"]["memory"][:-2]))
+        made["limits"] = {"memory": f"{most}Mi"}
     return {**there, **{key: {**(there.get(key) or {}), **made[key]} for key in made}}
 
 
@@ -249,7 +255,15 @@ def layers(values: Mapping[str, Any], files: Sequence[str]) -> list[Mapping[str,
 
     Raises RefusedError for a file that can't be read.
     """
-    return [values, *(read_document(file, read_input(file, MAX_BYTES + 1)).data for file in files)]
+    made = [values]
+    for file in files:
+        document = read_document(file, read_input(file, MAX_BYTES + 1))
+        for wrong in document.findings:
+            if wrong.code is not AMBIGUOUS:  # helm reads it, if not as it looks
+                place = f"{file}:{wrong.place.line}:{wrong.place.column}"
+                raise RefusedError(f"{place}: {wrong.words}")
+        made.append(document.data)
+    return made
 
 
 def chosen_image(values: Sequence[Mapping[str, Any]], settings: Sequence[str], usual: str) -> str:
