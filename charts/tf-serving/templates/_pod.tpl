@@ -5,8 +5,7 @@
 {{- $tools := dict "imagePullPolicy" .Values.image.pullPolicy "resources" .Values.tools.resources -}}
 {{- $tools = merge $tools (dict "terminationMessagePolicy" "FallbackToLogsOnError" "securityContext" $pod.containerSecurityContext) -}}
 {{- $mounts := include "tf-serving.mounts" . | fromYamlArray -}}
-{{- $limits := keys (.Values.resources.limits | default dict) | join " " -}}
-{{- $gpu := or .Values.resources.claims (regexMatch "nvidia\\.com/(gpu|mig-)" $limits) -}}
+{{- $gpu := or .Values.resources.claims (toJson .Values.resources.limits | regexMatch "nvidia\\.com/(gpu|mig-)") -}}
 {{- $tag := .Values.image.tag | default (print .Chart.AppVersion (empty $gpu | ternary "" "-gpu")) -}}
 {{- $image := include "tf-serving.image" (list . (set (deepCopy .Values.image) "tag" $tag)) -}}
 {{- $secrets := list -}}
