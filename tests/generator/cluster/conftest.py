@@ -24,11 +24,14 @@ Body = dict[str, Any] | bytes
 class Server:
     """Answers every request by the next of `answers`, then with an empty list. No Kubernetes.
 
+    What stands in `by_path` is answered so, as often as it is asked.
+
     An answer of bytes whose headers have `Broken` ends too early.
     """
 
     answers: list[tuple[int, Body, dict[str, str]]] = field(default_factory=list)
     asked: list[tuple[str, str]] = field(default_factory=list)
+    by_path: dict[str, tuple[int, Body, dict[str, str]]] = field(default_factory=dict)
     url: str = ""
 
 
@@ -39,7 +42,8 @@ def server() -> Iterator[Server]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             one.asked.append((self.path, self.headers.get("Authorization", "")))
-            code, body, headers = one.answers.pop(0) if one.answers else (200, EMPTY, {})
+            given = one.by_path.get(self.path.partition("?")[0])
+            code, body, headers = given or (one.answers.pop(0) if one.answers else (200, EMPTY, {}))
             raw = body if isinstance(body, bytes) else json.dumps(body).encode()
             self.send_response(code)
             for name, value in {"Content-Type": "application/json", **headers}.items():

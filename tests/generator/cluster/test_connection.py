@@ -13,6 +13,7 @@ from tf_cluster.cluster.reading import trainings, whole
 from tf_cluster.exits import RefusedError
 
 from tests.generator.cluster.conftest import EMPTY, Server, config
+from tests.generator.conftest import Command
 
 
 def status(code: int, message: str) -> tuple[int, dict[str, Any], dict[str, str]]:
@@ -97,6 +98,7 @@ def test_without_a_kubeconfig_it_says_what_to_set(
         (status(403, 'jobs.batch is forbidden: User "u" cannot list'), "not allowed: list jobs in"),
         (status(404, "the server could not find the requested resource"), "not found: list jobs"),
         (status(422, "no such field"), "refuses (422)"),
+        ((200, b"<html>log in</html>", {}), "answers, and not as an API server does: a login page"),
     ],
 )
 def test_what_the_server_refuses_is_said_with_what_was_asked(
@@ -108,6 +110,39 @@ def test_what_the_server_refuses_is_said_with_what_was_asked(
         trainings(connect(None, None), "vision")
     assert words in str(refused.value)
     assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize(
+    "verb", [("list",), ("doctor",), ("top",), ("quota",), ("get", "digits"), ("events", "digits")]
+)
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_namespace_that_is_not_there_is_no_empty_one(
+    verb: tuple[str, ...], is_there: bool, use: Any, server: Server, tf_cluster: Command
+) -> None:
+    use(config(server.url))
+    server.by_path["/api/v1/namespaces/vision"] = (
+        (200, {"metadata": {"name": "vision"}}, {}) if is_there else status(404, "not found")
+    )
+    done = tf_cluster(*verb)
+    assert ("there is no namespace vision" in done.stderr) == (not is_there)
+    if not is_there:
+        assert (done.returncode, done.stdout) == (2, "")
+
+
+def test_what_the_client_would_leave_out_is_refused_where_it_is_meant(
+    use: Any, server: Server
+) -> None:
+    document = config(server.url)
+    other = {"name": "far", "cluster": {"server": "https://far", "proxy-url": "http://proxy"}}
+    document["clusters"].append(other)
+    document["contexts"].append({"name": "far", "context": {"cluster": "far", "user": "u"}})
+    use(document)
+    assert trainings(connect(None, None), "vision").trainings == ()
+    with pytest.raises(RefusedError, match="cluster 'far' has proxy-url, which this tool does not"):
+        connect("far", None)
+    use(config(server.url, **{"as": "somebody"}))
+    with pytest.raises(RefusedError, match="user 'u' has as, which this tool does not know"):
+        connect(None, None)
 
 
 def test_a_busy_server_is_asked_again(use: Any, server: Server) -> None:

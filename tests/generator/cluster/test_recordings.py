@@ -118,7 +118,16 @@ def test_what_the_verbs_print_as_json_has_its_schema(path: Path) -> None:
         ("--token abc next", f"--token {HIDDEN} next"),
         ("password = 'two words'", f"password = '{HIDDEN}'"),
         ("Authorization: token ghp_x", f"Authorization: token {HIDDEN}"),
+        ("https://s3/x?X-Amz-Signature=0a1b&y=1", f"https://s3/x?X-Amz-Signature={HIDDEN}&y=1"),
+        ("https://blob/x?sv=1&sig=a%2Fb", f"https://blob/x?sv=1&sig={HIDDEN}"),
+        ("passphrase: correct", f"passphrase: {HIDDEN}"),
+        ("DB_PASS=abc pwd=def", f"DB_PASS={HIDDEN} pwd={HIDDEN}"),
+        ("AWS_ACCESS_KEY_ID=AKIA1234", f"AWS_ACCESS_KEY_ID={HIDDEN}"),
+        ("Cookie: session=abc", f"Cookie: {HIDDEN}"),
+        ("got eyJhbGciOi.eyJzdWIiOi.c2ln here", f"got {HIDDEN} here"),
+        ("cloned with ghp_0123456789abcdef", f"cloned with {HIDDEN}"),
         ("step 12 of 100, loss 0.5", "step 12 of 100, loss 0.5"),
+        ("design: compass=3, 2 passes", "design: compass=3, 2 passes"),
     ],
 )
 def test_what_looks_like_a_secret_is_hidden(text: str, shown: str) -> None:

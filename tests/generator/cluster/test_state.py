@@ -6,14 +6,18 @@ import json
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
+from tf_cluster.cluster.connection import connect
 from tf_cluster.cluster.doctor.bundle import read_bundle
 from tf_cluster.cluster.doctor.examine import examined
 from tf_cluster.cluster.ending import User, refuse_argo_cd, refuse_several, refuse_used
 from tf_cluster.cluster.snapshot import Condition, Container, Ended, Snapshot, Training
-from tf_cluster.cluster.state import state_of
+from tf_cluster.cluster.state import TAIL_LINES, standings, state_of
 from tf_cluster.exits import RefusedError
+
+from tests.generator.cluster.conftest import Server, config
 
 RECORDINGS = Path(__file__).with_name("recordings")
 DOCUMENT = {"attempt": "a", "status": "done", "final": True, "message": "done at step 4 of 4"}
@@ -22,6 +26,7 @@ GATE = (
     "2026-11-28T06:11:49Z chief-0: waiting for 1 of 2 tasks, 61 s of 1800 s: "
     "worker-0 (x.y): not heard of yet"
 )
+RUNNING = "chief-0: running 0.0%, step 813 of 10000000, 5 steps/s, ETA 292:52:57, loss 0.042"
 THERE = "2026-11-28T06:11:59Z chief-0: every task is there after 71.0 s: training"
 
 
@@ -29,6 +34,27 @@ def recorded(name: str) -> tuple[Snapshot, Training]:
     snapshot = read_bundle(str(RECORDINGS / f"{name}.json"))
     (training,) = snapshot.trainings
     return snapshot, training
+
+
+def test_progress_is_found_behind_much_that_a_program_says(use: Any, server: Server) -> None:
+    use(config(server.url))
+    _, training = recorded("TFD120-living")
+    client = training.client_pods()[0]
+    running = (Container("chief", is_running=True, is_ready=True),)
+    pods = (replace(client, containers=running, log=()),)
+    training = replace(training, pods=pods)
+    at = "2026-11-28T07:48:06Z"
+    said = [f"{at} a line of the program\n"] * TAIL_LINES
+    log = f"/api/v1/namespaces/{training.namespace}/pods/{client.name}/log"
+    server.answers = [
+        (200, "".join(said).encode(), {}),
+        (200, "".join([f"{at} {RUNNING}\n", *said]).encode(), {}),
+    ]
+    (standing,), unread = standings(connect(None, None), [training])
+    assert not unread
+    assert [path.partition("?")[0] for path, _ in server.asked] == [log, log]
+    assert standing.state.progress is not None
+    assert standing.state.progress.step == 813
 
 
 def codes(snapshot: Snapshot, training: Training) -> list[str]:

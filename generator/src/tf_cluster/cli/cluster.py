@@ -59,9 +59,14 @@ def the_training(snapshot: "Snapshot", connection: "Connection", name: str) -> "
 
 
 def absent(connection: "Connection", name: str) -> str:
-    """Why there is no training of a name, with those that there are."""
+    """Why there is no training of a name, with those that there are.
+
+    Raises RefusedError where the namespace is not there.
+    """
+    from tf_cluster.cluster.connection import refuse_no_namespace
     from tf_cluster.cluster.reading import trainings
 
+    refuse_no_namespace(connection)
     there = sorted({one.name for one in trainings(connection, connection.namespace).trainings})
     few = ", ".join(there[:20]) + (", …" if len(there) > 20 else "")
     known = f"there are: {few}" if there else "there is none at all: -n NS looks elsewhere"

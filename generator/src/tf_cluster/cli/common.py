@@ -67,11 +67,17 @@ def write(text: str, output: str, *, force: bool, then: Sequence[str] = ()) -> N
         sys.stdout.write(text)
         sys.stdout.flush()
         return
-    path = Path(output)
-    if os.path.lexists(path) and not force:
-        raise RefusedError(f"{output} exists: --force overwrites it")
-    write_whole(path, text)
+    refuse_existing(output, force=force)
+    write_whole(Path(output), text)
     tell(printable(f"wrote {output}{next_step(then)}"))
+
+
+def refuse_existing(output: str, *, force: bool) -> None:
+    """Refuse to write over a file; `-` is none. Raises RefusedError."""
+    from tf_cluster.files import STDIO
+
+    if output != STDIO and os.path.lexists(output) and not force:
+        raise RefusedError(f"{output} exists: --force overwrites it")
 
 
 def next_step(command: Sequence[str]) -> str:

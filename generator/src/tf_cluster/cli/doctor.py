@@ -17,7 +17,7 @@ from tf_cluster.cli.cluster import (
     refuse,
     release_of,
 )
-from tf_cluster.cli.common import count, tell, write
+from tf_cluster.cli.common import count, refuse_existing, tell, write
 from tf_cluster.cli.help import ends_with
 from tf_cluster.exits import RefusedError
 
@@ -50,6 +50,9 @@ def doctor(
     save: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write what was seen, for somebody else.")
     ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite FILE of --save, if it is there.")
+    ] = False,
     source: Annotated[
         str | None, typer.Option("--from", metavar="FILE", help="Look at what was saved instead.")
     ] = None,
@@ -60,6 +63,10 @@ def doctor(
     from tf_cluster.cluster.doctor.text import findings_json, findings_text
 
     refuse(output, (Output.TEXT, Output.JSON, Output.YAML))
+    if force and not save:
+        raise RefusedError("--force goes with --save")
+    if save:
+        refuse_existing(save, force=force)
     if source and (context or namespace or all_namespaces or save):
         raise RefusedError("--from looks at a file: it goes with NAME and --output alone")
     if source:
@@ -69,7 +76,7 @@ def doctor(
     for words in snapshot.unread:
         tell(f"tf-cluster: not looked at: {words}")
     if save:
-        write(bundle(snapshot), save, force=False)
+        write(bundle(snapshot), save, force=force)
     found = list(everything(snapshot))
     if output is Output.TEXT:
         for training, findings in found:
@@ -88,15 +95,18 @@ def doctor(
 def _seen(
     name: str, context: str | None, namespace: str | None, *, all_namespaces: bool
 ) -> "Snapshot":
-    from tf_cluster.cluster.connection import connect
+    from tf_cluster.cluster.connection import connect, refuse_no_namespace
     from tf_cluster.cluster.doctor.examine import LOG_LINES
     from tf_cluster.cluster.reading import ALL, whole, with_logs
 
     connection = connect(context, namespace)
     where = ALL if all_namespaces else connection.namespace
     snapshot = whole(connection, where, release_of(name))
-    if name and not snapshot.trainings and not snapshot.servers:
-        raise RefusedError(absent(connection, name))
+    if not snapshot.trainings and not snapshot.servers:
+        if name:
+            raise RefusedError(absent(connection, name))
+        if not all_namespaces:
+            refuse_no_namespace(connection)
     return with_logs(connection, snapshot, LOG_LINES)
 
 

@@ -37,10 +37,10 @@ def preflight(
     output: OutputForm = Output.TEXT,
 ) -> None:
     """Say whether a training would fit in the cluster now."""
-    from tf_cluster.cluster.connection import connect
+    from tf_cluster.cluster.connection import connect, refuse_no_namespace
     from tf_cluster.cluster.preflight.answer import Verdict
     from tf_cluster.cluster.preflight.check import preflight as asked
-    from tf_cluster.cluster.preflight.look import look, refuse_no_namespace
+    from tf_cluster.cluster.preflight.look import look
     from tf_cluster.cluster.preflight.text import answer_json, answer_text
 
     refuse(output, (Output.TEXT, Output.JSON, Output.YAML))

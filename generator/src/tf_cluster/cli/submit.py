@@ -101,9 +101,8 @@ def submit(
     ] = None,
 ) -> None:
     """Install or upgrade trainings that fit, one submit at a time."""
-    from tf_cluster.cluster.connection import connect
+    from tf_cluster.cluster.connection import connect, refuse_no_namespace
     from tf_cluster.cluster.helm import find_helm
-    from tf_cluster.cluster.preflight.look import refuse_no_namespace
     from tf_cluster.cluster.submitting import CHART
     from tf_cluster.many.find import find
 

@@ -33,7 +33,7 @@ def top(
     output: OutputForm = Output.TEXT,
 ) -> None:
     """Show CPU, memory and GPUs: of nodes, and of trainings."""
-    from tf_cluster.cluster.connection import connect
+    from tf_cluster.cluster.connection import connect, refuse_no_namespace
     from tf_cluster.cluster.reading import ALL, trainings
     from tf_cluster.cluster.usage import usage
     from tf_cluster.cluster.usage_text import usage_json, usage_text
@@ -41,7 +41,10 @@ def top(
     refuse(output, (Output.TEXT, Output.JSON, Output.YAML))
     connection = connect(context, namespace)
     where = ALL if all_namespaces else connection.namespace
-    found = usage(connection, where, trainings(connection, where).trainings)
+    there = trainings(connection, where).trainings
+    if not there and not all_namespaces:
+        refuse_no_namespace(connection)
+    found = usage(connection, where, there)
     for words in found.unread:
         tell(f"tf-cluster: not shown: {words}")
     if output is Output.TEXT:

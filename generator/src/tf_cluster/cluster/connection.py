@@ -15,7 +15,7 @@ import yaml
 from lightkube import ApiError, Client, KubeConfig
 from lightkube.config import client_adapter
 from lightkube.config.kubeconfig import SERVICE_ACCOUNT, SingleConfig
-from lightkube.config.models import User
+from lightkube.config.models import Context, User
 from lightkube.core.exceptions import ConfigError
 
 from tf_cluster.exits import RefusedError
@@ -24,6 +24,8 @@ Answer = TypeVar("Answer")
 
 SECONDS = 30.0
 """How long an answer may take."""
+METADATA_OF_ONE = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+"""What an object's metadata is asked for with, without the rest of it."""
 PAGE = 500
 """Most objects of one answer."""
 TRIES = 4
@@ -85,11 +87,13 @@ class Connection:
     ) -> Iterator[Any]:
         """The items of a list that lightkube can't ask for, page by page. Raises ClusterError."""
         question = {**asked, "limit": str(PAGE)}
+
+        def answer() -> Any:
+            got = self.http.get(path, params=question, headers=headers).raise_for_status()
+            return msgspec.json.decode(got.content)
+
         while True:
-            page = self.ask(
-                what,
-                lambda: self.http.get(path, params=question, headers=headers).raise_for_status(),
-            ).json()
+            page = self.ask(what, answer)
             yield from page.get("items") or ()
             if not page["metadata"].get("continue"):
                 return
@@ -116,6 +120,21 @@ def connect(context: str | None, namespace: str | None) -> Connection:
     return Connection(client, http, namespace or config.namespace, server, context)
 
 
+def refuse_no_namespace(connection: Connection) -> None:
+    """Refuse a namespace that is not there, where that may be asked. Raises RefusedError."""
+    name = connection.namespace
+    path, what = f"/api/v1/namespaces/{name}", f"get namespace {name}"
+    headers = {"Accept": METADATA_OF_ONE}
+    try:
+        connection.ask(what, lambda: connection.http.get(path, headers=headers).raise_for_status())
+    except AbsentError:
+        raise RefusedError(
+            f"there is no namespace {name}: kubectl create namespace {name}"
+        ) from None
+    except ForbiddenError:
+        return
+
+
 @contextmanager
 def explained(server: str, what: str) -> Iterator[None]:
     """Turn what a client raises into a ClusterError with plain words."""
@@ -135,6 +154,11 @@ def explained(server: str, what: str) -> Iterator[None]:
         raise _BusyError(f"{server} broke off: {type(error).__name__}: {what}") from None
     except (ConfigError, OSError) as error:  # a login plugin that is not there, for one
         raise ClusterError(f"{_where()}: can't log in: {error}") from None
+    except msgspec.DecodeError:
+        raise ClusterError(
+            f"{server} answers, and not as an API server does: a login page or a proxy may be in "
+            f"between: {what}"
+        ) from None
     except (KeyError, json.JSONDecodeError) as error:
         raise ClusterError(
             f"{_where()}: the login plugin gave no token ({error}): others can't be used here"
@@ -178,8 +202,11 @@ def _config(context: str | None) -> SingleConfig:
                 f"no kubeconfig ({_where()} is not there): set KUBECONFIG, or ask who runs the "
                 "cluster for one"
             )
-        config = KubeConfig.from_dict(_merged(files), fname=files[0])
-        return _chosen(config, context)
+        merged = _merged(files)
+        config = KubeConfig.from_dict(merged, fname=files[0])
+        chosen = _chosen(config, context)
+        _refuse_not_known(merged, config.contexts[chosen.context_name])
+        return chosen
     except (ConfigError, OSError, ValueError, yaml.YAMLError, msgspec.ValidationError) as error:
         raise RefusedError(f"{_where()}: {error}") from None
 
@@ -201,6 +228,19 @@ def _chosen(config: KubeConfig, context: str | None) -> SingleConfig:
     one = config.get(name)
     assert one is not None
     return one if one.user else one._replace(user=User())
+
+
+def _refuse_not_known(merged: Mapping[str, Any], chosen: Context) -> None:
+    """Refuse a cluster or user that is not what the client would make of it."""
+    for kind, name in (("clusters", chosen.cluster), ("users", chosen.user)):
+        key = _FILES_OF[kind][0]
+        for entry in merged[kind]:
+            unknown = sorted(_NOT_KNOWN & set(entry[key])) if entry["name"] == name else ()
+            if unknown:
+                raise RefusedError(
+                    f"{_where()}: {key} {name!r} has {unknown[0]}, which this tool does not know: "
+                    "use kubectl"
+                )
 
 
 def _kubeconfig_files() -> list[Path]:
@@ -241,11 +281,6 @@ def _merged(files: list[Path]) -> dict[str, Any]:
 def _absolute(content: Mapping[str, Any], paths: tuple[str, ...], folder: Path) -> dict[str, Any]:
     """A cluster or user whose files are named from anywhere, and whose plugin we can ask."""
     made = dict(content)
-    unknown = sorted(_NOT_KNOWN & set(made))
-    if unknown:
-        raise RefusedError(
-            f"{_where()} has {unknown[0]}, which this tool does not know: use kubectl"
-        )
     for path in paths:
         if made.get(path):
             made[path] = str(folder / Path(made[path]).expanduser())

@@ -49,12 +49,13 @@ from tf_cluster.cluster.snapshot import (
     of_kind,
 )
 from tf_cluster.expand.quantity import quantity
+from tf_cluster.progress.line import read_line
 
 METADATA_ALONE = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 LOGS_OF_A_TRAINING = 12
 """Most logs that are read of one training for the doctor."""
-LINES_OF_A_SERVER = 2000
-"""Lines that are looked through of a server's log: hours, where it looks for versions each 30 s."""
+LONG_TAIL_LINES = 2000
+"""Lines that are looked through of a log of which only a few count: a server's of hours."""
 LONGEST_LINE = 4000
 """Characters that are kept of a line of a log."""
 ARGO_CD = "argocd:"
@@ -159,30 +160,23 @@ def servers(connection: Connection, namespace: str, name: str = "") -> tuple[Tra
 
 
 def with_logs(connection: Connection, snapshot: Snapshot, tail: int) -> Snapshot:
-    """The same with the ends of logs: the client's, and those of tasks that are not well.
+    """The same with the ends of logs: the client's, those of tasks that are not well, and servers'.
 
-    Of a server, which writes lines each time that it looks for versions, it is what it says of
-    loading them, and the last `tail` lines.
+    These are the last `tail` lines. Of a client and of a server, which may say much between what
+    counts, they have also the lines before that tell of progress, or of loading a version.
     """
-    trainings, unread = _with_logs(connection, snapshot.trainings, tail)
-    servers, unread_too = _with_logs(connection, snapshot.servers, max(tail, LINES_OF_A_SERVER))
-    shorter = tuple(
-        replace(one, pods=tuple(replace(pod, log=_of_versions(pod.log, tail)) for pod in one.pods))
-        for one in servers
-    )
-    new = sorted((unread | unread_too).difference(snapshot.unread))
-    unread_all = (*snapshot.unread, *new)
-    return replace(snapshot, trainings=trainings, servers=shorter, unread=unread_all)
-
-
-def _with_logs(
-    connection: Connection, trainings: Iterable[Training], tail: int
-) -> tuple[tuple[Training, ...], set[str]]:
-    """Trainings or servers with the ends of their logs, and why some can't be read."""
-    wanted: defaultdict[str, list[Pod]] = defaultdict(list)
-    for one in trainings:
-        wanted[one.namespace] += filter(logs.has_log, _telling(one))
-    found = logs.ends(connection, wanted, tail)
+    every = (*snapshot.trainings, *snapshot.servers)
+    short: defaultdict[str, list[Pod]] = defaultdict(list)
+    long: defaultdict[str, list[Pod]] = defaultdict(list)
+    for one in every:
+        clients = [pod.name for pod in one.client_pods()[:1]]
+        for pod in filter(logs.has_log, _telling(one)):
+            tells = pod.name in clients or pod.role == labels.SERVING
+            (long if tells else short)[one.namespace].append(pod)
+    found = logs.ends(connection, short, tail)
+    for key, lines in logs.ends(connection, long, max(tail, LONG_TAIL_LINES)).items():
+        found[key] = lines if isinstance(lines, ClusterError) else _that_count(lines, tail)
+    unread = sorted({str(error) for error in found.values() if isinstance(error, ClusterError)})
 
     def with_log(namespace: str, pod: Pod) -> Pod:
         lines = found.get((namespace, pod.name))
@@ -190,17 +184,28 @@ def _with_logs(
             return pod
         return replace(pod, log=tuple(line[:LONGEST_LINE] for line in lines))
 
-    read = tuple(
-        replace(one, pods=tuple(with_log(one.namespace, pod) for pod in one.pods))
-        for one in trainings
+    def with_all(some: tuple[Training, ...]) -> tuple[Training, ...]:
+        return tuple(
+            replace(one, pods=tuple(with_log(one.namespace, pod) for pod in one.pods))
+            for one in some
+        )
+
+    return replace(
+        snapshot,
+        trainings=with_all(snapshot.trainings),
+        servers=with_all(snapshot.servers),
+        unread=(*snapshot.unread, *unread),
     )
-    return read, {str(error) for error in found.values() if isinstance(error, ClusterError)}
 
 
-def _of_versions(lines: tuple[str, ...], tail: int) -> tuple[str, ...]:
-    """The last lines of a server's log, and those before them that name a version."""
+def _that_count(lines: tuple[str, ...], tail: int) -> tuple[str, ...]:
+    """The last lines of a log, and those before them that tell of progress or of a version."""
     before = len(lines) - tail
-    return tuple(line for at, line in enumerate(lines) if at >= before or "servable" in line)
+    return tuple(
+        line
+        for at, line in enumerate(lines)
+        if at >= before or "servable" in line or read_line(line) is not None
+    )
 
 
 def _telling(training: Training) -> Iterable[Pod]:

@@ -12,6 +12,8 @@ from tf_cluster.progress.line import ALL_THERE, newest, newest_wait
 
 TAIL_LINES = 200
 """Of a client's log: progress is logged again and again, the program's own lines between."""
+LONG_TAIL_LINES = 5000
+"""Of the log of one whose program says more than that between two lines of progress."""
 
 
 @dataclass(frozen=True)
@@ -42,15 +44,28 @@ def standings(
 ) -> tuple[list[Standing], list[str]]:
     """The states of some trainings, and why progress of some is not known.
 
-    Reads one log for each training whose client runs, at most 16 at once.
+    Reads one log for each training whose client runs, at most 16 at once; more of it where its end
+    says nothing of progress.
     """
     speaking: defaultdict[str, list[Pod]] = defaultdict(list)
     for training in trainings:
         if pod := _speaker(training):
             speaking[training.namespace].append(pod)
     found = logs.ends(connection, speaking, TAIL_LINES)
+    talkative = {
+        namespace: [pod for pod in pods if _says_too_much(found[namespace, pod.name])]
+        for namespace, pods in speaking.items()
+    }
+    found |= logs.ends(connection, talkative, LONG_TAIL_LINES)
     unread = {str(error): None for error in found.values() if isinstance(error, ClusterError)}
     return [_standing(training, found) for training in trainings], list(unread)
+
+
+def _says_too_much(lines: tuple[str, ...] | ClusterError) -> bool:
+    """Whether the end of a log is full of other lines than those of progress."""
+    if isinstance(lines, ClusterError) or len(lines) < TAIL_LINES:
+        return False
+    return newest(lines) is None and newest_wait(lines) is None
 
 
 def state_of(training: Training, lines: Sequence[str] = ()) -> State:

@@ -47,6 +47,13 @@ class Wait:
     reasons: str
     line: str = field(default="", compare=False)
 
+    def reason(self, task: str) -> str:
+        """Why a task is waited for; empty where that is not said."""
+        for group in self.reasons.split("; "):
+            if f"{task} (" in group:
+                return group.rpartition("): ")[2]
+        return ""
+
 
 def newest_wait(lines: Sequence[str]) -> Wait | None:
     """What a client that waits for tasks said last; None if they came, or it never waited."""

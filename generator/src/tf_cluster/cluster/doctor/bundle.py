@@ -13,16 +13,26 @@ from tf_cluster.exits import RefusedError
 FORMAT = "tf-cluster.io/snapshot/v1"
 MOST_BYTES = 256 * 1024 * 1024
 HIDDEN = "[hidden]"
-_WORD = r"[\w-]{0,40}(?:token|password|passwd|secret|api[_-]?key|credential)[\w-]{0,40}"
+_WORD = (
+    r"[\w-]{0,40}(?:token|passw(?:or)?d|passphrase|secret|(?:api|access|account)[_-]?key|credential"
+    r"|signature)[\w-]{0,40}|(?:[\w-]{0,40}[_-])?(?:pass|pwd)|(?:set-)?cookie|sig"
+)
 _QUOTE = r"\\*[\"']?"
 _VALUE = r"(?:(?<=[\"'])[^\"'\\]+|[^\s\"'\\,;&]+)"
-_HINT = re.compile(r"(?i)token|passw|secret|key|credential|authorization|bearer|basic|://")
+_HINT = re.compile(
+    r"(?i)token|pass|pwd|secret|key|credential|authorization|bearer|basic|://|cookie|sig|eyJ|gh[a-z]_"
+    r"|github_pat|glpat"
+)
 _SECRETS = (
     re.compile(r"(?P<before>://)[^/\s@]+(?=@)"),
     re.compile(rf"(?i)(?P<before>\bauthorization{_QUOTE}\s*[:=]\s*{_QUOTE}(?:\w+\s+)?){_VALUE}"),
     re.compile(r"(?i)(?P<before>\b(?:bearer|basic)\s+)[\w.~+/=-]{8,}"),
-    re.compile(rf"(?i)(?P<before>{_WORD}{_QUOTE}\s*[=:]\s*{_QUOTE}){_VALUE}"),
-    re.compile(rf"(?i)(?P<before>--?{_WORD}\s+{_QUOTE}){_VALUE}"),
+    re.compile(rf"(?i)(?P<before>\b(?:{_WORD}){_QUOTE}\s*[=:]\s*{_QUOTE}){_VALUE}"),
+    re.compile(rf"(?i)(?P<before>--?(?:{_WORD})\s+{_QUOTE}){_VALUE}"),
+    # Tokens that say themselves what they are: JSON Web Tokens, GitHub's and GitLab's.
+    re.compile(r"(?P<before>)\beyJ[\w-]{6,}\.[\w-]{6,}(?:\.[\w-]*)?"),
+    re.compile(r"(?P<before>)\b(?:gh[a-z]_|github_pat_|glpat-)[\w-]{8,}"),
+    re.compile(r"(?P<before>-----BEGIN [A-Z ]*PRIVATE KEY-----)[^-]+"),
 )
 
 

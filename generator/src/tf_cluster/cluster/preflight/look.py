@@ -8,15 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tf_cluster.cluster.connection import (
+    METADATA_OF_ONE,
     AbsentError,
     Connection,
     ForbiddenError,
 )
 from tf_cluster.cluster.preflight.provisioners import REMOVED
 from tf_cluster.cluster.preflight.terms import Json
-from tf_cluster.exits import RefusedError
-
-_METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 
 _OF_CLUSTER = {
     "nodes": "/api/v1/nodes",
@@ -109,7 +107,7 @@ def metadata(connection: Connection, kind: str, name: str) -> Json | None:
     """The metadata of an object; None where there is none. Raises ClusterError."""
     path = f"{_NAMED[kind].format(connection.namespace)}/{name}"
     try:
-        found = _json(connection, f"get {kind} {name}", path, accept=_METADATA)
+        found = _json(connection, f"get {kind} {name}", path, accept=METADATA_OF_ONE)
     except AbsentError:
         return None
     return dict(found["metadata"])
@@ -121,19 +119,6 @@ def runtime_class(connection: Connection, name: str) -> Json | None:
         return _json(connection, f"get runtimeclass {name}", f"{_NAMED['runtimeclasses']}/{name}")
     except AbsentError:
         return None
-
-
-def refuse_no_namespace(connection: Connection) -> None:
-    """Refuse a namespace that is not there, where that may be asked. Raises RefusedError."""
-    name = connection.namespace
-    try:
-        _json(connection, f"get namespace {name}", f"/api/v1/namespaces/{name}", accept=_METADATA)
-    except AbsentError:
-        raise RefusedError(
-            f"there is no namespace {name}: kubectl create namespace {name}"
-        ) from None
-    except ForbiddenError:
-        return
 
 
 def _kept(pod: Json) -> Json:

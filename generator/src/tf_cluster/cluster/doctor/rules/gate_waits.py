@@ -10,6 +10,8 @@ from tf_cluster.progress.line import newest_wait
 USUAL_SECONDS = 120
 """Images are pulled meanwhile."""
 FRESH_SECONDS = 120
+NO_NAME, NO_ANSWER = "its name does not resolve", "no answer within"
+"""In a client's reason, as the trainer words it."""
 
 
 def _look(view: View) -> Iterator[Finding]:
@@ -21,7 +23,7 @@ def _look(view: View) -> Iterator[Finding]:
             continue  # it is said every 30 s as long as it is so
         for task in wait.tasks:
             named = _pod_of(view, task)
-            words, mend = _why(view, named, task)
+            words, mend = _why(view, named, task, wait.reason(task))
             yield Finding(
                 RULE.code,
                 about(named) if named else about(pod),
@@ -41,7 +43,7 @@ def _pod_of(view: View, task: str) -> Pod | None:
     return max(pods, key=lambda pod: str(pod.created), default=None)
 
 
-def _why(view: View, pod: Pod | None, task: str) -> tuple[str, str]:
+def _why(view: View, pod: Pod | None, task: str, reason: str) -> tuple[str, str]:
     where = f"-n {view.namespace}"
     if pod is None:
         return "it has no pod", f"tf-cluster events {view.training.name} {where} says why"
@@ -51,10 +53,14 @@ def _why(view: View, pod: Pod | None, task: str) -> tuple[str, str]:
         return "no node has taken its pod", "see what is said of that pod here"
     if not pod.is_ready:
         return "its pod is not ready", f"tf-cluster logs {view.training.name} {where} --tail 20"
-    return (
-        "its pod is ready, so its name does not resolve or a NetworkPolicy is in the way",
-        f"helm {where} test {view.training.name} tries every name and port",
-    )
+    tries = f"helm {where} test {view.training.name} tries every name and port"
+    if NO_NAME in reason:
+        words = "its pod is ready, and its name does not resolve"
+        return words, f"the cluster's name server, or a NetworkPolicy that keeps it away: {tries}"
+    if NO_ANSWER in reason:
+        words = "its pod is ready, its name resolves, and nothing answers"
+        return words, f"a NetworkPolicy or a service mesh is in the way, most likely: {tries}"
+    return f"its pod is ready: {reason or 'it does not say why'}", tries
 
 
 RULE = Rule(

@@ -27,7 +27,7 @@ def _look(view: View) -> Iterator[Finding]:
             mend = f"helm -n {namespace} rollback {name}"
             if verb == "install":
                 mend = f"helm -n {namespace} uninstall {name}, then install again (claims are kept)"
-        elif release.status == "failed":
+        elif release.status == "failed" and _is_half_made(view):
             words = f"its newest revision {release.revision} has failed: parts of it may be there"
             mend = (
                 f"helm -n {namespace} rollback {name}, or upgrade again with what was wrong mended"
