@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
+from tf_cluster.cluster.connection import connect
 from tf_cluster.cluster.serving.asking import server_pod
-from tf_cluster.cluster.serving.rollout import rollout_of, why_not_ready
+from tf_cluster.cluster.serving.rollout import await_ready, rollout_of, why_not_ready
 from tf_cluster.cluster.serving.servers import Server, meant, servers
 from tf_cluster.cluster.serving.service import host_of, outside, read_service
 from tf_cluster.exits import RefusedError
 
+from tests.generator.cluster.conftest import EMPTY, config
+from tests.generator.cluster.conftest import Server as ApiServer
 from tests.generator.cluster.serving.documents import Object, deployment, model, pod
 
 
@@ -164,3 +168,28 @@ def test_why_a_server_is_not_ready_is_its_pods() -> None:
         {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "no cpu"}
     ]
     assert server_pod(nowhere).waits == "Unschedulable: no cpu"
+
+
+@pytest.mark.parametrize("says", [True, False])
+def test_a_server_that_tries_to_load_a_version_again_and_again_is_given_its_own_words(
+    says: bool, use: Any, server: ApiServer
+) -> None:
+    use(config(server.url))
+    (one,) = known(deployment())
+    failed = "E retrier.cc:37] Loading servable: {name: digits version: 4} failed: NOT_FOUND: it"
+    log = f"{failed}\nI retrier.cc:33] Retrying of Loading servable\n" if says else "I begun\n"
+    pods = "/api/v1/namespaces/vision/pods"
+    found = pod("s-1", ready=False)
+    server.by_path = {
+        "/apis/apps/v1/namespaces/vision/deployments/digits-serving": (
+            200,
+            rolling(1, 1, 0, 1),
+            {},
+        ),
+        pods: (200, {**EMPTY, "items": [found]}, {}),
+        f"{pods}/{found['metadata']['name']}/log": (200, log.encode(), {}),
+    }
+    with pytest.raises(RefusedError) as refused:
+        await_ready(connect(None, None), one, time.monotonic() - 1, lambda _: None)
+    words = "release digits-serving is installed, but not ready: s-1 loads its models"
+    assert str(refused.value) == (f"{words}: {failed}" if says else words)

@@ -72,7 +72,10 @@ def await_ready(connection: Connection, server: Server, until: float, tell: Tell
         why = why_not_ready(found, pods)
         now = time.monotonic()
         if now > until:
-            raise RefusedError(f"release {server.release} is installed, but not ready: {why}")
+            slow = next((one.name for one in pods if not one.is_ready), "")
+            failed = _failed_loads(connection, server, slow) if slow else ""
+            said = f": {failed}" if failed else ""
+            raise RefusedError(f"release {server.release} is installed, but not ready: {why}{said}")
         if why != told and now - said_at > TELL_SECONDS:
             tell(f"release {server.release}: {why}")
             told, said_at = why, now
@@ -103,14 +106,28 @@ def _deployment(connection: Connection, server: Server) -> Rollout | None:
 
 def _last_words(connection: Connection, server: Server, pod: str) -> str:
     """The end of the log of the container before: why it ended."""
-    path = f"/api/v1/namespaces/{server.namespace}/pods/{pod}/log"
-    asked = {"tailLines": str(TAIL_LINES), "container": SERVING, "previous": "true"}
     with suppress(ClusterError):
-        answer = connection.ask(
-            f"get the log of pod {pod} in namespace {server.namespace}",
-            lambda: connection.http.get(path, params=asked).raise_for_status(),
-        )
-        lines = [line for line in answer.text.splitlines() if line.strip()]
+        lines = _log(connection, server, pod, previous="true")
         failed = [line for line in lines if "ailed to" in line or "did not become" in line]
         return cut("; ".join(failed[-2:] or lines[-2:]), _LONGEST)
     return f"kubectl -n {server.namespace} logs {pod} --previous says why"
+
+
+def _failed_loads(connection: Connection, server: Server, pod: str) -> str:
+    """What a server that runs said last of a version that it tries to load again and again."""
+    with suppress(ClusterError):
+        lines = _log(connection, server, pod)
+        failed = [line for line in lines if "Loading servable" in line and " failed: " in line]
+        return cut(failed[-1], _LONGEST) if failed else ""
+    return ""
+
+
+def _log(connection: Connection, server: Server, pod: str, **asked: str) -> list[str]:
+    """The last lines of a server's log that say something. Raises ClusterError."""
+    path = f"/api/v1/namespaces/{server.namespace}/pods/{pod}/log"
+    question = {"tailLines": str(TAIL_LINES), "container": SERVING, **asked}
+    answer = connection.ask(
+        f"get the log of pod {pod} in namespace {server.namespace}",
+        lambda: connection.http.get(path, params=question).raise_for_status(),
+    )
+    return [line for line in answer.text.splitlines() if line.strip()]
