@@ -96,6 +96,14 @@ def test_without_a_kubeconfig_it_says_what_to_set(
     [
         (status(401, "Unauthorized"), "log in again"),
         (status(403, 'jobs.batch is forbidden: User "u" cannot list'), "not allowed: list jobs in"),
+        (
+            status(403, 'User "u" cannot list resource "jobs" in API group "batch" in the'),
+            "missing: {apiGroups: [batch], resources: [jobs], verbs: [list]}",
+        ),
+        (
+            status(403, 'User "u" cannot get resource "pods/log" in API group "" in the name'),
+            'missing: {apiGroups: [""], resources: [pods/log], verbs: [get]}',
+        ),
         (status(404, "the server could not find the requested resource"), "not found: list jobs"),
         (status(422, "no such field"), "refuses (422)"),
         ((200, b"<html>log in</html>", {}), "answers, and not as an API server does: a login page"),

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -39,6 +40,11 @@ _FILES_OF = {
 }
 _NOT_KNOWN = {"as", "as-uid", "as-groups", "as-user-extra", "proxy-url", "tls-server-name"}
 """Keys that the client would leave out in silence, and act as somebody else, or elsewhere."""
+_FORBIDDEN = re.compile(
+    r'cannot (?P<verb>\w+) resource \\*"(?P<resource>[^"\\]+)\\*" '
+    r'in API group \\*"(?P<group>[^"\\]*)'
+)
+"""What an API server says of a right that is missing, also where it stands within JSON."""
 _EXEC_V1 = "client.authentication.k8s.io/v1"
 
 
@@ -178,12 +184,22 @@ def _of_status(code: int, words: str, error: httpx2.HTTPStatusError, what: str) 
             f"another --context ({_where()})"
         )
     if code == 403:
-        return ForbiddenError(f"not allowed: {what}: {words}")
+        return ForbiddenError(f"not allowed: {what}: {words}{_rule(words)}")
     if code == 404:
         return AbsentError(f"not found: {what}: {words}")
     if code in BUSY:
         return _BusyError(f"the API server is busy ({code}): {what}: {words}", _pause(error))
     return ClusterError(f"the API server refuses ({code}): {what}: {words}")
+
+
+def _rule(words: str) -> str:
+    """The rule that would allow it, as a Role has it; empty where the words do not say."""
+    found = _FORBIDDEN.search(words)
+    if not found:
+        return ""
+    group = found["group"] or '""'
+    rule = f"apiGroups: [{group}], resources: [{found['resource']}], verbs: [{found['verb']}]"
+    return f". The rule that is missing: {{{rule}}}"
 
 
 def _pause(error: httpx2.HTTPStatusError) -> float:
