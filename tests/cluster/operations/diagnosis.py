@@ -14,9 +14,9 @@ from tf_cluster.cluster.doctor.examine import LOG_LINES, examined
 from tf_cluster.cluster.doctor.finding import Finding
 from tf_cluster.cluster.events import events_of
 from tf_cluster.cluster.reading import whole, with_logs
-from tf_cluster.cluster.snapshot import Snapshot
+from tf_cluster.cluster.snapshot import Snapshot, Training
 
-from tests.cluster.kubernetes import Release
+from tests.cluster.kubernetes import Namespace, Release
 
 RECORDINGS = Path(__file__).resolve().parents[2] / "generator" / "cluster" / "recordings"
 RECORD = "TF_CLUSTER_RECORD"
@@ -25,14 +25,7 @@ RECORD = "TF_CLUSTER_RECORD"
 
 def seen(release: Release) -> Snapshot:
     """One snapshot of one release, with its logs and no other's events."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("KUBECONFIG", release.namespace.kubeconfig)
-        connection = connect(None, release.namespace.name)
-    snapshot = whole(connection, release.namespace.name, release.name)
-    (training,) = snapshot.trainings
-    mine = tuple(events_of(training, snapshot.events))
-    releases = tuple(one for one in snapshot.releases if one.name == release.name)
-    return with_logs(connection, replace(snapshot, events=mine, releases=releases), LOG_LINES)
+    return _seen(release.namespace, release.name)
 
 
 def diagnosed(release: Release, code: str, later: float = 0.0, words: str = "") -> Finding:
@@ -41,20 +34,45 @@ def diagnosed(release: Release, code: str, later: float = 0.0, words: str = "") 
     `later` seconds pass in the snapshot alone. Raises AssertionError with all that was found.
     """
     snapshot = seen(release)
-    snapshot = replace(snapshot, at=snapshot.at + timedelta(seconds=later))
-    found = findings(snapshot)
-    for one in found:
-        if one.code == code and words in one.words:
-            record(f"{code}-{release.name}", snapshot)
-            return one
-    said = [(one.code, one.about, one.words) for one in found]
-    raise AssertionError(f"{said}\n{snapshot.trainings}\n{snapshot.events}")
+    return _found(replace(snapshot, at=snapshot.at + timedelta(seconds=later)), code, words)
+
+
+def diagnosed_server(namespace: Namespace, name: str, code: str) -> Finding:
+    """The first finding of a code of a server of models, and a recording of it.
+
+    Raises AssertionError with all that was found.
+    """
+    return _found(_seen(namespace, name), code)
 
 
 def findings(snapshot: Snapshot) -> list[Finding]:
-    """What the doctor says of the one training of a snapshot."""
-    (training,) = snapshot.trainings
-    return examined(snapshot, training)
+    """What the doctor says of the one training or server of a snapshot."""
+    return examined(snapshot, _only(snapshot))
+
+
+def _seen(namespace: Namespace, name: str) -> Snapshot:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KUBECONFIG", namespace.kubeconfig)
+        connection = connect(None, namespace.name)
+    snapshot = whole(connection, namespace.name, name)
+    mine = tuple(events_of(_only(snapshot), snapshot.events))
+    releases = tuple(one for one in snapshot.releases if one.name == name)
+    return with_logs(connection, replace(snapshot, events=mine, releases=releases), LOG_LINES)
+
+
+def _only(snapshot: Snapshot) -> Training:
+    (one,) = (*snapshot.trainings, *snapshot.servers)
+    return one
+
+
+def _found(snapshot: Snapshot, code: str, words: str = "") -> Finding:
+    found = findings(snapshot)
+    for one in found:
+        if one.code == code and words in one.words:
+            record(f"{code}-{_only(snapshot).name}", snapshot)
+            return one
+    said = [(one.code, one.about, one.words) for one in found]
+    raise AssertionError(f"{said}\n{_only(snapshot)}\n{snapshot.events}")
 
 
 def record(name: str, snapshot: Snapshot) -> None:

@@ -113,9 +113,16 @@ def test_a_promotion_that_has_not_ended_is_named(
     assert all(words in said for _, said in told)
 
 
-def logged(use: Any, server: Server, pods: list[Object], *lines: str, tail: int = 100) -> Snapshot:
+def logged(
+    use: Any,
+    server: Server,
+    pods: list[Object],
+    *lines: str,
+    tail: int = 100,
+    one: Object | None = None,
+) -> Snapshot:
     """A snapshot of a server whose pods have said that."""
-    snapshot = seen(use, server, [a_server()], pods)
+    snapshot = seen(use, server, [one or a_server()], pods)
     text = "".join(f"2026-11-28T11:{number:02}:00Z {line}\n" for number, line in enumerate(lines))
     server.answers = [(200, text.encode(), {})]
     return with_logs(connect(None, None), snapshot, tail)
@@ -128,7 +135,7 @@ FAILED = (
 RETRIED = "I retrier.cc:33] Retrying of Loading servable: {name: digits version: 4} retry: 1"
 LEFT = "I retrier.cc:42] Retrying of Loading servable: {name: digits version: 4} was cancelled."
 LOADED = "I loader_harness.cc:95] Successfully loaded servable version {name: digits version: 4}"
-OTHER = "I loader_harness.cc:95] Successfully loaded servable version {name: digits version: 40}"
+OTHER = "I loader_harness.cc:95] Successfully loaded servable version {name: faces version: 4}"
 POLLED = "I server_core.cc:465] Adding/updating models."
 
 
@@ -167,6 +174,27 @@ def test_a_version_that_a_server_can_not_load_is_named(
         assert "rollout restart deployment digits-serving " in one.mend
         assert one.quote == FAILED
         assert one.at is not None
+
+
+NEWER = LOADED.replace("version: 4", "version: 5")
+
+
+@pytest.mark.parametrize(
+    ("policy", "lines", "is_ill"),
+    [
+        ({"specific": [1, 4]}, (FAILED,), True),
+        ({"specific": [1]}, (FAILED,), False),
+        ({"latest": 1}, (FAILED, NEWER), False),
+        ({"latest": 2}, (FAILED, NEWER), True),
+        ({"all": True}, (FAILED, NEWER), True),
+    ],
+)
+def test_a_version_that_no_policy_asks_for_any_more_is_not_named(
+    policy: Object, lines: tuple[str, ...], is_ill: bool, use: Any, server: Server
+) -> None:
+    chosen = a_server(digits=model(policy=policy))
+    snapshot = logged(use, server, [a_pod(0, ready=True)], *lines, one=chosen)
+    assert [code for code, _ in found(snapshot)] == (["TFD129"] if is_ill else [])
 
 
 def test_a_server_that_ends_on_a_version_is_named_once(use: Any, server: Server) -> None:

@@ -1,32 +1,36 @@
 """A server of models can't load a version."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from tf_cluster.cluster import labels
 from tf_cluster.cluster.doctor.finding import Finding, Rule
 from tf_cluster.cluster.doctor.rules.server_ends import ends_again_and_again
 from tf_cluster.cluster.doctor.view import View, about, log_time
+from tf_cluster.cluster.serving.servers import Model, models_of
+from tf_cluster.exits import RefusedError
 
 # As TensorFlow Serving writes it: retrier.cc and loader_harness.cc of release 2.21.0.
 _FAILED = re.compile(r"Loading servable: \{name: (\S+) version: (\d+)\} failed: (.*)")
-_OVER = re.compile(
-    r"(?:Successfully loaded servable version|Done unloading servable version|"
-    r"Retrying of Loading servable:) \{name: (\S+) version: (\d+)\}(?:$| was cancelled)"
+_LOADED = re.compile(r"Successfully loaded servable version \{name: (\S+) version: (\d+)\}$")
+_LEFT = re.compile(
+    r"(?:Done unloading servable version|Retrying of Loading servable:) "
+    r"\{name: (\S+) version: (\d+)\}(?:$| was cancelled)"
 )
 
 
 def _look(view: View) -> Iterator[Finding]:
     release, where = view.training.name, view.namespace
+    models = _models(view)
     for pod in view.pods():
         if pod.role != labels.SERVING or ends_again_and_again(pod):
             continue
-        for (model, version), line in _failing(pod.log).items():
+        for name, version, line in _failing(pod.log, models):
             why = line.partition(" failed: ")[2]
             yield Finding(
                 RULE.code,
                 about(pod),
-                f"{model} {version} can't be loaded: {why}",
+                f"{name} {version} can't be loaded: {why}",
                 f"take that version away, or export it anew under a higher number; kubectl -n "
                 f"{where} rollout restart deployment {release} tries it once more, where the disk "
                 "is mended",
@@ -35,15 +39,40 @@ def _look(view: View) -> Iterator[Finding]:
             )
 
 
-def _failing(lines: tuple[str, ...]) -> dict[tuple[str, str], str]:
-    """The last line of a failed load by model and version, unless it was loaded or left since."""
-    found: dict[tuple[str, str], str] = {}
-    for line in lines:
-        if over := _OVER.search(line):
-            found.pop((over[1], over[2]), None)
-        elif failed := _FAILED.search(line):
-            found[failed[1], failed[2]] = line
+def _models(view: View) -> dict[str, Model]:
+    found: dict[str, Model] = {}
+    for one in view.deployments():
+        try:
+            models = models_of(one.name, one.models) if one.models else ()
+        except RefusedError:
+            continue  # of another version of the chart
+        found |= {model.name: model for model in models}
     return found
+
+
+def _failing(lines: Iterable[str], models: dict[str, Model]) -> Iterator[tuple[str, int, str]]:
+    """Model, version and the last line of each load that failed, if the version is wanted still."""
+    failed: dict[tuple[str, int], str] = {}
+    loaded: set[tuple[str, int]] = set()
+    for line in lines:
+        if found := _LOADED.search(line):
+            loaded.add((found[1], int(found[2])))
+            failed.pop((found[1], int(found[2])), None)
+        elif found := _LEFT.search(line):
+            failed.pop((found[1], int(found[2])), None)
+        elif found := _FAILED.search(line):
+            failed[found[1], int(found[2])] = line
+    for (name, version), line in failed.items():
+        newer = sum(model == name and other > version for model, other in loaded)
+        if name in models and _is_wanted(models[name], version, newer):
+            yield name, version, line
+
+
+def _is_wanted(model: Model, version: int, newer: int) -> bool:
+    """Whether the policy asks for a version, when so many newer ones have been loaded."""
+    if model.loaded:
+        return version in model.loaded
+    return bool(model.policy.get("all")) or newer < int(model.policy.get("latest") or 1)
 
 
 RULE = Rule(
@@ -52,8 +81,8 @@ RULE = Rule(
     why="A server that runs goes on with the versions that it has when a new one can't be loaded. "
     "It tries again for minutes, calls that LOADING, and then leaves it until it starts anew. With "
     "the policy `latest` the next pod that starts ends on it (TFD127).",
-    evidence="`Loading servable: … failed` in the server's log, and no later line that it was "
-    "loaded or left.",
+    evidence="`Loading servable: … failed` in the server's log, of a version that its policy asks "
+    "for, and no later line that it was loaded or left.",
     mend="Take the version away, or export it anew under a higher number. `serve` and `publish` "
     "check a version before any server sees it; what the evaluator finds best is served unchecked.",
     look=_look,
