@@ -19,8 +19,9 @@ from tf_cluster.params.schema_files import printed_schema_text
 from tests.cluster import turns
 from tests.cluster.conftest import MakeValues, sleeping_pod
 from tests.cluster.kubernetes import Namespace, Release
-from tests.cluster.model_server import CLIENT, CLIENT_IMAGE, SERVING_IMAGE
+from tests.cluster.model_server import CLIENT, CLIENT_IMAGE, SERVING_IMAGE, asked, asker
 from tests.cluster.operations.conftest import Tool, claim
+from tests.cluster.operations.diagnosis import diagnosed_server
 from tests.slices import in_turn
 from tests.support.waiting import HANG_SECONDS, eventually
 
@@ -89,6 +90,16 @@ def gated(
     assert trained.namespace.kubectl("get", "pvc", MODELS, f"{DIGITS}-log")
 
 
+@pytest.fixture(scope="module")
+def clients(gated: str, namespace: Namespace) -> Iterator[None]:
+    """A pod that asks for what is stable, 50 times a second at most, from here on."""
+    image = [[[[0.5]] * 8] * 8]
+    namespace.apply(asker(namespace, gated, DIGITS, {"image": image}, label="stable"))
+    eventually("an answer", lambda: asked(namespace)[0] > 0, 120)
+    yield
+    namespace.kubectl("delete", "pod", "asker", "--wait=false")
+
+
 def document(schema: str, tool: Tool, *words: str) -> dict[str, Any]:
     made = tool.document(*words)
     Draft7Validator(json.loads(printed_schema_text(schema))).validate(made)
@@ -152,7 +163,7 @@ def test_the_next_export_is_served_without_a_new_pod(
 
 
 def test_promote_moves_stable_and_rollback_moves_it_back(
-    gated: str, namespace: Namespace, tool: Tool
+    gated: str, clients: None, namespace: Namespace, tool: Tool
 ) -> None:
     before = pods_of(namespace, GATED)
     made = document("promotion", tool, "promote", DIGITS, "2", "--release", GATED)
@@ -235,6 +246,8 @@ def test_a_killed_promote_is_named_and_taken_back(
     assert process.returncode == 143, said
     assert f"a promotion of {DIGITS} 8 has begun and not ended" in said
     assert namespace.objects("job", **{CLIENT: GATED}) == []
+    begun = diagnosed_server(namespace, GATED, "TFD128")
+    assert f"{DIGITS} 8 is loaded, and no label names it" in begun.words
     said = tool.ran("promote", DIGITS, "3", "--release", GATED, code=2).stderr
     assert f"tf-cluster promote {DIGITS} 8 goes on" in said
     made = document("promotion", tool, "rollback", DIGITS, "--release", GATED)
@@ -262,6 +275,58 @@ def test_what_argo_cd_manages_is_edited_in_its_file(
     assert models_of(namespace, GATED)["labels"] == {"stable": 2, "previous": 1}
     made = document("promotion", tool, "rollback", DIGITS, "--release", GATED)
     assert made["stable"] == 1
+
+
+def changes_its_mind(on_claim: Callable[[str], str], number: int) -> None:
+    """A version that answers as recorded when it is asked first, and otherwise from then on."""
+    folder = f"/models/{DIGITS}/{number}"
+    write = f"""
+import json, pathlib, tensorflow as tf
+
+class Counts(tf.Module):
+    def __init__(self):
+        self.asked = tf.Variable(0.0)
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 8, 8, 1], tf.float32, name="image")])
+    def serve(self, image):
+        before = self.asked.assign_add(1.0) - 1.0
+        return {{"counted": tf.fill([tf.shape(image)[0]], before)}}
+
+model = Counts()
+tf.saved_model.save(model, "{folder}.tmp", signatures=model.serve)
+extra = "assets.extra/"
+record = json.loads(pathlib.Path("/models/{DIGITS}/1", extra + "tf-cluster.json").read_text())
+rows = next(iter(record["request"]["inputs"].values()))["shape"][0]
+counted = {{"dtype": "float32", "shape": [rows], "values": [0.0] * rows}}
+record["answer"] = {{"outputs": {{"counted": counted}}}}
+pathlib.Path("{folder}.tmp", extra).mkdir(exist_ok=True)
+pathlib.Path("{folder}.tmp", extra + "tf-cluster.json").write_text(json.dumps(record))
+"""
+    on_claim(
+        f"python3 - <<'PROGRAM'\n{write}\nPROGRAM\n"
+        f"cp /models/{DIGITS}/1/assets.extra/tf_serving_warmup_requests {folder}.tmp/assets.extra/"
+        f" && mv {folder}.tmp {folder}"
+    )
+
+
+def test_a_version_that_answers_otherwise_on_the_server_is_refused_and_unloaded(
+    gated: str, clients: None, namespace: Namespace, tool: Tool, on_claim: Callable[[str], str]
+) -> None:
+    changes_its_mind(on_claim, 6)
+    before = models_of(namespace, GATED)
+    said = tool.ran("promote", DIGITS, "6", "--release", GATED, code=1).stderr
+    assert "recorded 0.0 (difference " in said
+    assert "it is unloaded, and all is as it was" in said
+    assert models_of(namespace, GATED) == before
+    assert document("answer", tool, "predict", DIGITS, "--release", GATED)["version"] == 1
+
+
+def test_no_request_is_lost_while_versions_come_and_go(
+    gated: str, clients: None, namespace: Namespace
+) -> None:
+    good, bad, said = asked(namespace)
+    assert good
+    assert bad == 0, said
 
 
 def test_no_job_of_the_verbs_is_left(gated: str, namespace: Namespace) -> None:

@@ -149,7 +149,7 @@ def trained(recorded: Namespace, make_values: MakeValues, joan: Namespace) -> di
     said["port-forward"] = _forwarded(recorded, client)
     said["viewer"] = Tool(joan, joan.kubeconfig)("get", TRAINING)
     said["stop"] = tool("stop", TRAINING)
-    said["prune runs"] = tool("prune", "runs", TRAINING, "--dry-run")
+    said["prune runs"] = tool("prune", "runs", TRAINING, "--keep", "1", "--dry-run")
     said["delete"] = tool.ran("delete", TRAINING, "--claims", "--yes").stderr
     return said
 
