@@ -225,7 +225,9 @@ def test_submit_asks_little_beside_helm_and_counts_every_pod(
     lease = f"/apis/coordination.k8s.io/v1/namespaces/{there.name}/leases/{NAME}"
     assert training.count_pods() == training.tasks + 1
     renewals = asked.pop(f"update {lease}", 0)
-    assert 10 < asked.total() <= MOST_REQUESTS and renewals < 20, (renewals, asked)
+    # A look at what is made comes each 30 s at most, a renewal each 10 s.
+    most = MOST_REQUESTS + renewals // 3
+    assert 10 < asked.total() <= most and renewals < 20, (renewals, asked)
     training.uninstall()
 
 

@@ -104,13 +104,13 @@ class Training:
             path = self.world.run_dir() / "checkpoints" / f"ckpt-{step}"
             try:
                 saved = read.read(path)
-            except (OSError, read.DamagedError):
+                bundle = tf.train.load_checkpoint(str(path / "variables"))
+                sums = bundle.get_tensor("optimizer/accumulator/sum/table")
+                table = bundle.get_tensor("model/sum/table")
+            except (OSError, read.DamagedError, tf.errors.OpError, RuntimeError):
                 if path.exists():
                     raise
-                continue  # the client is alive and has removed it
-            bundle = tf.train.load_checkpoint(str(path / "variables"))
-            sums = bundle.get_tensor("optimizer/accumulator/sum/table")
-            table = bundle.get_tensor("model/sum/table")
+                continue  # the client is alive and has removed it, maybe while it was read
             assert saved.meta.step == step
             np.testing.assert_allclose(sums, np.float32(FIRST_SUM + step), rtol=1e-5)
             assert table.min() == table.max(), f"rows of several steps at step {step}"
