@@ -51,14 +51,15 @@ Kubernetes keeps events for about an hour. Conditions and exit codes stay as lon
 so most is found later, too; what only an event shows (TFD101 to TFD104, TFD110) is not.
 """
 _PROVEN = """
-Each code is seen on a recording of a cluster in which the failure was caused, but for those that
-say otherwise under *Not seen*.
+Each code is seen on a recording of a cluster in which the failure was caused. A code may have
+several causes, and these were not caused: a webhook that refuses (TFD104), a taint (TFD107), a
+claim without a default class (TFD108), a volume that is attached elsewhere (TFD110), an image that
+is not in its registry or needs a login (TFD111), a ConfigMap or a key that is missing (TFD112), a
+name that does not resolve and a closed port (TFD114), a child of the supervisor that alone is
+killed for memory (TFD116), a preempted task (TFD117), Kueue (TFD125). There the rules follow
+what Kubernetes writes by its source, and have not been seen at work.
 """
-_SERVER = (
-    "on a cluster: it has no recording yet, since that needs a server's image. The rule is held to "
-    "objects that are written by hand."
-)
-NOT_SEEN: dict[str, str] = {"TFD127": _SERVER, "TFD129": _SERVER}
+NOT_SEEN: dict[str, str] = {}
 """By code: what could not be caused on a cluster of tests, and why."""
 
 

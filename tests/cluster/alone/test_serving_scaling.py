@@ -1,7 +1,8 @@
-"""A server of models under load: more pods by the real autoscaler, each with its share, then fewer.
+"""Servers of models: more pods by the real autoscaler under load, and what a broken version does.
 
-The claim is ReadWriteMany, the clients balance themselves as docs/serving.md has it, and a pod
-without their label is kept out. The server is the stand-in of tests/serving.
+The claim is ReadWriteMany. Under load each pod has its share, since the clients balance themselves
+as docs/serving.md has it, and a pod without their label is kept out. The server is the stand-in of
+tests/serving.
 """
 
 from __future__ import annotations
@@ -14,14 +15,15 @@ from typing import Any
 
 import pytest
 import yaml
+from tf_cluster.cluster.doctor.finding import Finding
 from tf_cluster.cluster.serving.releasing import CHART
 
 from tests.cluster import turns
 from tests.cluster.alone.faults import Machine
-from tests.cluster.conftest import sleeping_pod
 from tests.cluster.kubernetes import Namespace, Object
 from tests.cluster.metrics_server import metrics_server
-from tests.cluster.model_server import CLIENT, CLIENT_IMAGE, SERVING_IMAGE
+from tests.cluster.model_server import SERVING_IMAGE, asked, asker
+from tests.cluster.operations.diagnosis import diagnosed_server
 from tests.cluster.strangers import assert_kept_out
 from tests.serving.saved_models import INPUT, put
 from tests.slices import in_turn
@@ -36,45 +38,18 @@ pytestmark = [
 ]
 
 RELEASE, MODEL, MODELS = "scaled", "scales", "shared-models"
-# Two threads that ask all the time, each by a channel that takes the pods in turn.
-ASK = f"""
-import sys, threading, time
-import grpc, numpy, tensorflow as tf
-from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc as service
-
-request = predict_pb2.PredictRequest()
-request.model_spec.name = {MODEL!r}
-request.inputs[{INPUT!r}].CopyFrom(tf.make_tensor_proto([[1.0, 2.0, 3.0]]))
-counted = {{"good": 0, "bad": 0}}
-
-def ask():
-    how = [("grpc.lb_policy_name", "round_robin")]
-    stub = service.PredictionServiceStub(grpc.insecure_channel(sys.argv[1], how))
-    while True:
-        try:
-            stub.Predict(request, timeout=20, wait_for_ready=True)
-            counted["good"] += 1
-        except grpc.RpcError as error:
-            counted["bad"] += 1
-            print(error.code(), error.details(), flush=True)
-        time.sleep(0.005)
-
-for _ in range(2):
-    threading.Thread(target=ask, daemon=True).start()
-while True:
-    time.sleep(2)
-    print("asked", counted["good"], counted["bad"], flush=True)
-"""
+FRAGILE = "fragile"
+"""A server of a model whose newest version comes to be broken, and the model's name."""
 
 
 @pytest.fixture(scope="module")
-def volume(machine: Machine) -> Iterator[str]:
-    """A ReadWriteMany volume with a version of a model; a claim holds it."""
+def volume(machine: Machine) -> Iterator[Path]:
+    """A ReadWriteMany volume with a version of two models, which the claim MODELS holds."""
     admin, name = machine.admin, f"{machine.admin.name}-{MODELS}"
     directory = create(StaticVolume(name, mode=0o755), machine.layout, Addresses())
-    put(directory / MODEL, 1, 2.0)
-    for path in (directory / MODEL, *(directory / MODEL).rglob("*")):
-        path.chmod(0o755 if path.is_dir() else 0o644)  # the server is another user
+    for model in (MODEL, FRAGILE):
+        put(directory / model, 1, 2.0)
+        let_all_read(directory / model)
     admin.apply(
         {
             "apiVersion": "v1",
@@ -88,23 +63,36 @@ def volume(machine: Machine) -> Iterator[str]:
             },
         }
     )
-    yield MODELS
+    yield directory
     assert admin.kubectl("get", "pvc", MODELS, "--output=jsonpath={.status.phase}") == "Bound"
     admin.kubectl("delete", "pvc", MODELS, f"--timeout={HANG_SECONDS:.0f}s")
     admin.kubectl("delete", "pv", name, "--wait=false")
 
 
-@pytest.fixture(scope="module")
-def server(
-    volume: str, machine: Machine, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[str]:
-    """A server of one pod, or two under load; the release's name."""
+def let_all_read(directory: Path) -> None:
+    """The server is another user than these tests."""
+    for path in (directory, *directory.rglob("*")):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+
+
+def values_of(model: str) -> dict[str, Any]:
+    """Values of a server of what comes newest of a model."""
     repository, _, tag = SERVING_IMAGE.rpartition(":")
-    values = {
+    return {
         "image": {"repository": repository, "tag": tag},
-        "models": {MODEL: {"source": {"claim": {"name": volume, "path": MODEL}}}},
+        "models": {model: {"source": {"claim": {"name": MODELS, "path": model}}}},
         "storage": {"accessModes": ["ReadWriteMany"]},
         "resources": {"requests": {"cpu": "100m", "memory": "256Mi"}},
+    }
+
+
+@pytest.fixture(scope="module")
+def server(
+    volume: Path, machine: Machine, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    """A server of one pod, or two under load; the release's name."""
+    values = {
+        **values_of(MODEL),
         # So that a channel hears of a new pod soon.
         "server": {"maxConnectionAgeSeconds": 5},
         "autoscaling": {
@@ -126,9 +114,9 @@ def server(
     machine.admin.helm("uninstall", RELEASE, "--wait")
 
 
-def pods(namespace: Namespace) -> list[Object]:
+def pods(namespace: Namespace, release: str = RELEASE) -> list[Object]:
     """The server's pods that are ready and stay."""
-    found = namespace.objects("pod", **{"app.kubernetes.io/instance": RELEASE})
+    found = namespace.objects("pod", **{"app.kubernetes.io/instance": release})
     return [
         pod
         for pod in found
@@ -149,7 +137,7 @@ def answered(namespace: Namespace, pod: Object) -> int:
     return int(sum(map(float, counts)))
 
 
-def test_load_brings_a_pod_that_gets_its_share_and_no_request_is_lost(
+def test_pods_come_are_replaced_and_go_and_no_request_is_lost(
     server: str, machine: Machine, tmp_path: Path
 ) -> None:
     there = machine.admin
@@ -157,27 +145,66 @@ def test_load_brings_a_pod_that_gets_its_share_and_no_request_is_lost(
     for port in (8500, 8501):
         assert_kept_out(there, first["status"]["podIP"], port)
 
-    found = there.objects("service", **{"app.kubernetes.io/instance": server})
-    (headless,) = (one["metadata"]["name"] for one in found if one["spec"]["clusterIP"] == "None")
-    address = f"dns:///{headless}.{there.name}.svc.cluster.local:8500"
-    asker: dict[str, Any] = sleeping_pod(
-        "asker", {"image": CLIENT_IMAGE, "command": ["python3", "-u", "-c", ASK, address]}
-    )
-    asker["metadata"]["labels"] = {CLIENT: server}
+    asks = asker(there, server, MODEL, {INPUT: [[1.0, 2.0, 3.0]]}, threads=2, pause=0.005)
     with metrics_server(there, tmp_path):
-        there.apply(asker)
+        there.apply(asks)
         try:
             both = eventually("two pods", lambda: _two(there), HANG_SECONDS)
             scaler = json.loads(there.kubectl("get", "hpa", server, "--output=json"))
             assert scaler["status"]["desiredReplicas"] == 2
             eventually("the share of each", lambda: _share(there, both) > 0.3, HANG_SECONDS)
-            said = there.kubectl("logs", "asker").splitlines()
+            there.kubectl("rollout", "restart", "deployment", server)
+            there.kubectl(
+                "rollout", "status", "deployment", server, f"--timeout={HANG_SECONDS:.0f}s"
+            )
+            old = {pod["metadata"]["name"] for pod in both}
+            eventually("the old pods to be gone", lambda: not old & _names(there), HANG_SECONDS)
+            good, bad, said = asked(there)
         finally:
             there.kubectl("delete", "pod", "asker", "--wait=false")
-        good, bad = map(int, said[-1].split()[1:])
         assert good > 100
-        assert bad == 0, "\n".join(line for line in said if not line.startswith("asked"))
+        assert bad == 0, said
         eventually("one pod again", lambda: len(pods(there)) == 1, HANG_SECONDS)
+
+
+def test_the_doctor_names_a_broken_version_and_the_servers_that_end_on_it(
+    volume: Path, machine: Machine, tmp_path: Path
+) -> None:
+    there = machine.admin
+    file = tmp_path / "values.yaml"
+    # So that a server ends at once, not after five minutes in which it tries again.
+    values = {**values_of(FRAGILE), "server": {"extraArgs": ["--max_num_load_retries=0"]}}
+    file.write_text(yaml.safe_dump(values))
+    there.helm("install", FRAGILE, str(CHART), f"--values={file}")
+    try:
+        (serves,) = eventually("the first pod", lambda: pods(there, FRAGILE), 120)
+        broken = volume / FRAGILE / "2.tmp"
+        broken.mkdir()
+        (broken / "saved_model.pb").write_bytes(b"no message")
+        let_all_read(broken)
+        broken.rename(volume / FRAGILE / "2")
+        said = eventually("the version to be named", lambda: _told(there, "TFD129"), 120)
+        assert f"{FRAGILE} 2 can't be loaded" in said.words
+        assert pods(there, FRAGILE), "it serves the version before"
+
+        there.kubectl("delete", "pod", serves["metadata"]["name"], "--wait=false")
+        said = eventually("the end again and again", lambda: _told(there, "TFD127"), 240)
+        assert "did not become available" in said.quote
+    finally:
+        there.helm("uninstall", FRAGILE, "--wait")
+
+
+def _told(namespace: Namespace, code: str) -> Finding | None:
+    try:
+        return diagnosed_server(namespace, FRAGILE, code)
+    except AssertionError:
+        return None
+
+
+def _names(namespace: Namespace) -> set[str]:
+    """Of all pods of the server, those that are about to go, too."""
+    found = namespace.objects("pod", **{"app.kubernetes.io/instance": RELEASE})
+    return {one["metadata"]["name"] for one in found}
 
 
 def _two(namespace: Namespace) -> list[Object]:
