@@ -191,6 +191,7 @@ def _secret(name: str, data: dict[str, str]) -> dict[str, Any]:
 
 
 @pytest.mark.full
+@pytest.mark.timeout(3600)  # Traefik is built: ten minutes of CPU beside all else
 def test_an_ingress_of_traefik_asks_for_the_password(
     install: Callable[[str, dict[str, Any]], Release],
     namespace: Namespace,
@@ -215,6 +216,7 @@ def test_an_ingress_of_traefik_asks_for_the_password(
 
 
 @pytest.mark.full
+@pytest.mark.timeout(3600)  # Traefik is built: ten minutes of CPU beside all else
 def test_an_http_route_of_a_gateway_asks_for_the_password(
     install: Callable[[str, dict[str, Any]], Release],
     namespace: Namespace,
