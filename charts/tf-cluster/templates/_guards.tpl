@@ -333,7 +333,7 @@ so it has to be smaller.
 {{- $resources := (get $.Values $role | default dict).resources | default dict }}
 {{- range $name, $amount := merge (deepCopy ($resources.limits | default dict)) ($resources.requests | default dict) }}
 {{- $accelerators := $used | empty | ternary
-  "(?i)gpu|[tnixd]pu\\b|/mig-|/(i915|xe)$|neuron|gaudi|ascend|/(mlu|dcu|gcu|rdu|qaic)|vcuda|vcore|fpga|rebellions|tenstorrent"
+  "(?i)gpu|[tnixdp]pu\\b|/mig-|/(i915|xe)$|neuron|gaudi|ascend|/(mlu|dcu|gcu|rdu|qaic)|vcuda|vcore|fpga|rebellions|tenstorrent|furiosa"
   "/gpu(\\.shared)?$|/mig-|/(i915|xe)$" }}
 {{- if and (regexMatch $accelerators $name) (gt (include "tf-cluster.quantity" $amount | float64) (float64 $used)) }}
 {{- if eq $role "worker" }}

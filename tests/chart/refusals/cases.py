@@ -138,6 +138,8 @@ ACCELERATORS = (
     "furiosa.ai/npu",
     "rebellions.ai/ATOM",
     "tenstorrent.com/n150",
+    "furiosa.ai/rngd",
+    "alibabacloud.com/ppu",
     "graphcore.ai/ipu",
     "sambanova.ai/rdu",
     "xilinx.com/fpga-xilinx_u250",

@@ -34,8 +34,8 @@ COUNTED_RESOURCE = Code(
 DEVICES = r"/gpu(\.shared)?$|/mig-|/(i915|xe)$"
 """Resources counted in devices that TensorFlow computes on."""
 ACCELERATORS = (
-    r"(?i)gpu|[tnixd]pu\b|/mig-|/(i915|xe)$|neuron|gaudi|ascend|/(mlu|dcu|gcu|rdu|qaic)"
-    r"|vcuda|vcore|fpga|rebellions|tenstorrent"
+    r"(?i)gpu|[tnixdp]pu\b|/mig-|/(i915|xe)$|neuron|gaudi|ascend|/(mlu|dcu|gcu|rdu|qaic)"
+    r"|vcuda|vcore|fpga|rebellions|tenstorrent|furiosa"
 )
 """Accelerator resources, in any unit. A task that computes on CPUs uses none of them."""
 
