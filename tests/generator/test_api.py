@@ -47,6 +47,22 @@ def test_importing_the_package_imports_nothing_of_it() -> None:
     assert "module 'tf_cluster' has no attribute 'nothing'" in ran.stderr
 
 
+@pytest.mark.parametrize("verb", ["validate", "plan"])
+def test_what_asks_no_cluster_loads_no_client_of_one(verb: str) -> None:
+    code = (
+        "import atexit, sys\n"
+        "from tf_cluster.cli import main\n"
+        "loaded = lambda: [one for one in sys.modules if one in ('lightkube', 'httpx2')]\n"
+        "atexit.register(lambda: print(loaded(), file=sys.stderr))\n"
+        f"sys.argv = ['tf-cluster', '{verb}', {str(EXAMPLES[0])!r}]\n"
+        "main()\n"
+    )
+    ran = subprocess.run((sys.executable, "-c", code), capture_output=True, text=True, check=False)
+
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stderr.splitlines()[-1] == "[]"
+
+
 def _beside(path: Path) -> dict[str, str | bytes]:
     return {
         str(one.relative_to(path.parent)): one.read_bytes() for one in path.parent.rglob("*.py")
