@@ -1,11 +1,13 @@
 """What a rule sees: one training in its cluster."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import cached_property
 
 from tf_cluster.cluster.events import events_of
+from tf_cluster.cluster.serving.servers import Model, models_of
 from tf_cluster.cluster.snapshot import (
     Condition,
     Deployment,
@@ -16,6 +18,7 @@ from tf_cluster.cluster.snapshot import (
     Snapshot,
     Training,
 )
+from tf_cluster.exits import RefusedError
 
 MADE_BY_A_CONTROLLER = ("Job", "ReplicaSet")
 LOG_SECONDS = 3600.0
@@ -62,6 +65,13 @@ class View:
     def deployments(self) -> Iterator[Deployment]:
         """The Deployments of the newest attempt."""
         return (one for one in self.training.deployments if one.attempt == self.training.attempt)
+
+    def models(self) -> Iterator[tuple[Deployment, Model]]:
+        """The models of servers with their Deployments; not those of another chart's version."""
+        for one in self.deployments():
+            with suppress(RefusedError):
+                for model in models_of(one.name, one.models) if one.models else ():
+                    yield one, model
 
     def relevant(self) -> Iterator[Pod]:
         """The pods of the newest attempt whose ends still matter.

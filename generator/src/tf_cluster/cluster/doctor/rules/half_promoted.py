@@ -5,29 +5,22 @@ from collections.abc import Iterator
 from tf_cluster.cluster.doctor.finding import Finding, Rule
 from tf_cluster.cluster.doctor.view import View
 from tf_cluster.cluster.serving.promotion import STABLE, half_promoted
-from tf_cluster.cluster.serving.servers import models_of
-from tf_cluster.exits import RefusedError
 
 
 def _look(view: View) -> Iterator[Finding]:
-    for one in view.deployments():
-        try:
-            models = models_of(one.name, one.models) if one.models else ()
-        except RefusedError:
-            continue  # of another version of the chart
-        for model in models:
-            for version in half_promoted(model):
-                loaded = ", ".join(map(str, model.loaded))
-                where = f"--release {view.training.name} -n {view.namespace}"
-                yield Finding(
-                    RULE.code,
-                    f"deployment/{one.name}",
-                    f"{model.name} {version} is loaded, and no label names it: a promotion of it "
-                    "goes on, or was killed",
-                    f"tf-cluster promote {model.name} {version} {where} goes on; tf-cluster "
-                    f"rollback {model.name} {where} takes it back",
-                    f"loaded: {loaded}; {STABLE}: {model.labels[STABLE]}",
-                )
+    for one, model in view.models():
+        for version in half_promoted(model):
+            loaded = ", ".join(map(str, model.loaded))
+            where = f"--release {view.training.name} -n {view.namespace}"
+            yield Finding(
+                RULE.code,
+                f"deployment/{one.name}",
+                f"{model.name} {version} is loaded, and no label names it: a promotion of it "
+                "goes on, or was killed",
+                f"tf-cluster promote {model.name} {version} {where} goes on; tf-cluster "
+                f"rollback {model.name} {where} takes it back",
+                f"loaded: {loaded}; {STABLE}: {model.labels[STABLE]}",
+            )
 
 
 RULE = Rule(
