@@ -9,6 +9,7 @@ from typing import Any
 from tf_cluster.cluster.connection import AbsentError, ClusterError, Connection
 from tf_cluster.cluster.labels import SERVING
 from tf_cluster.cluster.serving.asking import ServerPod, Tell, server_pods
+from tf_cluster.cluster.serving.server_log import FAILED_LOAD
 from tf_cluster.cluster.serving.servers import Server
 from tf_cluster.exits import RefusedError
 from tf_cluster.printable import cut
@@ -117,7 +118,7 @@ def _failed_loads(connection: Connection, server: Server, pod: str) -> str:
     """What a server that runs said last of a version that it tries to load again and again."""
     with suppress(ClusterError):
         lines = _log(connection, server, pod)
-        failed = [line for line in lines if "Loading servable" in line and " failed: " in line]
+        failed = [line for line in lines if FAILED_LOAD.search(line)]
         return cut(failed[-1], _LONGEST) if failed else ""
     return ""
 

@@ -1,27 +1,18 @@
 """A server of models can't load a version."""
 
-import re
 from collections.abc import Iterable, Iterator
 
 from tf_cluster.cluster import labels
 from tf_cluster.cluster.doctor.finding import Finding, Rule
 from tf_cluster.cluster.doctor.rules.server_ends import ends_again_and_again
 from tf_cluster.cluster.doctor.view import View, about, log_time
-from tf_cluster.cluster.serving.servers import Model, models_of
-from tf_cluster.exits import RefusedError
-
-# As TensorFlow Serving writes it: retrier.cc and loader_harness.cc of release 2.21.0.
-_FAILED = re.compile(r"Loading servable: \{name: (\S+) version: (\d+)\} failed: (.*)")
-_LOADED = re.compile(r"Successfully loaded servable version \{name: (\S+) version: (\d+)\}$")
-_LEFT = re.compile(
-    r"(?:Done unloading servable version|Retrying of Loading servable:) "
-    r"\{name: (\S+) version: (\d+)\}(?:$| was cancelled)"
-)
+from tf_cluster.cluster.serving.server_log import FAILED_LOAD, LEFT, LOADED
+from tf_cluster.cluster.serving.servers import Model
 
 
 def _look(view: View) -> Iterator[Finding]:
     release, where = view.training.name, view.namespace
-    models = _models(view)
+    models = {model.name: model for _, model in view.models()}
     for pod in view.pods():
         if pod.role != labels.SERVING or ends_again_and_again(pod):
             continue
@@ -39,28 +30,17 @@ def _look(view: View) -> Iterator[Finding]:
             )
 
 
-def _models(view: View) -> dict[str, Model]:
-    found: dict[str, Model] = {}
-    for one in view.deployments():
-        try:
-            models = models_of(one.name, one.models) if one.models else ()
-        except RefusedError:
-            continue  # of another version of the chart
-        found |= {model.name: model for model in models}
-    return found
-
-
 def _failing(lines: Iterable[str], models: dict[str, Model]) -> Iterator[tuple[str, int, str]]:
     """Model, version and the last line of each load that failed, if the version is wanted still."""
     failed: dict[tuple[str, int], str] = {}
     loaded: set[tuple[str, int]] = set()
     for line in lines:
-        if found := _LOADED.search(line):
+        if found := LOADED.search(line):
             loaded.add((found[1], int(found[2])))
             failed.pop((found[1], int(found[2])), None)
-        elif found := _LEFT.search(line):
+        elif found := LEFT.search(line):
             failed.pop((found[1], int(found[2])), None)
-        elif found := _FAILED.search(line):
+        elif found := FAILED_LOAD.search(line):
             failed[found[1], int(found[2])] = line
     for (name, version), line in failed.items():
         newer = sum(model == name and other > version for model, other in loaded)
