@@ -13,7 +13,10 @@ from typing import Any
 import pytest
 import yaml
 from tf_cluster.cluster import connection as connections
+from tf_cluster.cluster.doctor.bundle import read_bundle
+from tf_cluster.cluster.snapshot import Snapshot, Training
 
+RECORDINGS = Path(__file__).with_name("recordings")
 EMPTY = {"apiVersion": "v1", "kind": "List", "metadata": {}, "items": []}
 
 
@@ -92,3 +95,10 @@ def use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
     monkeypatch.setattr(connections, "_WAIT_SECONDS", 0.01)
     return used
+
+
+def recorded(name: str) -> tuple[Snapshot, Training]:
+    """A snapshot of a cluster in which a failure was caused, and the training in it."""
+    snapshot = read_bundle(str(RECORDINGS / f"{name}.json"))
+    (training,) = snapshot.trainings
+    return snapshot, training

@@ -15,16 +15,8 @@ from tf_cluster.cluster.doctor.finding import Finding
 from tf_cluster.cluster.reading import with_logs
 from tf_cluster.cluster.snapshot import Condition, Container, Snapshot, Training
 
-from tests.generator.cluster.conftest import Server, config
+from tests.generator.cluster.conftest import Server, config, recorded
 from tests.generator.conftest import Command
-
-RECORDINGS = Path(__file__).with_name("recordings")
-
-
-def recorded(name: str) -> tuple[Snapshot, Training]:
-    snapshot = read_bundle(str(RECORDINGS / f"{name}.json"))
-    (training,) = snapshot.trainings
-    return snapshot, training
 
 
 def found(snapshot: Snapshot, training: Training, code: str) -> list[Finding]:

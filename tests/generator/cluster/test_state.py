@@ -5,21 +5,18 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
 from tf_cluster.cluster.connection import connect
-from tf_cluster.cluster.doctor.bundle import read_bundle
 from tf_cluster.cluster.doctor.examine import examined
 from tf_cluster.cluster.ending import User, refuse_argo_cd, refuse_several, refuse_used
 from tf_cluster.cluster.snapshot import Condition, Container, Ended, Snapshot, Training
 from tf_cluster.cluster.state import TAIL_LINES, standings, state_of
 from tf_cluster.exits import RefusedError
 
-from tests.generator.cluster.conftest import Server, config
+from tests.generator.cluster.conftest import Server, config, recorded
 
-RECORDINGS = Path(__file__).with_name("recordings")
 DOCUMENT = {"attempt": "a", "status": "done", "final": True, "message": "done at step 4 of 4"}
 FIGURES = {"step": 4, "total": 4, "percent": 100.0}
 GATE = (
@@ -28,12 +25,6 @@ GATE = (
 )
 RUNNING = "chief-0: running 0.0%, step 813 of 10000000, 5 steps/s, ETA 292:52:57, loss 0.042"
 THERE = "2026-11-28T06:11:59Z chief-0: every task is there after 71.0 s: training"
-
-
-def recorded(name: str) -> tuple[Snapshot, Training]:
-    snapshot = read_bundle(str(RECORDINGS / f"{name}.json"))
-    (training,) = snapshot.trainings
-    return snapshot, training
 
 
 def test_progress_is_found_behind_much_that_a_program_says(use: Any, server: Server) -> None:
