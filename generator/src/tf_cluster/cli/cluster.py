@@ -58,6 +58,16 @@ def the_training(snapshot: "Snapshot", connection: "Connection", name: str) -> "
     raise RefusedError(absent(connection, name))
 
 
+def refuse_nowhere(
+    connection: "Connection", found: Sequence[object], *, all_namespaces: bool
+) -> None:
+    """Where nothing was found: refuse a namespace that is not there. Raises RefusedError."""
+    from tf_cluster.cluster.connection import refuse_no_namespace
+
+    if not found and not all_namespaces:
+        refuse_no_namespace(connection)
+
+
 def absent(connection: "Connection", name: str) -> str:
     """Why there is no training of a name, with those that there are.
 

@@ -15,6 +15,7 @@ from tf_cluster.cli.cluster import (
     absent,
     document_text,
     refuse,
+    refuse_nowhere,
     release_of,
 )
 from tf_cluster.cli.common import count, refuse_existing, tell, write
@@ -95,18 +96,17 @@ def doctor(
 def _seen(
     name: str, context: str | None, namespace: str | None, *, all_namespaces: bool
 ) -> "Snapshot":
-    from tf_cluster.cluster.connection import connect, refuse_no_namespace
+    from tf_cluster.cluster.connection import connect
     from tf_cluster.cluster.doctor.examine import LOG_LINES
     from tf_cluster.cluster.reading import ALL, whole, with_logs
 
     connection = connect(context, namespace)
     where = ALL if all_namespaces else connection.namespace
     snapshot = whole(connection, where, release_of(name))
-    if not snapshot.trainings and not snapshot.servers:
-        if name:
-            raise RefusedError(absent(connection, name))
-        if not all_namespaces:
-            refuse_no_namespace(connection)
+    found = (*snapshot.trainings, *snapshot.servers)
+    if name and not found:
+        raise RefusedError(absent(connection, name))
+    refuse_nowhere(connection, found, all_namespaces=all_namespaces)
     return with_logs(connection, snapshot, LOG_LINES)
 
 

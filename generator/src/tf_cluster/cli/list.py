@@ -9,6 +9,7 @@ from tf_cluster.cli.cluster import (
     Output,
     OutputForm,
     document_text,
+    refuse_nowhere,
 )
 from tf_cluster.cli.common import tell
 from tf_cluster.cli.help import ends_with
@@ -29,15 +30,14 @@ def list_trainings(
     output: OutputForm = Output.TEXT,
 ) -> None:
     """Say of each training in a cluster how far it is."""
-    from tf_cluster.cluster.connection import connect, refuse_no_namespace
+    from tf_cluster.cluster.connection import connect
     from tf_cluster.cluster.reading import ALL, trainings
     from tf_cluster.cluster.state import standings
     from tf_cluster.cluster.text import list_json, list_text
 
     connection = connect(context, namespace)
     snapshot = trainings(connection, ALL if all_namespaces else connection.namespace)
-    if not snapshot.trainings and not all_namespaces:
-        refuse_no_namespace(connection)
+    refuse_nowhere(connection, snapshot.trainings, all_namespaces=all_namespaces)
     if output is Output.NAME:
         for one in snapshot.trainings:
             print(f"{one.namespace}/{one.name}" if all_namespaces else one.name)

@@ -10,6 +10,7 @@ from tf_cluster.cli.cluster import (
     OutputForm,
     document_text,
     refuse,
+    refuse_nowhere,
 )
 from tf_cluster.cli.common import tell
 from tf_cluster.cli.help import ends_with
@@ -32,7 +33,7 @@ def quota(
     output: OutputForm = Output.TEXT,
 ) -> None:
     """Show what a namespace may use, uses, and has left."""
-    from tf_cluster.cluster.connection import connect, refuse_no_namespace
+    from tf_cluster.cluster.connection import connect
     from tf_cluster.cluster.reading import ALL, quotas
     from tf_cluster.cluster.usage_text import quota_json, quota_text
 
@@ -40,8 +41,7 @@ def quota(
     connection = connect(context, namespace)
     where = ALL if all_namespaces else connection.namespace
     found = quotas(connection, where)
-    if not found and not all_namespaces:
-        refuse_no_namespace(connection)
+    refuse_nowhere(connection, found, all_namespaces=all_namespaces)
     if output is not Output.TEXT:
         sys.stdout.write(document_text(quota_json(found), output))
     elif found:

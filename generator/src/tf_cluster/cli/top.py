@@ -10,6 +10,7 @@ from tf_cluster.cli.cluster import (
     OutputForm,
     document_text,
     refuse,
+    refuse_nowhere,
 )
 from tf_cluster.cli.common import tell
 from tf_cluster.cli.help import ends_with
@@ -33,7 +34,7 @@ def top(
     output: OutputForm = Output.TEXT,
 ) -> None:
     """Show CPU, memory and GPUs: of nodes, and of trainings."""
-    from tf_cluster.cluster.connection import connect, refuse_no_namespace
+    from tf_cluster.cluster.connection import connect
     from tf_cluster.cluster.reading import ALL, trainings
     from tf_cluster.cluster.usage import usage
     from tf_cluster.cluster.usage_text import usage_json, usage_text
@@ -42,8 +43,7 @@ def top(
     connection = connect(context, namespace)
     where = ALL if all_namespaces else connection.namespace
     there = trainings(connection, where).trainings
-    if not there and not all_namespaces:
-        refuse_no_namespace(connection)
+    refuse_nowhere(connection, there, all_namespaces=all_namespaces)
     found = usage(connection, where, there)
     for words in found.unread:
         tell(f"tf-cluster: not shown: {words}")
