@@ -130,6 +130,7 @@ def test_data_is_loaded_into_a_claim_that_is_new() -> None:
     assert words in notes()
     assert words not in notes({"storage": {"data": {"existingClaim": "ours"}}})
     assert words not in notes({"storage": {"data": {"enabled": False}}})
+    assert words not in notes({"storage": {"data": {"accessModes": ["ReadOnlyMany"]}}})
 
 
 def test_claims_that_have_to_exist_are_named() -> None:

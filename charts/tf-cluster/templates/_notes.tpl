@@ -55,7 +55,9 @@ Run {{ .Values.run.id }}, attempt {{ $attempt }}.
     {{ $kubectl }} wait --for=condition=Ready --timeout=10m pod/{{ $fullname }}-files
     {{ $kubectl }} cp {{ $fullname }}-files:{{ $result.path }} {{ $result.copy }}
     {{ $kubectl }} delete pod {{ $fullname }}-files
-{{- if and .Values.storage.data.enabled (not .Values.storage.data.existingClaim) }}
+{{- $data := .Values.storage.data }}
+{{- $isRead := include "tf-cluster.claim.readOnly" (dict "root" . "volume" "data") }}
+{{- if and $data.enabled (not $data.existingClaim) (not $isRead) }}
 
 To load data into the claim {{ include "tf-cluster.claim" (dict "root" . "volume" "data") }}, make the pod of step 3
 and, before you delete it, copy:

@@ -89,6 +89,29 @@ def test_an_existing_claim_is_mounted_and_none_is_made() -> None:
         assert {"name": "data", "persistentVolumeClaim": {"claimName": "shared"}} in volumes
 
 
+@pytest.mark.parametrize(
+    ("modes", "is_read_only"),
+    [
+        (["ReadOnlyMany"], True),
+        (["ReadOnlyMany", "ReadWriteMany"], False),
+        (["ReadOnlyMany", "ReadWriteOnce"], False),
+        (["ReadWriteMany"], False),
+    ],
+)
+@pytest.mark.parametrize("name", ["", "sets"])
+def test_a_claim_that_nobody_may_write_is_mounted_so(
+    modes: list[str], is_read_only: bool, name: str
+) -> None:
+    rendered = render({"storage": {"data": {"accessModes": modes, "existingClaim": name}}})
+    source: dict[str, object] = {"claimName": name or "digits-data"}
+    if is_read_only:
+        source["readOnly"] = True
+    for role in ("chief", "worker"):
+        volumes = rendered.one("Job", role)["spec"]["template"]["spec"]["volumes"]
+        assert {"name": "data", "persistentVolumeClaim": source} in volumes
+        assert {"name": "log", "persistentVolumeClaim": {"claimName": "digits-log"}} in volumes
+
+
 def test_a_claim_can_choose_its_volume_by_labels() -> None:
     selector = {"matchLabels": {"team": "vision"}}
     asked = claim({"selector": selector, "storageClassName": "nfs"})
