@@ -17,6 +17,15 @@ CLIENT_IMAGE = os.environ.get("SERVING_CLIENT_IMAGE", STAND_IN)
 CLIENT = "tf-cluster.io/serving-client"
 """The label of who may ask, with the server's name."""
 
+
+def of_image() -> list[str]:
+    """Words that choose the server's image, and little CPU and memory, for `serve`."""
+    repository, _, tag = SERVING_IMAGE.rpartition(":")
+    settings = [f"image.repository={repository}", f"image.tag={tag}"]
+    settings += ["resources.requests.cpu=50m", "resources.requests.memory=256Mi"]
+    return [word for one in settings for word in ("--set", one)]
+
+
 # Threads that ask all the time, each by a channel that takes the pods in turn.
 _ASK = """
 import json, sys, threading, time

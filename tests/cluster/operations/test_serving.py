@@ -19,7 +19,7 @@ from tf_cluster.params.schema_files import printed_schema_text
 from tests.cluster import turns
 from tests.cluster.conftest import MakeValues, sleeping_pod
 from tests.cluster.kubernetes import Namespace, Release
-from tests.cluster.model_server import CLIENT, CLIENT_IMAGE, SERVING_IMAGE, asked, asker
+from tests.cluster.model_server import CLIENT, CLIENT_IMAGE, asked, asker, of_image
 from tests.cluster.operations.conftest import Tool, claim
 from tests.cluster.operations.diagnosis import diagnosed_server
 from tests.slices import in_turn
@@ -30,14 +30,6 @@ pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900), in_turn(turns.SERVI
 
 DIGITS, NEWEST, GATED, MODELS = "digits", "digits-serving", "gated", "models"
 SLOW = ("--timeout", "5m")
-
-
-def of_image() -> list[str]:
-    """Words that choose the server's image, and little CPU."""
-    repository, _, tag = SERVING_IMAGE.rpartition(":")
-    settings = [f"image.repository={repository}", f"image.tag={tag}"]
-    settings += ["resources.requests.cpu=50m", "resources.requests.memory=256Mi"]
-    return [word for one in settings for word in ("--set", one)]
 
 
 @pytest.fixture(scope="module")

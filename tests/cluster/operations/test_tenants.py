@@ -15,10 +15,11 @@ import pytest
 
 from tests.chart.helm import LEAST, merged
 from tests.chart.tf_tenant.helm import render as render_tenant
-from tests.cluster.conftest import CHART, MakeValues, sleeping_pod
+from tests.cluster.conftest import CHART, IMAGE, MakeValues, sleeping_pod
 from tests.cluster.kubernetes import WAIT_SECONDS, CommandError, Namespace, Release
 from tests.cluster.machine_tools import tool_path
-from tests.cluster.operations.conftest import Tool
+from tests.cluster.model_server import of_image
+from tests.cluster.operations.conftest import Tool, claim
 from tests.cluster.tenants import (
     TENANT_CHART,
     Proxy,
@@ -38,7 +39,8 @@ pytestmark = [pytest.mark.cluster, pytest.mark.timeout(600)]  # fixtures train a
 RIGHTS = in_turn(2, of=3)
 """What is as long as all the rest: a release's whole life, and each right by itself."""
 TRAINING = "tiny"
-OPTIONAL = {"podGroups": True, "monitoring": True, "ingresses": True, "httpRoutes": True}
+MODELS, SERVER = "models", "tiny-server"
+OPTIONAL = dict.fromkeys(("podGroups", "monitoring", "ingresses", "httpRoutes", "serving"), True)
 PULL_SECRET = "registry"
 
 
@@ -150,6 +152,9 @@ def trained(recorded: Namespace, make_values: MakeValues, joan: Namespace) -> di
     said["viewer"] = Tool(joan, joan.kubeconfig)("get", TRAINING)
     said["stop"] = tool("stop", TRAINING)
     said["prune runs"] = tool("prune", "runs", TRAINING, "--keep", "1", "--dry-run")
+    recorded.apply(claim(MODELS))
+    for _ in range(2):
+        said["publish"] = tool("publish", TRAINING, "--to", f"{MODELS}/{TRAINING}")
     said["delete"] = tool.ran("delete", TRAINING, "--claims", "--yes").stderr
     return said
 
@@ -193,11 +198,41 @@ def test_a_user_trains_inside_the_quota_and_leaves_nothing(
     assert json.loads(trained["port-forward"])["status"] == "running"
     assert f"{TRAINING}-chief-" in trained["viewer"]
     assert "has ended: stopped" in trained["stop"]
+    assert f"{MODELS}/{TRAINING}" in trained["publish"]
     assert f"deleted {TRAINING}-data, {TRAINING}-log" in trained["delete"]
     assert ada.objects("job,deployment,pod,service,configmap,pvc", **{OF: TRAINING}) == []
 
 
 OF = "app.kubernetes.io/instance"
+
+
+@pytest.fixture(scope="module")
+def served(trained: object, recorded: Namespace) -> dict[str, dict[str, Any]]:
+    """What was published, served as tenant A's user: what the verbs said, by verb."""
+    tool = Tool(recorded, recorded.kubeconfig)
+    # No training is left whose image the Jobs could take.
+    of_server = ("--release", SERVER, "--image", IMAGE)
+    where = ("--claim", f"{MODELS}/{TRAINING}", "--version", "1")
+    tool("serve", TRAINING, *where, *of_server, "--install", *of_image())
+    said = {
+        "predict": tool.document("predict", TRAINING, *of_server),
+        "promote": tool.document("promote", TRAINING, "2", *of_server),
+        "rollback": tool.document("rollback", TRAINING, *of_server),
+    }
+    recorded.helm("uninstall", SERVER, "--wait", "--timeout=2m")
+    recorded.kubectl("delete", "pvc", MODELS)
+    return said
+
+
+@RIGHTS
+def test_a_user_serves_inside_the_quota_and_leaves_nothing(
+    served: dict[str, dict[str, Any]], ada: Namespace
+) -> None:
+    assert served["predict"]["ok"]
+    assert (served["promote"]["stable"], served["rollback"]["stable"]) == (2, 1)
+    assert ada.objects("job,deployment,pod,service,configmap,pvc", **{OF: SERVER}) == []
+
+
 NOWHERE = {"nodeSelector": {"tf-cluster.io/test": "nowhere"}}
 EVERY_PART = {
     "pod": NOWHERE,
@@ -232,7 +267,7 @@ def by_hand(recorded: Namespace) -> None:
 
 @pytest.fixture(scope="module")
 def asked(
-    trained: object, installed: object, by_hand: object, asking: Proxy, ada: Namespace
+    served: object, installed: object, by_hand: object, asking: Proxy, ada: Namespace
 ) -> set[Right]:
     """Every right that tenant A's user has made use of."""
     found = asking.asked(ada.name)
@@ -251,8 +286,10 @@ CUSTOM = (
     ("monitoring.coreos.com", "podmonitors"),
     ("monitoring.coreos.com", "prometheusrules"),
     ("gateway.networking.k8s.io", "httproutes"),
+    ("autoscaling", "horizontalpodautoscalers"),
+    ("policy", "poddisruptionbudgets"),
 )
-"""Kinds that this cluster need not have. To Helm they are like all others."""
+"""Kinds that this cluster, or this release of models, need not have. Helm treats all alike."""
 SCALE = ("apps", "deployments/scale", "patch")
 """Who makes cleanup's Role has to have what it gives, and never asks for it."""
 
@@ -271,12 +308,14 @@ def test_a_user_has_the_rights_that_were_asked_for_and_no_more(
 
 VERSIONS = {
     "apps": "v1",
+    "autoscaling": "v2",
     "batch": "v1",
     "coordination.k8s.io": "v1",
     "gateway.networking.k8s.io": "v1",
     "metrics.k8s.io": "v1beta1",
     "monitoring.coreos.com": "v1",
     "networking.k8s.io": "v1",
+    "policy": "v1",
     "rbac.authorization.k8s.io": "v1",
     "scheduling.volcano.sh": "v1beta1",
     "scheduling.x-k8s.io": "v1alpha1",
@@ -363,7 +402,11 @@ def test_a_user_can_do_nothing_of_it_in_another_tenants_namespace(
         assert status == 403, (right, text)
         assert "is forbidden: User" in text, (right, text)
     tool = Tool(replace(ada, name=other), ada.kubeconfig)
+    values = make_values("foreign")
+    gated = (TRAINING, "--release", SERVER)
+    assert "can't say  not allowed: list jobs, list deployments" in tool("preflight", str(values))
     for verb, *words in (
+        ("submit", str(values)),
         ("list",),
         ("get", TRAINING),
         ("logs", TRAINING),
@@ -374,12 +417,19 @@ def test_a_user_can_do_nothing_of_it_in_another_tenants_namespace(
         ("quota",),
         ("stop", TRAINING),
         ("delete", TRAINING),
+        ("prune", "--older", "1h"),
+        ("prune", "runs", TRAINING, "--keep", "1", "--yes"),
+        ("serve", TRAINING, "--install"),
+        ("predict", *gated),
+        ("publish", TRAINING, "--to", f"{MODELS}/{TRAINING}"),
+        ("promote", TRAINING, "2", "--release", SERVER),
+        ("rollback", *gated),
         ("list", "--all-namespaces"),
     ):
         assert "not allowed" in tool.ran(verb, *words, code=2).stderr, verb
     release = Release(replace(ada, name=other), TRAINING, CHART)
     with pytest.raises(CommandError, match="is forbidden: User"):
-        release.install(make_values("foreign"))
+        release.install(values)
 
 
 def test_a_user_cant_widen_what_the_tenant_may_use(ada: Namespace) -> None:

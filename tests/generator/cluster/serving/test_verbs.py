@@ -494,6 +494,15 @@ def test_helms_own_words_are_told_and_nothing_is_half_done(run: Run, world: Worl
     said = run("promote", "digits", "4", code=2).stderr
     assert "helm upgrade: Error: quota exceeded" in said
     assert model_of(world) == ({"specific": [3]}, {"stable": 3})
+    assert "tf-tenant" not in said
+
+
+def test_a_right_that_a_tenant_may_lack_comes_with_the_value_that_gives_it(
+    run: Run, world: World
+) -> None:
+    world.helm_fails = 'User "ada" cannot get resource "poddisruptionbudgets" in API group "policy"'
+    said = run("serve", "digits", "--install", code=2).stderr
+    assert "in a namespace of tf-tenant rights.serving: true gives the right" in said
 
 
 @pytest.mark.parametrize("answer", [{}, {"ok": False, "difference": 0.5}], ids=["good", "bad"])

@@ -1,6 +1,7 @@
 """Releases of the chart tf-serving: through helm, one change at a time in a namespace."""
 
 import json
+import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,6 +16,8 @@ from tf_cluster.exits import RefusedError
 
 CHART = (Path(__file__).parents[2] / "serving_chart").resolve()
 """The chart that this tool was made for. In a checkout a link leads to it."""
+_NOT_OF_EVERY_USER = re.compile(r'resource "(poddisruptionbudgets|horizontalpodautoscalers)"')
+_RIGHT = "rights.serving: true gives the right (docs/tenants.md)"
 LEASE = "tf-cluster-serving"
 """Who holds it changes servers of the namespace; two promotions would undo each other."""
 
@@ -75,12 +78,18 @@ def install(
     with tempfile.TemporaryDirectory(prefix="tf-cluster-") as folder:
         path = Path(folder, "values.json")
         path.write_text(json.dumps(values), encoding="utf-8")
-        helm.said(
+        words = [
             *("upgrade", release, chart, "--install", "--reset-values", f"--values={path}"),
             *(f"--values={file}" for file in files),
             *(f"--set={setting}" for setting in settings),
             f"--description={description}",
-        )
+        ]
+        try:
+            helm.said(*words)
+        except RefusedError as error:
+            if _NOT_OF_EVERY_USER.search(str(error)):
+                raise RefusedError(f"{error}: in a namespace of tf-tenant {_RIGHT}") from None
+            raise
 
 
 def with_wanted(values: Mapping[str, Any], model: str, wanted: Wanted) -> dict[str, Any]:
