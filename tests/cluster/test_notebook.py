@@ -27,6 +27,7 @@ pytestmark = [pytest.mark.cluster, pytest.mark.timeout(600)]  # a browser on two
 
 NOTEBOOK = "in-graph-client.ipynb"
 IDLE = 60
+OWN_TOKEN = "a-token-of-the-team"
 GO_ON = "/log/play/_notebooks/go-on"
 # Calls until the test has seen the worker lost and back.
 CALLS = (
@@ -139,6 +140,17 @@ def _log_in(browser: Browser, token: str) -> None:
     field.send_keys(token, Keys.ENTER)
 
 
+def _upgrade(release: Release, values: Path, *settings: str) -> None:
+    """`helm upgrade` with settings that make a new pod of the notebook; returns once it runs."""
+    old = {pod["metadata"]["uid"] for pod in release.running("notebook")}
+    release.upgrade(values, *settings)
+
+    def is_new() -> bool:
+        return any(pod["metadata"]["uid"] not in old for pod in release.running("notebook"))
+
+    eventually("a new pod", is_new, 120)
+
+
 def test_a_notebook_drives_the_cluster_and_only_who_has_its_token_drives_it(
     make_release: Callable[[str], Release],
     namespace: Namespace,
@@ -209,14 +221,19 @@ def test_a_notebook_drives_the_cluster_and_only_who_has_its_token_drives_it(
     browser.until_it_says("went on", seconds=60)
 
     # The same token after an upgrade that makes a new pod.
-    pod = release.running("notebook")[0]["metadata"]["uid"]
-    release.upgrade(values, "notebook.podLabels.again=yes")
-    eventually(
-        "a new pod",
-        lambda: [one for one in release.running("notebook") if one["metadata"]["uid"] != pod],
-        120,
-    )
+    _upgrade(release, values, "notebook.podLabels.again=yes")
     assert _token(release) == token
+
+    # A token of one's own, on a page that has not the whole host to itself.
+    namespace.kubectl("create", "secret", "generic", "ours", f"--from-literal=lab={OWN_TOKEN}")
+    secret = ("notebook.token.existingSecret=ours", "notebook.token.key=lab")
+    _upgrade(release, values, *secret, "notebook.pathPrefix=/team/play")
+    below = f"{address}/team/play"
+    eventually("the page below its path", lambda: _asked(below, OWN_TOKEN, "contents"), 60)
+    assert _refused(below, token) and _refused(below, "")
+    browser.open(f"{below}/lab/tree/{NOTEBOOK}")
+    _log_in(browser, OWN_TOKEN)
+    browser.until_it_says("A client of a cluster's servers", seconds=120)
 
     # Its kernel is gone with it: without a client the cluster ends by itself.
     release.await_job("worker", "Complete", IDLE + 120)
