@@ -10,6 +10,7 @@ _JOINERS = "\u200c\u200d"  # parts of emoji and of some scripts
 _COMMAND = "::"
 OLD_COMMAND = re.compile(r"##(?=[A-Za-z]*\[)")
 """A command anywhere in a line."""
+_NOT_ASCII = re.compile(r"[^\n -~]")  # nor a control character
 
 
 def printable(text: str, keep: str = "") -> str:
@@ -30,6 +31,15 @@ def escaped_json(text: str) -> str:
     r"""Equal JSON text, with unsafe characters in its strings as `\u…`."""
     safe = "".join(c if c == "\n" or not _is_unsafe(c) else _escaped_in_json(c) for c in text)
     return OLD_COMMAND.sub(r"#\\u0023", safe)
+
+
+def escaped_yaml(text: str) -> str:
+    r"""Equal YAML text, with unsafe characters as `\x…` and `\u…`.
+
+    Those may stand in double quotes only; `\n` between tokens stays.
+    """
+    safe = _NOT_ASCII.sub(lambda c: _escaped(c[0]) if _is_unsafe(c[0]) else c[0], text)
+    return OLD_COMMAND.sub(r"#\\x23", safe)
 
 
 def _is_unsafe(character: str) -> bool:

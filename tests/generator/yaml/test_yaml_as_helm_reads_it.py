@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import unicodedata
 from typing import Any
 
 import pytest
@@ -40,6 +41,27 @@ def test_every_text_we_write_is_the_same_text_in_helm(helm_reader: HelmReader) -
     read = helm_reader.read(yaml_text({"texts": texts}))["texts"]
 
     assert [(text, got) for text, got in zip(texts, read, strict=True) if text != got] == []
+
+
+_SHOWN_RAW = "äß漢字한עعहि\u200c\u200d\u0301"
+_INVISIBLE = [chr(code) for code in range(0x110000) if unicodedata.category(chr(code)) == "Cf"]
+
+
+def test_what_is_not_printable_is_written_as_an_escape_and_stays_equal(
+    helm_reader: HelmReader,
+) -> None:
+    unsafe = [c for c in _INVISIBLE if c not in _SHOWN_RAW]
+    assert len(unsafe) > 150 and {*"\u202e\u2066\u200b\u200f\u061c\xad"} < {*unsafe}
+    texts = [f"a{c}{_SHOWN_RAW}\\{c}{many}" for c in unsafe for many in ("", "\nb\n")]
+    document = {"texts": texts, "keys": {f"{c}k{'k' * 150}": c for c in unsafe}}
+
+    written = yaml_text(document)
+
+    assert [c for c in unsafe if c in written] == []
+    assert _SHOWN_RAW in written
+    assert yaml.safe_load(written) == document
+    assert read_document("p", written.encode()).data == document
+    assert helm_reader.read(written) == document
 
 
 def test_every_key_we_write_is_the_same_key_in_helm(helm_reader: HelmReader) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import yaml
 
-from tf_cluster.printable import OLD_COMMAND
+from tf_cluster.printable import OLD_COMMAND, escaped_yaml
 
 _PLAIN = re.compile(r"[A-Za-z_/][A-Za-z0-9_./-]*")
 _WORDS = {
@@ -54,7 +54,11 @@ _Writer.add_representer(str, _text)
 
 
 def yaml_text(data: Any) -> str:
-    """Mappings in their own order, two spaces, `\\n` line ends; deterministic."""
+    r"""Mappings in their own order, two spaces, `\n` line ends; deterministic.
+
+    Letters of all scripts stand raw. What is unsafe to print is in double quotes, as YAML escapes
+    it: `\u202e`.
+    """
     text = yaml.dump(
         data,
         Dumper=_Writer,
@@ -63,4 +67,5 @@ def yaml_text(data: Any) -> str:
         allow_unicode=True,
         width=10_000_000,
     )
-    return OLD_COMMAND.sub(r"#\\x23", text)
+    # All but ASCII is in double quotes here: see `_PLAIN` and `_BLOCK_LINE`.
+    return escaped_yaml(text)
