@@ -23,7 +23,8 @@ URL = (
     + "'}}\n"
 )
 ALL_REDUCE = f"{GOOD}strategy: all-reduce\n"
-
+RWO = "accessModes: [ReadWriteOnce]"
+COLOCATE = "extraValues: {storage: {colocate: true}}"
 
 APART = (
     "/extraValues/worker/affinity/podAntiAffinity/requiredDuringSchedulingIgnoredDuringExecution"
@@ -59,6 +60,14 @@ def told(text: str) -> list[str]:
             "TFC401 /resources/ps/limits/memory",
         ),
         (f"{GOOD}workers: 200", "TFC402 /workers"),
+        (f"{GOOD}preset: large\nworkers: 200\nlog: {{{RWO}}}", "TFC402 /workers"),
+        (f"{GOOD}preset: medium\nworkers: 33\n{COLOCATE}", "TFC402 /workers"),
+        (f"{GOOD}preset: large\ndata: {{{RWO}}}", "TFC403 /data/accessModes"),
+        (f"{GOOD}preset: large\ndata: {{{RWO}}}\nlog: {{{RWO}}}", "TFC403 /data/accessModes"),
+        (
+            f"{ALL_REDUCE}preset: medium\nextraValues: {{storage: {{log: {{{RWO}}}}}}}",
+            "TFC403 /extraValues/storage/log/accessModes",
+        ),
         (
             f"{GOOD}nodes: {{worker: {{selector: {{pool: a}}}}, chief: {{selector: {{pool: b}}}}}}",
             "TFC403 /nodes/worker/selector/pool",
@@ -135,6 +144,11 @@ def test_advice_is_given_at_its_place_and_is_no_error(text: str, advice: str) ->
         f"{GOOD}resources: {{worker: {{requests: {{cpu: 128}}}}}}",
         f"{GOOD}workers: 32",
         f"{GOOD}workers: 200\npreset: medium",
+        f"{GOOD}workers: 200\npreset: large\ndata: {{claim: mine}}\nlog: {{claim: ours}}",
+        f"{GOOD}workers: 32\ndata: {{{RWO}}}\nlog: {{{RWO}}}",
+        f"{GOOD}preset: large\ndata: {{{RWO}}}\n{COLOCATE}",
+        f"{GOOD}preset: large\ndata: {{accessModes: [ReadWriteOnce, ReadWriteMany]}}",
+        f"{ALL_REDUCE}preset: large\nworkers: 1\ndata: {{{RWO}}}",
         f"{GOOD}workers: 200\ndata: {{enabled: false}}\nlog: {{accessModes: [ReadWriteMany]}}",
         f"{GOOD}nodes: {{worker: {{selector: {{pool: a}}}}, ps: {{selector: {{pool: b}}}}}}",
         f"{GOOD}nodes: {{worker: {{selector: {{a: b}}}}, chief: {{selector: {{c: d}}}}}}",
@@ -163,6 +177,21 @@ def test_advice_is_given_at_its_place_and_is_no_error(text: str, advice: str) ->
 )
 def test_what_is_meant_gets_no_advice(text: str) -> None:
     assert told(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "keeps", "fix"),
+    [
+        ("workers: 200", "the preset small", "preset: medium has claims that several nodes"),
+        (f"workers: 200\nlog: {{{RWO}}}", "log.accessModes", "log.accessModes: [ReadWriteMany]"),
+        (f"workers: 200\n{COLOCATE}", "extraValues.storage.colocate", "leave extraValues.stor"),
+    ],
+)
+def test_what_keeps_many_workers_on_one_node_is_named(text: str, keeps: str, fix: str) -> None:
+    (finding,) = check("p.yaml", f"{GOOD}{text}".encode()).findings
+
+    assert finding.message == f"workers is 200, and {keeps} keeps all of them on one node"
+    assert finding.fix.startswith(fix)
 
 
 @pytest.mark.parametrize("amount", ["1k", "1000", "1e3", "1000000m"])

@@ -1,38 +1,47 @@
-"""Many tasks by the preset that keeps all of them on one node."""
+"""Many tasks, and claims that keep all of them on one node."""
 
 from collections.abc import Iterator
 
 from tf_cluster.expand.expand import preset_name
-from tf_cluster.expand.placement import on_one_node
+from tf_cluster.expand.placement import keepers, on_one_node
 from tf_cluster.findings.finding import Code, Finding
 from tf_cluster.params.params import Params
+from tf_cluster.params.values import PRESET
 from tf_cluster.pointer import Pointer, dotted
 
 CROWDED_NODE = Code(
     "TFC402",
-    "the preset small, and more workers than one node is likely to take (advice)",
+    "claims of one node, and more workers than it is likely to take (advice)",
     why=(
-        "Its claims are mounted by one node, so all tasks run there. Those that do not fit wait, "
-        "and the training does not start without them."
+        "A ReadWriteOnce claim, as the preset small has, is mounted by one node, so all tasks run "
+        "there. Those that do not fit wait, and the training does not start without them."
     ),
     wrong="workers: 200",
     right=("preset: medium\nworkers: 200"),
 )
 
-_SMALL = "small"
-_MOST_WORKERS = 32
+MOST_WORKERS = 32
+"""One node is not likely to take more."""
 _WORKERS: Pointer = ("worker", "replicas")
 
 
 def check(params: Params) -> Iterator[Finding]:
-    """Advice on more workers than the preset is made for."""
+    """Advice on more workers than one node takes, where all have to be on one."""
     workers = params.value_at(_WORKERS)
-    if preset_name(params.sound) != _SMALL or not on_one_node(params.effective):
+    if not isinstance(workers, int) or workers <= MOST_WORKERS:
         return
-    if workers is not None and workers > _MOST_WORKERS:
-        where = params.origin_of(_WORKERS)
-        message = (
-            f"{dotted(where)} is {workers}, and the preset {_SMALL} keeps all of them on one node"
-        )
+    if not on_one_node(params.effective):
+        return
+    where = params.origin_of(_WORKERS)
+    of_file = [at for at in map(params.origin_of, keepers(params.effective)) if at != PRESET]
+    if not of_file:
+        keeps = f"the preset {preset_name(params.sound)}"
         fix = "preset: medium has claims that several nodes can mount"
-        yield params.finding(where, CROWDED_NODE, message, workers, fix, "advice")
+    elif of_file[0][-1] == "accessModes":
+        keeps = dotted(of_file[0])
+        fix = f"{keeps}: [ReadWriteMany] is a claim that several nodes can mount"
+    else:
+        keeps = dotted(of_file[0])
+        fix = f"leave {keeps} out, and take claims that several nodes can mount"
+    message = f"{dotted(where)} is {workers}, and {keeps} keeps all of them on one node"
+    yield params.finding(where, CROWDED_NODE, message, workers, fix, "advice")

@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from tf_cluster.checks.crowded_node import MOST_WORKERS
 from tf_cluster.expand.expand import preset_name
-from tf_cluster.expand.placement import on_one_node
+from tf_cluster.expand.placement import keepers, on_one_node
 from tf_cluster.expand.quantity import is_quantity, quantity
 from tf_cluster.expand.roles import TASKS, absent_roles, mounts_claims, pod_section
 from tf_cluster.findings.finding import Code, Finding
@@ -38,9 +39,30 @@ def check(params: Params) -> Iterator[Finding]:
         return
     absent = absent_roles(values)
     roles = [role for role in TASKS if role not in absent and mounts_claims(values, role)]
+    yield from _preset(params, roles)
     yield from _selectors(params, roles)
     yield from _spread(params, roles)
     yield from _gpus(params, roles)
+
+
+def _preset(params: Params, roles: list[str]) -> Iterator[Finding]:
+    """A preset that is made for several nodes, and claims of one, without a word that it is meant.
+
+    Of more workers than one node takes TFC402 tells.
+    """
+    preset = preset_name(params.sound)
+    tasks = sum(params.value_at((role, "replicas")) or 1 for role in roles)
+    workers = params.value_at(("worker", "replicas")) or 1
+    path = keepers(params.effective)[0]
+    if preset == "small" or tasks < 2 or workers > MOST_WORKERS or path[-1] != "accessModes":
+        return
+    where = params.origin_of(path)
+    message = (
+        f"{dotted(where)} keeps the pods that mount the claim on one node, and the preset {preset} "
+        "is made for several nodes"
+    )
+    fix = "take [ReadWriteMany], or say storage.colocate: true in extraValues if one node is meant"
+    yield _finding(params, where, message, params.value_at(path), fix)
 
 
 def _selectors(params: Params, roles: list[str]) -> Iterator[Finding]:
@@ -134,7 +156,9 @@ def _gpus(params: Params, roles: list[str]) -> Iterator[Finding]:
             yield _finding(params, where, message)
 
 
-def _finding(params: Params, where: Pointer, message: str, value: Any = None) -> Finding:
+def _finding(
+    params: Params, where: Pointer, message: str, value: Any = None, fix: str = ""
+) -> Finding:
     small = preset_name(params.sound) == "small"
-    fix = _FIX if small else _FIX.partition(",")[0]
+    fix = fix or (_FIX if small else _FIX.partition(",")[0])
     return params.finding(where, SEVERAL_NODES, message, value, fix, "advice")

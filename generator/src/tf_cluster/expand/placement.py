@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from tf_cluster.pointer import Pointer
+
 
 def on_one_node(values: Mapping[str, Any]) -> bool:
     """What the chart makes of storage.colocate: null is true where one node can mount a claim."""
@@ -11,6 +13,15 @@ def on_one_node(values: Mapping[str, Any]) -> bool:
     if isinstance(said, bool):
         return said
     return any(is_of_one_node(storage.get(volume) or {}) for volume in ("data", "log"))
+
+
+def keepers(values: Mapping[str, Any]) -> list[Pointer]:
+    """The values that keep the pods on one node: storage.colocate, or claims' access modes."""
+    storage = values.get("storage") or {}
+    if storage.get("colocate") is True:
+        return [("storage", "colocate")]
+    claims = [one for one in ("data", "log") if is_of_one_node(storage.get(one) or {})]
+    return [("storage", one, "accessModes") for one in claims]
 
 
 def is_of_one_node(claim: Mapping[str, Any]) -> bool:
