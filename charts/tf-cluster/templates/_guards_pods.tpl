@@ -89,6 +89,13 @@ each role as its pods get them. What stands in `pod` is told once, of the first 
 {{- $claims := list }}
 {{- range .pod.resourceClaims }}{{ $claims = append $claims .name }}{{ end }}
 {{- include "tf-cluster.guards.containerResources" (list (printf "%s.resources" $role) .pod.resources $claims $role) }}
+{{- $security := (.root.Values.security | default dict).podSecurityContext }}
+{{- $contexts := list (list "security.podSecurityContext" $security) }}
+{{- range $section := list "pod" $role }}
+{{- $context := (get $.root.Values $section | default dict).containerSecurityContext }}
+{{- $contexts = append $contexts (list (printf "%s.containerSecurityContext" $section) $context) }}
+{{- end }}
+{{- $users := list (include "tf-cluster.guards.user" $contexts) }}
 {{- $names := list $role }}
 {{- $pod := .pod }}
 {{- range $key := list "sidecars" "initContainers" }}
@@ -98,6 +105,8 @@ each role as its pods get them. What stands in `pod` is told once, of the first 
 {{ $place }} is named {{ .name }}, as another container of {{ $role }}: take another name.
 {{- end }}
 {{- $names = append $names .name }}
+{{- $context := list (printf "%s.securityContext" $place) .securityContext }}
+{{- $users = append $users (include "tf-cluster.guards.user" (append $contexts $context)) }}
 {{- $paths := list }}
 {{- range .volumeMounts }}
 {{- if not (has .name $volumes) }}
@@ -128,8 +137,36 @@ each role as its pods get them. What stands in `pod` is told once, of the first 
 {{- include "tf-cluster.guards.containerResources" (list (printf "%s.resources" $place) .resources $claims $role) }}
 {{- end }}
 {{- end }}
+{{- range uniq $users }}{{ . }}{{ end }}
 {{- if and .pod.sidecars (semverCompare "<1.29.0-0" .root.Capabilities.KubeVersion.Version) }}
 {{ $at.sidecars }} needs Kubernetes 1.29, where an init container may always restart; this is {{ .root.Capabilities.KubeVersion }}.
+{{- end }}
+{{- end -}}
+
+{{- /*
+User 0 in a container that must not be root: Kubernetes takes the pod, and no kubelet starts it. Takes a list of the
+container's security contexts, each with its place: the pod's first, each laid over the ones before.
+*/ -}}
+{{- define "tf-cluster.guards.user" -}}
+{{- $decided := dict }}
+{{- range $level, $row := . }}
+{{- range $key, $value := pick (last $row | default dict) "runAsUser" "runAsNonRoot" }}
+{{- if not (kindIs "invalid" $value) }}
+{{- $_ := set $decided $key (list $value $level (printf "%s.%s" (first $row) $key)) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- $user := $decided.runAsUser }}
+{{- $rule := $decided.runAsNonRoot }}
+{{- if and $user $rule }}
+{{- if and (eq (int64 (first $user)) 0) (first $rule) }}
+{{- if gt (index $rule 1) (index $user 1) }}
+{{ last $rule }} is true, and {{ last $user }} is 0, which is root: no kubelet starts that. Set it to false, or name a user.
+{{- else }}
+{{ last $user }} is 0, which is root, and {{ last $rule }} is true: no kubelet starts that. Name another user, or set
+{{- print " " }}runAsNonRoot: false beside it.
+{{- end }}
+{{- end }}
 {{- end }}
 {{- end -}}
 

@@ -154,6 +154,14 @@ ReadWriteOnce: leave one of the two out. storage.besideReleases names more relea
 {{- end }}
 {{- $context := $values.security.podSecurityContext }}
 {{- $own := $values.pod.containerSecurityContext }}
+{{- $user := ternary $own.runAsUser $context.runAsUser (hasKey $own "runAsUser") }}
+{{- $nonRoot := ternary $own.runAsNonRoot $context.runAsNonRoot (hasKey $own "runAsNonRoot") }}
+{{- if and $nonRoot (not (kindIs "invalid" $user)) }}
+{{- if eq (int64 $user) 0 }}
+{{ ternary "pod.containerSecurityContext" "security.podSecurityContext" (hasKey $own "runAsUser") }}.runAsUser is 0, which is root, and
+{{- print " " }}runAsNonRoot is true: no kubelet starts that. Name another user, or set runAsNonRoot: false beside it.
+{{- end }}
+{{- end }}
 {{- $needs := dict "pod.resourceClaims" (list "1.31" $values.pod.resourceClaims)
   "security.podSecurityContext.appArmorProfile" (list "1.30" $context.appArmorProfile)
   "security.podSecurityContext.supplementalGroupsPolicy" (list "1.31" $context.supplementalGroupsPolicy)

@@ -259,13 +259,14 @@ RESTRICTED = {
 
 def test_a_security_context_is_laid_over_the_restricted_one_by_key() -> None:
     own = {"runAsUser": 7, "capabilities": {"add": ["IPC_LOCK"]}}
-    tool = {"name": "fill", "image": "tool:1", "securityContext": {"runAsUser": 0}}
+    root = {"runAsUser": 0, "runAsNonRoot": False}
+    tool = {"name": "fill", "image": "tool:1", "securityContext": root}
     rendered = render({"worker": {"containerSecurityContext": own, "initContainers": [tool]}})
     capabilities = {"add": ["IPC_LOCK"], "drop": ["ALL"]}
     worker = {**RESTRICTED, "runAsUser": 7, "capabilities": capabilities}
     assert container_of(rendered, "worker")["securityContext"] == worker
     (init,) = pod_of(rendered, "worker")["spec"]["initContainers"]
-    assert init["securityContext"] == {**worker, "runAsUser": 0}
+    assert init["securityContext"] == {**worker, **root}
     assert container_of(rendered, "chief")["securityContext"] == RESTRICTED
 
 

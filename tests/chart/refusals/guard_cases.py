@@ -876,6 +876,76 @@ def _parts_of_pods() -> Named:
     )
 
 
+ROOT = {"runAsUser": 0}
+LET_IN = {"runAsUser": 0, "runAsNonRoot": False}
+
+
+def _security(**of_pod: Any) -> Values:
+    return {"security": {"podSecurityContext": of_pod}}
+
+
+def _contexts(role: str, **of_containers: Any) -> Values:
+    return {role: {"containerSecurityContext": of_containers}}
+
+
+def _beside(role: str, key: str, **context: Any) -> Values:
+    return {role: {key: [{**TOOL, "securityContext": context}]}}
+
+
+def _root_users() -> Named:
+    """Wrong, the place that both sides name and the place that it goes against, right."""
+    pod = "security.podSecurityContext"
+    user, rule = f"{pod}.runAsUser", f"{pod}.runAsNonRoot"
+    cases: list[tuple[str, Values, str, str, Values]] = [
+        ("all pods", _security(**ROOT), user, rule, _security(**LET_IN)),
+    ]
+    for role in ("pod", "worker", "notebook"):
+        of_role = f"{role}.containerSecurityContext"
+        cases += [
+            (
+                f"{role}: its containers",
+                _contexts(role, **ROOT),
+                f"{of_role}.runAsUser",
+                rule,
+                _contexts(role, **LET_IN),
+            ),
+            (
+                f"{role}: a rule of its own",
+                _security(**LET_IN) | _contexts(role, runAsNonRoot=True),
+                f"{of_role}.runAsNonRoot",
+                user,
+                _security(**LET_IN) | _contexts(role, runAsNonRoot=True, runAsUser=7),
+            ),
+        ]
+        for key in ("sidecars", "initContainers"):
+            at = f"{role}.{key}[0].securityContext"
+            wrong, right = _beside(role, key, **ROOT), _beside(role, key, **LET_IN)
+            cases.append((f"{role}: one of the {key}", wrong, f"{at}.runAsUser", rule, right))
+    both = {"containerSecurityContext": LET_IN, **_beside("worker", "sidecars")["worker"]}
+    strict = {**both, **_beside("worker", "sidecars", runAsNonRoot=True)["worker"]}
+    safe = {**both, **_beside("worker", "sidecars", runAsNonRoot=True, runAsUser=5)["worker"]}
+    of_worker = "worker.containerSecurityContext.runAsUser"
+    at = "worker.sidecars[0].securityContext.runAsNonRoot"
+    cases.append(("a rule of a sidecar", {"worker": strict}, at, of_worker, {"worker": safe}))
+    wrong = _security(runAsUser=0, runAsNonRoot=None) | _contexts("pod", runAsNonRoot=True)
+    right = _security(runAsUser=0, runAsNonRoot=None) | _contexts("pod", runAsUser=7)
+    at = "pod.containerSecurityContext.runAsNonRoot"
+    cases.append(("a rule of containers alone", wrong, at, user, right))
+    for name, wrong, place, other, right in cases:
+        told = re.sub(r"\[(\d)\]", r"/\1", place.replace(".", "/"))
+        zero, true = f"{place} is 0, which is root", f"{place} is true, and {other} is 0"
+        yield (
+            name,
+            Case(
+                extra(wrong, **EVALUATED),
+                f"{zero}, and {other} is true" if place.endswith("User") else true,
+                f"TFC351 /extraValues/{told}",
+                extra(right, **EVALUATED),
+                "pods",
+            ),
+        )
+
+
 def _containers_resources() -> Named:
     right = {
         "requests": {"cpu": "500m", "memory": "1Gi", "rdma/hca": 1},
@@ -991,6 +1061,7 @@ GUARD_CASES: dict[str, Case] = {
         _labels,
         _requests,
         _parts_of_pods,
+        _root_users,
         _containers_resources,
     )
     for why, case in part()

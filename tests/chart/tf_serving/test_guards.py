@@ -290,6 +290,37 @@ def test_what_an_older_kubernetes_does_not_have_is_refused_there(
         render(values, kubernetes="v1.28.0")
 
 
+ROOT_USER = {"runAsUser": 0}
+LET_IN = {"runAsUser": 0, "runAsNonRoot": False}
+
+
+@pytest.mark.parametrize(
+    ("of_pod", "of_containers", "told"),
+    [
+        (ROOT_USER, {}, "security.podSecurityContext.runAsUser is 0"),
+        ({}, ROOT_USER, "pod.containerSecurityContext.runAsUser is 0"),
+        (LET_IN, {"runAsNonRoot": True}, "security.podSecurityContext.runAsUser is 0"),
+        (LET_IN, {}, ""),
+        ({}, LET_IN, ""),
+        (ROOT_USER, {"runAsUser": 7}, ""),
+        (ROOT_USER, {"runAsNonRoot": False}, ""),
+        ({"runAsUser": None}, {}, ""),
+    ],
+)
+def test_user_0_needs_leave_to_be_root(
+    of_pod: dict[str, Any], of_containers: dict[str, Any], told: str
+) -> None:
+    changes = {
+        "security": {"podSecurityContext": of_pod},
+        "pod": {"containerSecurityContext": of_containers},
+    }
+    values = with_least(changes)
+    if told:
+        assert f"{told}, which is root, and runAsNonRoot is true: no kubelet" in refusal(values)
+    else:
+        render(values)
+
+
 @pytest.mark.parametrize("name", ["1digits", "a" * 59, "team.digits"])
 def test_a_releases_name_has_to_be_a_services(name: str) -> None:
     if len(name) > 53:

@@ -433,6 +433,16 @@ def test_user_0_is_let_in_where_the_manifest_asks_for_it() -> None:
     assert context == {"runAsUser": 0, "runAsNonRoot": False}
 
 
+@pytest.mark.parametrize("key", ["initContainers", "sidecars"])
+def test_user_0_of_a_container_beside_is_let_in(key: str) -> None:
+    root = {"name": "b", "image": "b:1", "securityContext": {"runAsUser": 0}}
+    pod = {"initContainers": [{**root, "restartPolicy": "Always"} if key == "sidecars" else root]}
+
+    (beside,) = params_of(tfjob({"Worker": {"pod": pod}}))["extraValues"]["worker"][key]
+
+    assert beside["securityContext"] == {"runAsUser": 0, "runAsNonRoot": False}
+
+
 def test_user_0_of_a_ps_is_let_in_when_its_pod_context_is_everybodys() -> None:
     text = tfjob({"PS": {"pod": {"securityContext": {"runAsUser": 0}}}, "Worker": {}})
 

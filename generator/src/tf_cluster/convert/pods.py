@@ -106,8 +106,14 @@ def _put_container(job: Job, role: Role, draft: Draft) -> None:
 
 def _let_root(job: Job, path: Pointer, draft: Draft, *target: str) -> None:
     """Who asks for user 0 means it: by the chart's rule against it no pod would start."""
-    if job.get((*path, "runAsUser")) == 0 and job.get((*path, "runAsNonRoot")) is None:
+    if _means_root(job.get(path)):
         draft.put(("extraValues", *target, "runAsNonRoot"), False, (*path, "runAsUser"))
+
+
+def _means_root(context: Any) -> bool:
+    """Whether a security context asks for user 0, and says nothing of the rule against it."""
+    is_given = isinstance(context, dict)
+    return is_given and context.get("runAsUser") == 0 and context.get("runAsNonRoot") is None
 
 
 def _put_env(job: Job, role: Role, container: Pointer, draft: Draft) -> None:
@@ -151,6 +157,8 @@ def _put_other(job: Job, role: Role, path: Pointer, key: str, draft: Draft) -> N
     }
     if key == "sidecars" and "restartPolicy" in kept:
         del kept["restartPolicy"]
+    if _means_root(kept.get("securityContext")):
+        kept["securityContext"] = {**kept["securityContext"], "runAsNonRoot": False}
     if isinstance(kept.get("volumeMounts"), list):
         kept["volumeMounts"] = [
             {**mount, "name": renamed(mount["name"])}
