@@ -10,6 +10,7 @@ from tf_cluster.check import check
 from tf_cluster.checks import ADVICE_CODES, CODES
 from tf_cluster.fixes import fixed
 from tf_cluster.params.ignores import ignores
+from tf_cluster.params.values import Flag
 from tf_cluster.pointer import json_pointer
 
 from tests.generator.conftest import ROOT, Command
@@ -25,6 +26,8 @@ URL = (
 ALL_REDUCE = f"{GOOD}strategy: all-reduce\n"
 RWO = "accessModes: [ReadWriteOnce]"
 COLOCATE = "extraValues: {storage: {colocate: true}}"
+SCHEDULE = f"{GOOD}train: {{steps: 100, optimizer: {{schedule: {{name: cosine, %s}}}}}}"
+DECAY = "/train/optimizer/schedule/decaySteps"
 
 APART = (
     "/extraValues/worker/affinity/podAntiAffinity/requiredDuringSchedulingIgnoredDuringExecution"
@@ -128,6 +131,13 @@ def told(text: str) -> list[str]:
             f"{GOOD}train: {{optimizer: {{learningRate: 4e38}}}}",
             "TFC410 /train/optimizer/learningRate",
         ),
+        (f"{GOOD}train: {{checkpoint: {{seconds: 1e-9}}}}", "TFC411 /train/checkpoint/seconds"),
+        (
+            f"{GOOD}train: {{checkpoint: {{seconds: 0.9, steps: 5}}}}",
+            "TFC411 /train/checkpoint/seconds",
+        ),
+        (SCHEDULE % "warmupSteps: 10, decaySteps: 91", f"TFC412 {DECAY}"),
+        (SCHEDULE % "decaySteps: 101", f"TFC412 {DECAY}"),
     ],
 )
 def test_advice_is_given_at_its_place_and_is_no_error(text: str, advice: str) -> None:
@@ -173,6 +183,9 @@ def test_advice_is_given_at_its_place_and_is_no_error(text: str, advice: str) ->
         (SYNC + "{selector: {cloud.google.com/gke-spot: 'true'}}}").replace("sync", "async"),
         URL % "https://e.com/token=a/c.zip?version=3",
         f"{GOOD}train: {{optimizer: {{learningRate: 2e-38}}}}",
+        f"{GOOD}train: {{checkpoint: {{seconds: 1}}}}",
+        SCHEDULE % "warmupSteps: 10, decaySteps: 90",
+        SCHEDULE % "warmupSteps: 99",
     ],
 )
 def test_what_is_meant_gets_no_advice(text: str) -> None:
@@ -192,6 +205,13 @@ def test_what_keeps_many_workers_on_one_node_is_named(text: str, keeps: str, fix
 
     assert finding.message == f"workers is 200, and {keeps} keeps all of them on one node"
     assert finding.fix.startswith(fix)
+
+
+def test_a_decay_is_held_to_the_files_steps_and_not_to_those_of_a_flag() -> None:
+    text = (SCHEDULE % "decaySteps: 100").encode()
+
+    assert check("p.yaml", text, flags={Flag("--steps"): 5}, for_cluster=False).of_flags == ()
+    assert check("p.yaml", text, flags={Flag("--steps"): 5}, for_cluster=False).findings == ()
 
 
 @pytest.mark.parametrize("amount", ["1k", "1000", "1e3", "1000000m"])
@@ -315,7 +335,7 @@ def test_errors_warnings_and_advice_are_counted_apart(tf_cluster: Command) -> No
 
 
 def test_advice_is_of_its_own_codes() -> None:
-    assert all("TFC401" <= code <= "TFC410" for code in ADVICE_CODES)
+    assert all("TFC401" <= code <= "TFC412" for code in ADVICE_CODES)
     assert {code for code in CODES if code.startswith("TFC4")} == {*ADVICE_CODES}
 
 

@@ -30,6 +30,7 @@ from tf_cluster.checks import (
     interactive,
     labels,
     left_out,
+    long_decay,
     monitoring,
     node_ports,
     notebook_image,
@@ -124,7 +125,7 @@ CLUSTER_CHECKS: tuple[Check, ...] = (
 """Checks for a cluster only; `tf-cluster run` skips them."""
 
 
-ADVICE: tuple[Check, ...] = (float_range, rare_checkpoints)
+ADVICE: tuple[Check, ...] = (float_range, rare_checkpoints, long_decay)
 """What may be ignored by name (params/ignores.py), for every run."""
 
 CLUSTER_ADVICE: tuple[Check, ...] = (
