@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 from tf_cluster.check import check
+from tf_cluster.convert.convert import convert
 from tf_cluster.expand.values_file import values_text
 from tf_cluster.findings.formats import Format, report
 
@@ -28,6 +32,19 @@ metadata: {name: digits}
 apiVersion: v1
 kind: Namespace
 """
+
+
+CLAIM = """\
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: results}
+spec: {accessModes: [ReadWriteMany]}
+"""
+JOB = yaml.safe_load(TFJOB)
+
+
+def items(*objects: Any, kind: str = "List", api: str = "v1") -> str:
+    return json.dumps({"apiVersion": api, "kind": kind, "items": objects}, indent=1)
 
 
 def found(text: str) -> list[str]:
@@ -84,6 +101,69 @@ HELM = (
 )
 def test_a_file_of_another_kind_is_told_in_one_sentence(text: str, finding: str) -> None:
     assert found(text) == ["p.yaml:" + finding]
+
+
+ONE = "(`tf-cluster convert` makes a params file of it)"
+EACH = "(`tf-cluster convert --name NAME` makes one of each)"
+
+
+@pytest.mark.parametrize(
+    ("text", "finding", "names"),
+    [
+        (
+            f"{CLAIM}---\n{TFJOB}",
+            f"8:1: TFC110: Kubernetes manifests with a TFJob, not a params file {ONE}",
+            ["mnist"],
+        ),
+        (
+            f"{APPLICATION}---\n{TFJOB}",
+            f"10:1: TFC110: Kubernetes manifests with a TFJob, not a params file {ONE}",
+            ["mnist"],
+        ),
+        (
+            f"{TFJOB}---\n{TFJOB.replace('mnist', 'other')}",
+            f"3:1: TFC110: Kubernetes manifests with 2 TFJobs, not a params file {EACH}",
+            ["mnist", "other"],
+        ),
+        (
+            items(yaml.safe_load(CLAIM), JOB),
+            f"17:1: TFC110: a List (v1) with a TFJob, not a params file {ONE}",
+            ["mnist"],
+        ),
+        (
+            yaml.safe_dump(yaml.safe_load(items(JOB, {**JOB, "metadata": {"name": "other"}}))),
+            f"3:1: TFC110: a List (v1) with 2 TFJobs, not a params file {EACH}",
+            ["mnist", "other"],
+        ),
+        (
+            items({"metadata": JOB["metadata"]}, kind="TFJobList", api="kubeflow.org/v1"),
+            f"5:1: TFC110: a TFJobList (kubeflow.org/v1) with a TFJob, not a params file {ONE}",
+            [],
+        ),
+    ],
+)
+def test_a_tfjob_among_other_manifests_is_told_and_convert_takes_it(
+    text: str, finding: str, names: list[str]
+) -> None:
+    assert found(text) == ["p.yaml:" + finding]
+    for name in names:
+        chosen = name if len(names) > 1 else None
+        assert convert("p.yaml", text.encode(), chosen).name == name
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        items(yaml.safe_load(CLAIM)),
+        items(),
+        "apiVersion: v1\nkind: ConfigMap\ndata:\n  job: |\n    kind: TFJob\n",
+    ],
+)
+def test_manifests_without_a_tfjob_are_not_said_to_have_one(text: str) -> None:
+    (line,) = found(text)
+
+    assert "TFC110: a Kubernetes manifest, " in line
+    assert "convert" not in line
 
 
 @pytest.mark.parametrize("name", ["digits", "everything"])

@@ -7,14 +7,13 @@ from typing import Any
 
 from tf_cluster.convert.job import Job
 from tf_cluster.exits import RefusedError
+from tf_cluster.params.kinds import LISTS, TFJOBS
 from tf_cluster.pointer import Pointer
 from tf_cluster.printable import cut
 from tf_cluster.yaml.document import Document
 from tf_cluster.yaml.helm_scalars import AMBIGUOUS, TOO_LARGE_NUMBER
 from tf_cluster.yaml.reader import MAX_BYTES, read_document
 
-KINDS = ("TFJob", "TfJob")
-LISTS = ("List", "TFJobList", "TfJobList")
 VERSIONS = (
     *("kubeflow.org/v1", "kubeflow.org/v1beta2", "kubeflow.org/v1beta1"),
     *("kubeflow.org/v1alpha2", "kubeflow.org/v1alpha1", "tensorflow.org/v1alpha1"),
@@ -47,9 +46,9 @@ def read_manifests(file: str, raw: bytes) -> File:
     for document in _documents(file, raw):
         for root, data in _objects(document):
             kind, api = str(data.get("kind")), str(data.get("apiVersion"))
-            if kind in KINDS and api in VERSIONS:
+            if kind in TFJOBS and api in VERSIONS:
                 jobs.append(Job(document, root, data))
-            elif kind in KINDS:
+            elif kind in TFJOBS:
                 place = document.spot((*root, "apiVersion")).value.line
                 raise RefusedError(
                     f"{file}:{place}: a TFJob of apiVersion {cut(api)}: tf-cluster reads "
@@ -137,9 +136,9 @@ def _documents(file: str, raw: bytes) -> Iterator[Document]:
             yield document
             continue
         refused = refused or _refused(document)
-        if any(kind in part for kind in KINDS):
+        if any(kind in part for kind in TFJOBS):
             raise refused
-    if refused and not any(kind in text for kind in KINDS):
+    if refused and not any(kind in text for kind in TFJOBS):
         raise refused  # what can't be read is told where there is nothing else
 
 

@@ -23,6 +23,10 @@ OTHER_KIND = Code(
     ),
 )
 
+TFJOBS = ("TFJob", "TfJob")
+LISTS = ("List", "TFJobList", "TfJobList")
+"""Kinds of manifests that have others in `items`."""
+
 _API = re.compile(r"^apiVersion: *[\"']?([A-Za-z0-9./-]+)", re.MULTILINE)
 _KIND = re.compile(r"^kind: *[\"']?([A-Za-z0-9]+)", re.MULTILINE)
 _START_ONE = "`tf-cluster init` starts a params file"
@@ -57,6 +61,7 @@ def _kinds(document: Document, text: str) -> Iterator[tuple[Place, str, str]]:
             yield finding.place, what, "render it first: tf-cluster takes the result"
     kind, api = _named(document.data, text)
     if kind:
+        yield from _with_tfjobs(document, kind, api, text)
         yield from _manifest(kind, api, _line_of(_KIND, text))
     if "name" in document.data:
         return
@@ -97,9 +102,41 @@ def _named(data: dict[str, Any], text: str) -> tuple[str, str]:
     return "", ""
 
 
+def _with_tfjobs(
+    document: Document, kind: str, api: str, text: str
+) -> Iterator[tuple[Place, str, str]]:
+    """Manifests with TFJobs among them: items of a list, or documents of the file."""
+    if kind in LISTS:
+        lines = _items(document)
+        what = f"a {kind} ({api}) with"
+    else:
+        named = (_KIND.match(line) for line in text.split("\n"))
+        lines = [number for number, one in enumerate(named, 1) if one and one[1] in TFJOBS]
+        what = "Kubernetes manifests with"
+    if not lines or (kind in TFJOBS and len(lines) == 1):
+        return
+    if len(lines) == 1:
+        found, fix = "a TFJob", "`tf-cluster convert` makes a params file of it"
+    else:
+        found, fix = f"{len(lines)} TFJobs", "`tf-cluster convert --name NAME` makes one of each"
+    yield Place(lines[0], 1), f"{what} {found}, not a params file", fix
+
+
+def _items(document: Document) -> list[int]:
+    """The line of each TFJob that a list has."""
+    items, of_all = document.data.get("items"), document.data.get("kind") != "List"
+    listed = enumerate(items if isinstance(items, list) else [])
+    return [
+        document.spot(("items", index)).value.line
+        for index, item in listed
+        if isinstance(item, dict)
+        if item.get("kind") in TFJOBS or (of_all and "kind" not in item)
+    ]
+
+
 def _manifest(kind: str, api: str, line: int) -> Iterator[tuple[Place, str, str]]:
     place = Place(line, 1)
-    if kind in ("TFJob", "TfJob"):
+    if kind in TFJOBS:
         fix = "`tf-cluster convert` makes a params file of it"
         yield place, f"a TFJob ({api}), not a params file", fix
     elif api.startswith("argoproj.io/"):
