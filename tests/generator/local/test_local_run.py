@@ -526,6 +526,7 @@ def test_a_missing_trainer_is_told_with_the_command_that_installs_it(
     ("options", "message"),
     [
         (("--data", "nowhere"), "--data nowhere: there is no such directory"),
+        (("--data", "params.yaml"), "--data params.yaml: it is a file: name the directory that"),
         (("--id", "logs"), "--id is 'logs', which `tf-cluster run` uses for a folder"),
         (("--id", "a b"), '--id is "a b", not letters'),
         (("--ports", "80"), "--ports is '80'"),

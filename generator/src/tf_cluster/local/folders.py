@@ -51,7 +51,11 @@ def make_folders(values: Mapping[str, Any], runs: Path, data: Path | None) -> Fo
     name = values["fullnameOverride"]
     root = runs.absolute() / name
     if data is not None and not data.is_dir():
-        raise RefusedError(f"--data {data}: there is no such directory")
+        if data.exists():
+            why = "it is a file: name the directory that it is in"
+        else:
+            why = "there is no such directory"
+        raise RefusedError(f"--data {data}: {why}")
     folders = Folders(
         runs=runs.absolute(),
         name=name,
