@@ -22,6 +22,11 @@ def test_a_five_line_file_is_enough() -> None:
     assert found(five) == []
 
 
+POLICY = "extraValues: {security: {networkPolicy: {statusFrom: "
+STATUS_FROM = "extraValues.security.networkPolicy.statusFrom"
+STATUS_AT = "/extraValues/security/networkPolicy/statusFrom"
+
+
 @pytest.mark.parametrize(
     ("extra", "finding"),
     [
@@ -144,14 +149,52 @@ def test_a_five_line_file_is_enough() -> None:
         ),
         (
             "resources: {worker: {requests: {memory: 8Gi}}}",
-            "4:41: TFC305: worker: the request of 8Gi memory is over the limit of 4Gi (raise "
-            "resources.worker.limits.memory or lower the request) "
+            "4:41: TFC305: worker: the request of 8Gi memory is over the limit of 4Gi, the "
+            "chart's default (add resources.worker.limits.memory or lower the request) "
             "[/resources/worker/requests/memory]",
         ),
         (
             "preset: large\nresources: {ps: {limits: {memory: 512Mi}}}",
-            "5:35: TFC305: ps: the request of 8Gi memory is over the limit of 512Mi (raise "
-            "resources.ps.limits.memory or lower the request) [/resources/ps/limits/memory]",
+            "5:35: TFC305: ps: the request of 8Gi memory, the preset large's default, is over the "
+            "limit of 512Mi (raise resources.ps.limits.memory or add resources.ps.requests.memory) "
+            "[/resources/ps/limits/memory]",
+        ),
+        (
+            "resources: {worker: {limits: {memory: 512Mi}}}",
+            "4:39: TFC305: worker: the request of 1Gi memory, the chart's default, is over the "
+            "limit of 512Mi (raise resources.worker.limits.memory or add "
+            "resources.worker.requests.memory) [/resources/worker/limits/memory]",
+        ),
+        (
+            "resources: {ps: {requests: {memory: 8Gi}, limits: {memory: 4Gi}}}",
+            "4:37: TFC305: ps: the request of 8Gi memory is over the limit of 4Gi (raise "
+            "resources.ps.limits.memory or lower the request) [/resources/ps/requests/memory]",
+        ),
+        (
+            "workers: 1e9",
+            "4:10: TFC205: workers is 1000000000; the most is 10000 (write 10000 or less) "
+            "[/workers]",
+        ),
+        (
+            f"{POLICY}{{podSelector: {{}}}}}}}}}}",
+            f"4:54: TFC311: {STATUS_FROM} is a mapping; a list is needed (make it a list of one: "
+            f"'- ' before its first key, or [ ] around it) [{STATUS_AT}]",
+        ),
+        (
+            f"{POLICY}[{{namespaceSelector: {{}}, ipBlock: {{cidr: 10.0.0.0/8}}}}]}}}}}}",
+            f"4:55: TFC311: {STATUS_FROM}[0] has namespaceSelector and ipBlock, which do not go "
+            f"together (keep one of them) [{STATUS_AT}/0]",
+        ),
+        (
+            "extraValues: {worker: {extraEnv: [{name: A, value: b, valueFrom: {fieldRef: "
+            "{fieldPath: metadata.name}}}]}}",
+            "4:35: TFC311: extraValues.worker.extraEnv[0] has value and valueFrom, which do not go "
+            "together (keep one of them) [/extraValues/worker/extraEnv/0]",
+        ),
+        (
+            "extraValues: {tensorboard: {logdir: /log/..}}",
+            '4:37: TFC311: extraValues.tensorboard.logdir is "/log/..", not /log, or a directory '
+            "below it: letters, digits, '.', '_' and '-' [/extraValues/tensorboard/logdir]",
         ),
         (
             "resources: {ps: {requests: {memory: 2GB}}}",

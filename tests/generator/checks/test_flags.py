@@ -22,7 +22,7 @@ def checked(text: str, **flags: Any) -> Checked:
     [
         ("", {"id": "data"}, "TFC312", "--id is 'data', which"),
         ("", {"id": "a/b"}, "TFC206", '--id is "a/b", not letters'),
-        ("", {"workers": 100_000}, "TFC205", "--workers is 100000; at most"),
+        ("", {"workers": 100_000}, "TFC205", "--workers is 100000; the most"),
         ("strategy: all-reduce", {"ps": 2}, "TFC318", "--ps is set, but strategy all-reduce"),
         (
             "extraValues: {strategy: all-reduce}",

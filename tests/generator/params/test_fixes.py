@@ -70,8 +70,8 @@ def found(text: str) -> list[str]:
         ),
         (
             f"{GOOD}train: {{batchSize: 99999999999999999999}}",
-            "4:20: TFC205: train.batchSize is 99999999999999999999; at most 2147483647 is "
-            "needed [/train/batchSize]",
+            "4:20: TFC205: train.batchSize is 99999999999999999999; the most is 2147483647 "
+            "(write 2147483647 or less) [/train/batchSize]",
         ),
         (
             GOOD.replace("'p.m:C'", f"'p:C', source: {{git: 'https://e.com/c', commit: {HEX}}}"),
@@ -104,8 +104,8 @@ def found(text: str) -> list[str]:
         ),
         (
             f"{GOOD}extraValues: {{worker: {{resources: {{requests: {{memory: 9Gi}}}}}}}}",
-            "4:55: TFC305: worker: the request of 9Gi memory is over the limit of 4Gi (raise "
-            "extraValues.worker.resources.limits.memory or lower the request) "
+            "4:55: TFC305: worker: the request of 9Gi memory is over the limit of 4Gi, the "
+            "chart's default (add extraValues.worker.resources.limits.memory or lower the request) "
             "[/extraValues/worker/resources/requests/memory]",
         ),
         (

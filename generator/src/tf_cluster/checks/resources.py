@@ -3,13 +3,15 @@
 from collections.abc import Iterator
 from fractions import Fraction
 
+from tf_cluster.expand.expand import preset_name
 from tf_cluster.expand.quantity import quantity
 from tf_cluster.expand.roles import PODS
 from tf_cluster.findings.finding import Code, Finding
 from tf_cluster.params.params import Params
 from tf_cluster.params.schema_violations import WRONG_FORM
+from tf_cluster.params.values import PRESET
 from tf_cluster.params.wording import excerpt
-from tf_cluster.pointer import dotted
+from tf_cluster.pointer import Pointer, dotted
 
 REQUEST_OVER_LIMIT = Code(
     "TFC305",
@@ -45,10 +47,22 @@ def check(params: Params) -> Iterator[Finding]:
         if kind != "requests" or capped not in amounts or request <= amounts[capped]:
             continue
         wanted, limit = params.value_at(asked), params.value_at(capped)
-        message = f"{role}: the request of {wanted} {resource} is over the limit of {limit}"
+        of_request, of_limit = _whose(params, asked), _whose(params, capped)
+        message = (
+            f"{role}: the request of {wanted} {resource}{of_request and of_request + ','} is over "
+            f"the limit of {limit}{of_limit}"
+        )
         where = params.origin_of(asked, capped)
-        limits = f"resources.{role}.limits.{resource}"
-        if where[0] == "extraValues":
-            limits = f"extraValues.{dotted(capped)}"
-        fix = f"raise {limits} or lower the request"
+        at = f"extraValues.{role}.resources" if where[0] == "extraValues" else f"resources.{role}"
+        raised = f"{'add' if of_limit else 'raise'} {at}.limits.{resource}"
+        lowered = f"add {at}.requests.{resource}" if of_request else "lower the request"
+        fix = f"{raised} or {lowered}"
         yield params.finding(where, REQUEST_OVER_LIMIT, message, wanted, fix)
+
+
+def _whose(params: Params, path: Pointer) -> str:
+    """Who says an amount that the file does not; empty where the file does."""
+    if params.origin_of(path) != PRESET:
+        return ""
+    of_preset = path in params.values.origins
+    return f", {f'the preset {preset_name(params.sound)}' if of_preset else 'the chart'}'s default"

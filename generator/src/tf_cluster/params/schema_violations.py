@@ -167,8 +167,13 @@ def _of_error(error: ValidationError, schema: dict[str, Any], named: Named) -> I
                 yield Violation(MISSING_KEY, (*path, key), message, _example(rules, key))
     elif keyword == "type":
         is_what = "empty" if value is None else f"{excerpt(value)}, {kind_of(value)}"
+        fix = type_fix(value, wanted)
+        if wanted == "array" and isinstance(value, dict) and value:
+            is_what = kind_of(value)
+            if resolved(rules.get("items", {}), schema).get("type") == "object":
+                fix = "make it a list of one: '- ' before its first key, or [ ] around it"
         message = f"{name} is {is_what}; {needed(wanted)} is needed"
-        yield Violation(WRONG_TYPE, path, message, type_fix(value, wanted), value)
+        yield Violation(WRONG_TYPE, path, message, fix, value)
     elif keyword == "enum":
         words = [str(word) for word in wanted]
         message = f"{name} is {excerpt(value)}, not {either(words)}{_why(rules)}"
@@ -232,7 +237,6 @@ def _forms(
 
 _BOUNDS = {
     "minimum": "at least {}",
-    "maximum": "at most {}",
     "exclusiveMinimum": "more than {}",
     "exclusiveMaximum": "less than {}",
 }
@@ -251,8 +255,14 @@ def _out_of_range(
     keyword = str(error.validator)
     wanted: Any = error.validator_value
     value: Any = error.instance
+    fix = ""
     if _why(rules):
         message = f"{name} is {excerpt(value)}{_why(rules)}"
+    elif keyword == "maximum":
+        message, fix = (
+            f"{name} is {excerpt(value)}; the most is {wanted}",
+            f"write {wanted} or less",
+        )
     elif keyword in _BOUNDS:
         message = f"{name} is {excerpt(value)}; {_BOUNDS[keyword].format(wanted)} is needed"
     elif keyword in _LENGTHS:
@@ -266,8 +276,23 @@ def _out_of_range(
     elif keyword == "uniqueItems":
         message = f"{name} names a thing twice: {excerpt(value)}"
     else:
-        message = f"{name}: {error.message}"
-    return Violation(OUT_OF_RANGE, path, message, value=value)
+        message, fix = _other(name, error, rules)
+    return Violation(OUT_OF_RANGE, path, message, fix, value)
+
+
+def _other(name: str, error: ValidationError, rules: Mapping[str, Any]) -> tuple[str, str]:
+    """What is wrong by any other rule, and the fix."""
+    wanted: Any = error.validator_value
+    value: Any = error.instance
+    needed_keys = wanted.get("required", []) if error.validator == "not" else []
+    if needed_keys or error.validator == "maxProperties":
+        keys = needed_keys or [*map(cut, value)]
+        if len(keys) == 1:
+            return f"{name} has {keys[0]}, which may not stand there", f"leave {keys[0]} out"
+        return f"{name} has {cut(' and '.join(keys))}, which do not go together", "keep one of them"
+    if "x-form" in rules:
+        return f"{name} is {excerpt(value)}, not {rules['x-form']}", ""
+    return f"{name} is {excerpt(value)}, which the schema does not take", ""
 
 
 def _name_too_long(name: str, limit: int) -> Violation:
