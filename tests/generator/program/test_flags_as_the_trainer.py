@@ -64,7 +64,7 @@ def _read(text: str) -> Any:
     module = code.module("train")
     meant = code.named(module, "Net")  # type: ignore[arg-type]
     assert isinstance(meant, ClassHere)
-    return flags_of(code, family(code, meant))
+    return flags_of(code, family(code, meant)).what
 
 
 def _run(text: str) -> type[Program]:

@@ -104,6 +104,25 @@ def test_one_mistake_in_a_flag_is_one_finding(tmp_path: Path) -> None:
     ]
 
 
+def test_a_flags_class_that_is_not_frozen_hides_nothing(tmp_path: Path) -> None:
+    flags = (
+        "@dataclass\nclass F:\n    words: str\n    units: int = 4\n"
+        "    size: Literal['small', 'large'] = 'small'\n    rate: float = 'x'\n\n\n"
+    )
+    imports = "from dataclasses import dataclass\nfrom typing import Literal\n"
+    code = imports + CODE.replace("class Net", f"{flags}class Net") + "    flags = F\n"
+    program = "{module: 'train:Net', source: {files: [train.py]}}"
+    wrong = "flags: {units: many, size: huge, other: x}\n"
+
+    (tmp_path / "train.py").write_text(code)
+    told = [line.split(":")[0] for line in found(tmp_path, program, wrong)]
+    (tmp_path / "train.py").write_text(code.replace("@dataclass\n", "@dataclass(frozen=True)\n"))
+    frozen = [line.split(":")[0] for line in found(tmp_path, program, wrong)]
+
+    assert sorted(frozen) == [f"error TFC{code}" for code in (506, 507, 508, 509, 510)]
+    assert sorted(told) == ["error TFC506", *sorted(frozen)]
+
+
 def test_a_task_of_one_type_alone_may_refuse_an_argument(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(
         "import argparse\np = argparse.ArgumentParser()\n"

@@ -47,43 +47,48 @@ class Undeclared:
 
 
 @dataclass(frozen=True)
-class Refusable:
-    """A flags class that the trainer refuses; the words say why and what to write."""
+class Fault:
+    """Why the trainer refuses a flags class; the words say why and what to write."""
 
     why: str
     fix: str
     place: str
 
 
-FlagsOf = Declared | Undeclared | Refusable | Unknown
+@dataclass(frozen=True)
+class Flags:
+    """What a program declares, as it is meant, and what is wrong with the declaration."""
+
+    what: Declared | Undeclared | Unknown
+    faults: tuple[Fault, ...] = ()
 
 
 class _UnknowableError(Exception):
     """The fields can't be known; the text says why."""
 
 
-def flags_of(code: Code, program: Family) -> FlagsOf:
+def flags_of(code: Code, program: Family) -> Flags:
     """What a program says in its class attribute `flags`."""
     found = member(program, "flags")
     if isinstance(found, Missing):
-        return Undeclared()
+        return Flags(Undeclared())
     if isinstance(found, Unknown):
-        return found
+        return Flags(found)
     meant = _meant(code, found)
     if isinstance(meant, ValueHere):
         if isinstance(meant.node, ast.Constant) and meant.node.value is None:
-            return Undeclared()
+            return Flags(Undeclared())
         if isinstance(meant.node, (ast.Constant, ast.Dict, ast.List)):
             return _no_dataclass(ast.unparse(meant.node), meant.module.place(meant.node))
     if isinstance(meant, FunctionHere) and not meant.node.decorator_list:
         return _no_dataclass(meant.node.name, meant.module.place(meant.node))
     if not isinstance(meant, ClassHere):
         place = found.owner.module.place(found.binding.node)
-        return Unknown(f"{place}: the class of the flags")
+        return Flags(Unknown(f"{place}: the class of the flags"))
     try:
         return _declared(code, meant)
     except _UnknowableError as unknowable:
-        return Unknown(str(unknowable))
+        return Flags(Unknown(str(unknowable)))
 
 
 def _meant(code: Code, found: Member) -> Meaning:
@@ -102,11 +107,13 @@ def _meant(code: Code, found: Member) -> Meaning:
     return code.meaning(owner.module, value)
 
 
-def _no_dataclass(name: str, place: str) -> Refusable:
-    return Refusable(f"{name} is no dataclass", "it has to name a frozen dataclass", place)
+def _no_dataclass(name: str, place: str) -> Flags:
+    why = f"{name} is no dataclass"
+    fault = Fault(why, "it has to name a frozen dataclass", place)
+    return Flags(Unknown(f"{place}: {why}"), (fault,))
 
 
-def _declared(code: Code, start: ClassHere) -> FlagsOf:
+def _declared(code: Code, start: ClassHere) -> Flags:
     whole = family(code, start)
     if whole.unknown:
         raise _UnknowableError(whole.unknown)
@@ -125,10 +132,12 @@ def _declared(code: Code, start: ClassHere) -> FlagsOf:
     name, place = start.node.name, start.module.place(start.node)
     if frozen is None:
         return _no_dataclass(name, place)
+    faults = []
     if not frozen:
         why = f"{name} can be changed by any hook"
-        return Refusable(why, "write @dataclass(frozen=True)", place)
-    return Declared(name, place, {n: f for n, f in fields.items() if f.place})
+        faults.append(Fault(why, "write @dataclass(frozen=True)", place))
+    declared = Declared(name, place, {n: f for n, f in fields.items() if f.place})
+    return Flags(declared, tuple(faults))
 
 
 def _frozen(code: Code, one: ClassHere) -> bool | None:

@@ -22,7 +22,7 @@ from tf_cluster.program.codes import (
     UNKNOWN_FLAG,
     UNKNOWN_METRIC,
 )
-from tf_cluster.program.flag_fields import Declared, FlagField, Refusable, flags_of
+from tf_cluster.program.flag_fields import Declared, FlagField, flags_of
 from tf_cluster.program.kinds import choices, fits, is_choice_missed, refused_in, unknown_in, words
 from tf_cluster.program.metrics import metrics_of
 from tf_cluster.program.near import listed, mistyped, near
@@ -156,14 +156,14 @@ def _hook(reading: Reading, program: Family, hook: str, reference: str) -> None:
 
 
 def _flags(reading: Reading, code: Code, program: Family) -> None:
-    declared = flags_of(code, program)
+    flags = flags_of(code, program)
+    declared = flags.what
+    for fault in flags.faults:
+        where = reading.params.origin_of(_MODULE)
+        message = f"{fault.why}, and it declares the program's flags ({fault.place})"
+        reading.add(where, FLAGS_CLASS, message, fix=fault.fix, at=fault.place)
     if isinstance(declared, Unknown):
         reading.unknown("flags", declared.why)
-        return
-    if isinstance(declared, Refusable):
-        where = reading.params.origin_of(_MODULE)
-        message = f"{declared.why}, and it declares the program's flags ({declared.place})"
-        reading.add(where, FLAGS_CLASS, message, fix=declared.fix, at=declared.place)
         return
     if not isinstance(declared, Declared):
         reading.unknown("flags", f"{program.itself.node.name} declares none, so any are good")
