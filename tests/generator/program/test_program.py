@@ -123,6 +123,60 @@ def test_a_flags_class_that_is_not_frozen_hides_nothing(tmp_path: Path) -> None:
     assert sorted(told) == ["error TFC506", *sorted(frozen)]
 
 
+CANT = "error TFC506: Python can't define F: "
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        (
+            "a: int = 1; b: int",
+            "b has no default and stands after a, which has one (train.py:5) "
+            "(write it first, or @dataclass(frozen=True, kw_only=True))",
+        ),
+        (
+            "a: list[int] = []",
+            "the default of a is [], which can be changed (train.py:4) "
+            "(write field(default_factory=list))",
+        ),
+        (
+            "a: list[int] = [1, 2]",
+            "the default of a is [1, 2], which can be changed (train.py:4) "
+            "(write field(default_factory=lambda: …))",
+        ),
+        ("a: int = field(3)", "a is made by field(3) (train.py:4) (write field(default=…))"),
+        (
+            "a: int = field(defualt=3)",
+            "field has no option defualt (train.py:4) (leave it out)",
+        ),
+    ],
+)
+def test_a_flags_class_that_python_refuses_is_told(fields: str, told: str, tmp_path: Path) -> None:
+    imports = "from dataclasses import *; from tf_cluster_trainer import Program\n"
+    lines = "".join(f"    {one.strip()}\n" for one in fields.split(";"))
+    code = f"{imports}@dataclass(frozen=True)\nclass F:\n{lines}"
+    code = code.replace("*", "dataclass, field")
+    (tmp_path / "train.py").write_text(f"{code}class Net(Program):\n{HOOKS}    flags = F\n")
+    program = "{module: 'train:Net', source: {files: [train.py]}}"
+
+    assert found(tmp_path, program) == [CANT + told]
+    assert [one[:13] for one in found(tmp_path, program, "flags: {a: x, c: 1}\n")] == [
+        "error TFC506:",
+        "error TFC508:",
+        "error TFC507:",
+    ]
+
+
+def test_one_mistake_in_a_field_is_one_finding(tmp_path: Path) -> None:
+    fields = "@dataclass(frozen=True)\nclass F:\n    words: str = []\n\n\n"
+    code = "from dataclasses import dataclass\n" + CODE.replace("class Net", f"{fields}class Net")
+    (tmp_path / "train.py").write_text(code + "    flags = F\n")
+
+    assert found(tmp_path, "{module: 'train:Net', source: {files: [train.py]}}") == [
+        "error TFC506: the default of F.words is [], not a text (train.py:7)"
+    ]
+
+
 def test_a_task_of_one_type_alone_may_refuse_an_argument(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(
         "import argparse\np = argparse.ArgumentParser()\n"

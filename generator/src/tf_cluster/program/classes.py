@@ -84,6 +84,46 @@ def family(code: Code, start: ClassHere) -> Family:
     return Family(tuple(classes), is_program, unknown[0] if unknown else "", is_line)
 
 
+Orders = dict[ast.ClassDef, tuple[ClassHere, ...]]
+"""For each class the order in which Python looks for its attributes, itself first."""
+
+
+def resolution_orders(code: Code, of: Family) -> Orders | None:
+    """Those of a class of which nothing is unknown, and of what it inherits from.
+
+    Classes that were not read are left out. None where there is none, and Python refuses the class.
+    """
+    orders: Orders = {}
+
+    def order(one: ClassHere) -> tuple[ClassHere, ...]:
+        if one.node not in orders:
+            bases = [_base(code, one, base) for base in one.node.bases]
+            here = [base for base in bases if isinstance(base, ClassHere)]
+            orders[one.node] = (one, *_merged([*map(order, here), tuple(here)]))
+        return orders[one.node]
+
+    try:
+        order(of.itself)
+    except _NoOrderError:
+        return None
+    return orders
+
+
+class _NoOrderError(Exception):
+    """Bases that contradict each other."""
+
+
+def _merged(lists: list[tuple[ClassHere, ...]]) -> Iterator[ClassHere]:
+    """Python's C3: the first head that stands in the tail of none."""
+    while lists := [one for one in lists if one]:
+        tails = {later.node for one in lists for later in one[1:]}
+        head = next((one[0] for one in lists if one[0].node not in tails), None)
+        if head is None:
+            raise _NoOrderError
+        yield head
+        lists = [one[1:] if one[0].node is head.node else one for one in lists]
+
+
 def _is_program(meant: Meaning) -> bool:
     """Whether it is the trainer's own class, read or not."""
     if isinstance(meant, ClassHere):

@@ -1,15 +1,23 @@
 """The flags that a program declares: the fields of its frozen dataclass."""
 
 import ast
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
-from tf_cluster.program.classes import Family, Member, decorators, family, member, own_scope
+from tf_cluster.program.classes import (
+    Family,
+    Member,
+    decorators,
+    family,
+    member,
+    own_scope,
+    resolution_orders,
+)
+from tf_cluster.program.code_place import CodePlace
+from tf_cluster.program.dataclass_fields import Dataclasses, Fault, Made, UnknowableError
 from tf_cluster.program.kinds import Anything, Kind, kind_of
 from tf_cluster.program.resolve import (
     ClassHere,
     Code,
-    Elsewhere,
     FunctionHere,
     Meaning,
     Missing,
@@ -28,7 +36,7 @@ class FlagField:
     name: str
     kind: Kind
     has_default: bool | None
-    place: str
+    place: CodePlace
     default: ast.expr | None = None
 
 
@@ -37,7 +45,7 @@ class Declared:
     """The flags class of a program, `place` where it stands, and its fields by name."""
 
     name: str
-    place: str
+    place: CodePlace
     fields: dict[str, FlagField]
 
 
@@ -47,24 +55,11 @@ class Undeclared:
 
 
 @dataclass(frozen=True)
-class Fault:
-    """Why the trainer refuses a flags class; the words say why and what to write."""
-
-    why: str
-    fix: str
-    place: str
-
-
-@dataclass(frozen=True)
 class Flags:
     """What a program declares, as it is meant, and what is wrong with the declaration."""
 
     what: Declared | Undeclared | Unknown
     faults: tuple[Fault, ...] = ()
-
-
-class _UnknowableError(Exception):
-    """The fields can't be known; the text says why."""
 
 
 def flags_of(code: Code, program: Family) -> Flags:
@@ -85,10 +80,7 @@ def flags_of(code: Code, program: Family) -> Flags:
     if not isinstance(meant, ClassHere):
         place = found.owner.module.place(found.binding.node)
         return Flags(Unknown(f"{place}: the class of the flags"))
-    try:
-        return _declared(code, meant)
-    except _UnknowableError as unknowable:
-        return Flags(Unknown(str(unknowable)))
+    return _declared(code, meant)
 
 
 def _meant(code: Code, found: Member) -> Meaning:
@@ -107,149 +99,60 @@ def _meant(code: Code, found: Member) -> Meaning:
     return code.meaning(owner.module, value)
 
 
-def _no_dataclass(name: str, place: str) -> Flags:
+def _no_dataclass(name: str, place: CodePlace) -> Flags:
     why = f"{name} is no dataclass"
-    fault = Fault(why, "it has to name a frozen dataclass", place)
-    return Flags(Unknown(f"{place}: {why}"), (fault,))
+    fix = "name a frozen dataclass"
+    return Flags(Unknown(f"{place}: {why}"), (Fault(_declaring(why), fix, place),))
+
+
+def _declaring(why: str) -> str:
+    return f"{why}, and it declares the program's flags"
 
 
 def _declared(code: Code, start: ClassHere) -> Flags:
     whole = family(code, start)
     if whole.unknown:
-        raise _UnknowableError(whole.unknown)
-    if not whole.is_line:
-        raise _UnknowableError(f"{start.module.place(start.node)}: {start.node.name} has two bases")
-    fields: dict[str, FlagField] = {}
-    frozen: bool | None = None
-    for one in reversed(whole.classes):
-        is_frozen = _frozen(code, one)
-        if is_frozen is None:
-            _refuse_plain_values(one, fields)
-            continue
-        frozen = is_frozen
-        for field in _own_fields(code, one, fields):
-            fields[field.name] = field
+        return Flags(Unknown(whole.unknown))
     name, place = start.node.name, start.module.place(start.node)
-    if frozen is None:
+    if not any(decorators(code, one) for one in whole.classes):
         return _no_dataclass(name, place)
-    faults = []
-    if not frozen:
-        why = f"{name} can be changed by any hook"
-        faults.append(Fault(why, "write @dataclass(frozen=True)", place))
-    declared = Declared(name, place, {n: f for n, f in fields.items() if f.place})
-    return Flags(declared, tuple(faults))
+    orders = resolution_orders(code, whole)
+    if orders is None:
+        why = f"Python can't define {name}: its bases contradict each other"
+        fault = Fault(why, "change their order", place)
+        return Flags(Unknown(f"{place}: what {name} inherits"), (fault,))
+    maker = Dataclasses(code, orders)
+    try:
+        shape = maker.make(start)
+    except UnknowableError as unknowable:
+        return Flags(Unknown(str(unknowable)), tuple(maker.faults))
+    made = (shape.fields or {}).values()
+    faults = [*maker.faults, *filter(None, map(_never_given, made))]
+    if not shape.frozen and not shape.has_frozen_base:
+        fix = "write @dataclass(frozen=True)"
+        faults.append(Fault(_declaring(f"{name} can be changed by any hook"), fix, place))
+    at_fault = {fault.name for fault in faults}
+    fields = {
+        one.name: _field(code, one, is_at_fault=one.name in at_fault)
+        for one in made
+        if one.form == "field" and one.init is not False
+    }
+    return Flags(Declared(name, place, fields), tuple(faults))
 
 
-def _frozen(code: Code, one: ClassHere) -> bool | None:
-    """Whether a class is made a frozen dataclass, or an open one; None if neither."""
-    found = decorators(code, one)
-    if not found:
+def _never_given(made: Made) -> Fault | None:
+    if made.form != "InitVar" or made.has_default is not False or made.init is False:
         return None
-    place = one.module.place(one.node)
-    if len(found) > 1 or found[0][1] != Elsewhere("dataclasses.dataclass"):
-        raise _UnknowableError(f"{place}: what its decorators make of {one.node.name}")
-    call = found[0][0]
-    frozen = False
-    for keyword in call.keywords if isinstance(call, ast.Call) else ():
-        value = keyword.value
-        if not isinstance(value, ast.Constant) or keyword.arg in (None, "init"):
-            raise _UnknowableError(f"{place}: how {one.node.name} is made a dataclass")
-        if keyword.arg == "frozen":
-            frozen = bool(value.value)
-    return frozen
+    place = made.owner.module.place(made.node)
+    why = f"{made.name} is InitVar and has no default, and no flag gives it a value"
+    return Fault(why, "give it a default", place, made.name)
 
 
-def _refuse_plain_values(one: ClassHere, fields: dict[str, FlagField]) -> None:
-    """A class without the decorator has no fields of its own; it may have values for its bases'."""
-    scope = own_scope(one)
-    if scope.is_open or fields.keys() & scope.names.keys() or "__init__" in scope.names:
-        raise _UnknowableError(f"{one.module.place(one.node)}: what {one.node.name} changes")
-
-
-def _own_fields(code: Code, one: ClassHere, before: dict[str, FlagField]) -> list[FlagField]:
-    scope = own_scope(one)
-    place = one.module.place(one.node)
-    if scope.is_open or "__annotations__" in scope.names or "__init__" in scope.names:
-        raise _UnknowableError(f"{place}: the fields of {one.node.name}")
-    top = set()
-    fields: list[FlagField] = []
-    names: set[str] = set()
-    for statement in one.node.body:
-        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-            top.add(statement)
-            field = _field(code, one, statement, before)
-            if field is not None:
-                if field.name in names:
-                    raise _UnknowableError(f"{field.place}: {field.name} stands twice")
-                names.add(field.name)
-                fields.append(field)
-    for statement in one.node.body:
-        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            continue
-        if any(isinstance(n, ast.AnnAssign) and n not in top for n in ast.walk(statement)):
-            raise _UnknowableError(f"{place}: a field of {one.node.name} depends on what runs")
-    for name in (names | before.keys()) & scope.names.keys():
-        if name not in names or len(scope.names[name]) > 1:
-            raise _UnknowableError(f"{place}: {one.node.name}.{name} is set again")
-    return fields
-
-
-def _field(
-    code: Code, one: ClassHere, node: ast.AnnAssign, before: dict[str, FlagField]
-) -> FlagField | None:
-    """The field that a line of a dataclass makes; without a place if it is no flag."""
-    assert isinstance(node.target, ast.Name)
-    name, module = node.target.id, one.module
-    marker = _marker(code, one, node.annotation)
-    if marker == "ClassVar" or marker == "KW_ONLY":
-        return None
-    if marker:
-        raise _UnknowableError(f"{module.place(node)}: what {marker} does")
+def _field(code: Code, made: Made, *, is_at_fault: bool) -> FlagField:
+    module, node = made.owner.module, made.node
     kind: Kind = kind_of(code, module, node.annotation)
-    if any(
-        isinstance(n, ast.Name) and n.id in own_scope(one).names for n in ast.walk(node.annotation)
-    ):
+    own = own_scope(made.owner).names
+    if any(isinstance(n, ast.Name) and n.id in own for n in ast.walk(node.annotation)):
         kind = Anything(f"{module.place(node)}: a type of the class itself")
-    made = FlagField(name, kind, True, module.place(node), node.value)
-    if node.value is None:
-        inherited = name in before and before[name].has_default is not False
-        return replace(made, has_default=None if inherited else False)
-    if not isinstance(node.value, ast.Call):
-        return made
-    made = replace(made, default=None)
-    if code.meaning(module, node.value.func) != Elsewhere("dataclasses.field"):
-        return replace(made, has_default=None if _may_be_field(code, one, node.value) else True)
-    given: dict[str | None, Any] = {key.arg: key.value for key in node.value.keywords}
-    if None in given or node.value.args:
-        raise _UnknowableError(f"{module.place(node)}: how {name} is a field")
-    init = given.get("init")
-    if init is not None:
-        if not isinstance(init, ast.Constant):
-            raise _UnknowableError(f"{module.place(node)}: whether {name} is a flag")
-        if not init.value:
-            return replace(made, place="")
-    if "default" in given:
-        return replace(made, default=given["default"])
-    return replace(made, has_default="default_factory" in given)
-
-
-def _may_be_field(code: Code, one: ClassHere, call: ast.Call) -> bool:
-    """Whether a call may return dataclasses.field(…): a function that is not a well-known one."""
-    meant = code.meaning(one.module, call.func)
-    return not (isinstance(meant, Elsewhere) and meant.name.startswith("builtins."))
-
-
-def _marker(code: Code, one: ClassHere, annotation: ast.expr) -> str:
-    """`ClassVar`, `InitVar` or `KW_ONLY` if an annotation is one; else empty."""
-    node = annotation
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        found = [w for w in ("ClassVar", "InitVar", "KW_ONLY") if w in node.value]
-        return found[0] if found else ""
-    if isinstance(node, ast.Subscript):
-        node = node.value
-    meant = code.meaning(one.module, node)
-    if isinstance(meant, Elsewhere):
-        word = meant.name.rpartition(".")[2]
-        if word in ("ClassVar", "InitVar", "KW_ONLY"):
-            return word
-    return ""
+    has_default = None if is_at_fault and made.has_default is False else made.has_default
+    return FlagField(made.name, kind, has_default, module.place(node), made.default)

@@ -158,16 +158,34 @@ def _hook(reading: Reading, program: Family, hook: str, reference: str) -> None:
 def _flags(reading: Reading, code: Code, program: Family) -> None:
     flags = flags_of(code, program)
     declared = flags.what
-    for fault in flags.faults:
-        where = reading.params.origin_of(_MODULE)
-        message = f"{fault.why}, and it declares the program's flags ({fault.place})"
-        reading.add(where, FLAGS_CLASS, message, fix=fault.fix, at=fault.place)
-    if isinstance(declared, Unknown):
+    told: set[str] = set()
+    if isinstance(declared, Declared):
+        told = _types(reading, declared)
+        _given(reading, declared)
+    elif isinstance(declared, Unknown):
         reading.unknown("flags", declared.why)
-        return
-    if not isinstance(declared, Declared):
+    else:
         reading.unknown("flags", f"{program.itself.node.name} declares none, so any are good")
-        return
+    where = reading.params.origin_of(_MODULE)
+    for fault in flags.faults:
+        if fault.name not in told:
+            message = f"{fault.why} ({fault.place})"
+            reading.add(where, FLAGS_CLASS, message, fix=fault.fix, at=fault.place)
+
+
+def _types(reading: Reading, declared: Declared) -> set[str]:
+    """Note findings on the declaration; the names of the fields that have one."""
+    written = reading.params.written_at(_FLAGS)
+    given = written if isinstance(written, dict) else {}
+    return {
+        one.name
+        for one in declared.fields.values()
+        if _type(reading, declared, one, is_given=one.name in given)
+    }
+
+
+def _given(reading: Reading, declared: Declared) -> None:
+    """Note findings on the flags of the file."""
     fields = declared.fields
     reading.read(f"flags {listed(fields)} ({declared.place})")
     given: dict[str, Any] = dict(reading.params.value_at(_FLAGS) or {})
@@ -185,7 +203,6 @@ def _flags(reading: Reading, code: Code, program: Family) -> None:
         likely = misspelt.get(name) or (near(name, fields) if name in misspelt else "")
         _undeclared(reading, declared, name, likely, given[name])
     for one in fields.values():
-        _type(reading, declared, one, is_given=one.name in given)
         is_said = one.name in given or one.name in refused or one.name in misspelt.values()
         if one.has_default is False and not is_said:
             _missing(reading, declared, one)
@@ -229,27 +246,29 @@ def _unquoted(one: FlagField, text: str) -> str:
     return "write it without quotes" if good else ""
 
 
-def _type(reading: Reading, declared: Declared, one: FlagField, *, is_given: bool) -> None:
-    """The declaration itself: a type that no flag can have, a default of another type."""
+def _type(reading: Reading, declared: Declared, one: FlagField, *, is_given: bool) -> bool:
+    """Whether the declaration is wrong: a type that no flag can have, a default of another type."""
     where = reading.params.origin_of(_MODULE)
     refused = refused_in(one.kind)
     if refused:
         message = f"{declared.name}.{one.name} has the type {refused} ({one.place})"
         fix = "flags can be str, int, float, bool, a Literal, list[…], tuple[…, ...] and … | None"
         reading.add(where, FLAGS_CLASS, message, fix=fix, at=one.place)
-        return
+        return True
     if is_given or one.default is None or unknown_in(one.kind):
-        return
+        return False
     try:
         default = ast.literal_eval(one.default)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return
-    if not fits(one.kind, default):
-        message = (
-            f"the default of {declared.name}.{one.name} is {default!r}, not {words(one.kind)} "
-            f"({one.place})"
-        )
-        reading.add(where, FLAGS_CLASS, message, at=one.place)
+        return False
+    if fits(one.kind, default):
+        return False
+    message = (
+        f"the default of {declared.name}.{one.name} is {default!r}, not {words(one.kind)} "
+        f"({one.place})"
+    )
+    reading.add(where, FLAGS_CLASS, message, at=one.place)
+    return True
 
 
 def _missing(reading: Reading, declared: Declared, one: FlagField) -> None:
