@@ -84,6 +84,18 @@ def test_code_that_is_elsewhere_is_not_guessed(program: str, tmp_path: Path) -> 
     assert found(tmp_path, program) == []
 
 
+def test_an_empty_file_is_read_and_one_with_a_finding_is_not(tmp_path: Path) -> None:
+    (tmp_path / "nets").mkdir()
+    (tmp_path / "nets/__init__.py").write_text("")
+    (tmp_path / "nets/train.py").write_text(CODE)
+    program = "{module: 'nets.train:Nett', source: {files: [nets/__init__.py, nets/train.py]}}"
+    told = NO_CLASS.replace("train.py", "nets/train.py").replace("'train:", "'nets.train:")
+
+    assert found(tmp_path, program) == [f"error {told}"]
+    (tmp_path / "nets/__init__.py").unlink()
+    assert [line[:13] for line in found(tmp_path, program)] == ["error TFC324:"]
+
+
 def test_one_mistake_in_a_flag_is_one_finding(tmp_path: Path) -> None:
     flags = "@dataclass(frozen=True)\nclass F:\n    words: str\n\n\n"
     code = "from dataclasses import dataclass\n" + CODE.replace("class Net", f"{flags}class Net")

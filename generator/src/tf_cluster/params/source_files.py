@@ -49,12 +49,16 @@ FILES: Pointer = ("program", "source", "files")
 ELSEWHERE = "put the code at an address (program.source.url), in Git, or on the data volume"
 
 
+class NotRead(str):
+    """The text, empty, of a file that has a finding: what it may be is not known."""
+
+
 def with_files(
     document: Document, params: Mapping[str, Any], folder: Path | Given
 ) -> tuple[dict[str, Any], list[Finding]]:
     """Params with the files of program.source read: their texts by name instead of their names.
 
-    `folder` is the params file's. A file that can't be used becomes empty and has a finding.
+    `folder` is the params file's. A file that can't be used becomes NotRead and has a finding.
     """
     names = value_at(params, FILES)
     if not names:
@@ -66,7 +70,7 @@ def with_files(
         try:
             text = _read(folder, name, room)
         except _UnusableError as unusable:
-            text, where = "", (*FILES, index)
+            text, where = NotRead(), (*FILES, index)
             found.append(
                 finding_at(document, where, unusable.code, f"{name} {unusable}", name, unusable.fix)
             )

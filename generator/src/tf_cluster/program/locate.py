@@ -10,7 +10,7 @@ from typing import Any
 from tf_cluster.expand.source import SOURCE, has_source
 from tf_cluster.params.beside import Given
 from tf_cluster.params.params import Params
-from tf_cluster.params.source_files import FILES, MOST_KIB
+from tf_cluster.params.source_files import FILES, MOST_KIB, NotRead
 from tf_cluster.program.resolve import Code
 from tf_cluster.program.roots import Directory, GivenFiles, Root, Texts
 
@@ -40,7 +40,7 @@ def code_of(params: Params, folder: Path | Given) -> Code | NotHere:
     texts = params.value_at(FILES)
     if texts:
         # Beside a file that could not be read, nothing is sure to be missing.
-        sure = all(texts.values())
+        sure = not any(isinstance(text, NotRead) for text in texts.values())
         base = Path() if isinstance(folder, Given) else folder
         roots: list[Root] = [Texts(texts, base, one or ".", sure) for one in folders]
     else:

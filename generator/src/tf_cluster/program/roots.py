@@ -15,6 +15,7 @@ from pathlib import Path
 
 from tf_cluster.files import is_inside, read_regular
 from tf_cluster.params.beside import Given
+from tf_cluster.params.source_files import NotRead
 
 MOST_BYTES = 200_000
 """Bytes of code that are read for one params file: their tree takes up to 900 times as many."""
@@ -66,11 +67,11 @@ class Texts(_ByName):
     def read(self, path: str) -> bytes | None:
         """A file's bytes; None if there is none.
 
-        Raises UnreadableError for an empty text, which may stand for a file with a finding.
+        Raises UnreadableError for one that has a finding.
         """
         text = self.texts.get(self.shown(path))
-        if text == "":
-            raise UnreadableError("it is empty")
+        if isinstance(text, NotRead):
+            raise UnreadableError("it has a finding")
         return None if text is None else text.encode(errors="surrogatepass")
 
     def has_folder(self, path: str) -> bool:
