@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 
 from tf_cluster.params.wording import either, excerpt
 from tf_cluster.program.argparse_judge import unknown_option
@@ -104,13 +105,20 @@ def _all_modules(code: Code, script: Module) -> Iterator[Module]:
                     raise _UnknowableError(f"{module.place(node)}: {name} may define flags")
 
 
-def _imported(module: Module, node: ast.Import | ast.ImportFrom) -> list[str]:
+def _imported(module: Module, node: ast.Import | ast.ImportFrom) -> Iterator[str]:
+    """What an import runs: modules, the packages that they are in, and names that may be modules.
+
+    `from package import name` runs package.name if there is such a module.
+    """
     if isinstance(node, ast.Import):
-        return [alias.name for alias in node.names]
-    source = absolute(module, node)
-    if not source:
-        raise _UnknowableError(f"{module.place(node)} imports from outside its package")
-    return [source]
+        names = [alias.name for alias in node.names]
+    else:
+        source = absolute(module, node)
+        if not source:
+            raise _UnknowableError(f"{module.place(node)} imports from outside its package")
+        names = [source, *(f"{source}.{one.name}" for one in node.names if one.name != "*")]
+    for name in names:
+        yield from accumulate(name.split("."), "{}.{}".format)
 
 
 def _definition(code: Code, module: Module, node: ast.AST) -> str:
