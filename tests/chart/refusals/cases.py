@@ -173,6 +173,12 @@ def variable(**source: Any) -> Values:
     return of_worker(extraEnv=[{"name": "TOKEN", "valueFrom": source}])
 
 
+def mounted(**mount: Any) -> Values:
+    mount = {"name": "scratch", "mountPath": "/scratch", **mount}
+    volume = {"name": "scratch", "emptyDir": {}}
+    return {"pod": {"extraVolumes": [volume], "extraVolumeMounts": [mount]}}
+
+
 def script(*args: str) -> Values:
     return {"program": {"module": "", "script": "/data/train.py", "args": list(args)}}
 
@@ -778,6 +784,15 @@ def _variables() -> Iterator[tuple[str, Case]]:
             "arguments",
         ),
     )
+    for path in ("$(POD)/../a", "/$(POD)", "a b"):
+        yield (
+            f"a directory by a variable: {path}",
+            schema_case(
+                mounted(subPathExpr=path),
+                mounted(subPathExpr="$(POD)/a.b"),
+                at="/pod/extraVolumeMounts/0/subPathExpr",
+            ),
+        )
 
 
 CASES: dict[str, Case] = dict(

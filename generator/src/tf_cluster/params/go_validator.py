@@ -13,11 +13,14 @@ from jsonschema.validators import Draft7Validator, extend
 
 from tf_cluster.params.schema_files import chart_values
 
+# A dollar sign, and before it what may hold one that is itself: an escape, a class of characters.
+_DOLLAR = re.compile(r"(\\.|\[(?:\\.|[^\\\]])*\])|\$")
+
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
     # Go: `$` is the end of the text (Python: also before a last newline), \w and \d are ASCII.
-    return re.compile(re.sub(r"(?<!\\)\$", r"\\Z", pattern), re.ASCII)
+    return re.compile(_DOLLAR.sub(lambda found: found[1] or r"\Z", pattern), re.ASCII)
 
 
 def matches(pattern: str, text: str) -> bool:
