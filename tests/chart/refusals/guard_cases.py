@@ -1072,6 +1072,20 @@ TAKEN: dict[str, Values] = {
         f"{name} of {request} and {limit}": asked(request, limit, name)
         for request, limit, name in EQUAL
     },
+    "numbers far beyond what a node has": extra(
+        {
+            "worker": {"resources": {"limits": {"cpu": 1e300}}},
+            "pod": {
+                "initContainers": [
+                    {
+                        "name": "wait",
+                        "image": "r.example/wait:1",
+                        "resources": {"requests": {"cpu": 1e-300}, "limits": {"cpu": 1.7e308}},
+                    }
+                ]
+            },
+        }
+    ),
     "a strategy that is the default, in extraValues": extra({"strategy": "parameter-server"}),
     "the port of a page that is switched off": extra(
         {

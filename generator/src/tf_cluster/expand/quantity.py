@@ -8,9 +8,9 @@ from typing import Any
 MEGABYTE = 10**6
 """Less than this many bytes were meant in another unit."""
 
-# two digits of exponent are far more than Kubernetes keeps; ten would take the memory of a machine
+# three digits of exponent are all that a number of YAML has; ten would take a machine's memory
 _FORM = re.compile(
-    r"\+?([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:([eE][-+]?[0-9]{1,2})|([KMGTPE]i|[numkMGTPE]?))",
+    r"\+?([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:([eE][-+]?[0-9]{1,3})|([KMGTPE]i|[numkMGTPE]?))",
     re.ASCII,
 )
 _FACTORS = {
