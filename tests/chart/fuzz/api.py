@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
@@ -22,6 +23,29 @@ class ApiServer:
     namespace: str
     absent: frozenset[str]
     """Kinds that it has not."""
+    taken: set[str] = field(default_factory=set, compare=False)
+    """What it has taken, without the attempt's hash: many releases have the same claims, say."""
+
+    def objections(self, text: str) -> list[str]:
+        """What it says to the objects of a rendering, and to the pods of their templates.
+
+        What it has taken before it is not asked again.
+        """
+        attempt = re.search(r'tf-cluster\.io/attempt: "?([^"\s]+)', text)
+        said: list[str] = []
+        for document in documents(text):
+            obj = yaml.load(document, LOADER)
+            plain = document.replace(attempt[1], "") if attempt else document
+            if obj["kind"] in self.absent or plain in self.taken:
+                continue
+            words = [] if obj["kind"] == "Pod" else [self.refuses(document)]
+            template = obj if obj["kind"] == "Pod" else obj.get("spec", {}).get("template")
+            if template:
+                words.append(self.refuses_pod(obj["metadata"]["name"], template))
+            said += filter(None, words)
+            if not any(words):
+                self.taken.add(plain)
+        return said
 
     def refuses(self, document: str) -> str:
         """What is said to a YAML document that Helm 4 would apply; nothing when it is taken.
@@ -69,6 +93,11 @@ class ApiServer:
         return _said(f"pod {name}", answer)
 
 
+def documents(text: str) -> list[str]:
+    """The YAML documents of a rendering."""
+    return [part for part in text.split("\n---\n") if yaml.load(part, LOADER)]
+
+
 def plural(kind: str) -> str:
     """The kind's word in a URL."""
     word = kind.lower()
@@ -82,3 +111,13 @@ def _said(what: str, answer: Any) -> str:
     if answer.status_code < 300:
         return ""
     return f"{what}: {answer.status_code} {answer.json().get('message', answer.text)}"
+
+
+MORE = ("podSecurityContext", "containerSecurityContext", "securityContext", "extraVolumes")
+
+
+def asks_for_more(values: Any) -> bool:
+    """Whether the values may leave what Pod Security `restricted` lets in."""
+    if isinstance(values, dict):
+        return any(key in MORE or asks_for_more(part) for key, part in values.items())
+    return isinstance(values, list) and any(asks_for_more(part) for part in values)

@@ -95,7 +95,7 @@ def values_files(draw: Draw) -> dict[str, Any]:
         below = [path for path in below if not path.endswith(".enabled")]
         paths += draw(st.lists(st.sampled_from(below), max_size=8, unique=True))
     for path in paths:
-        values = merged(values, _nested(path, DRAWS.value(draw, LEAVES[path])))
+        values = merged(values, nested(path, DRAWS.value(draw, LEAVES[path])))
     return values
 
 
@@ -112,7 +112,7 @@ LEAVES = leaves()
 PATHS = sorted(LEAVES.keys() - NOT_DRAWN.keys())
 
 
-def _nested(path: str, value: Any) -> dict[str, Any]:
+def nested(path: str, value: Any) -> dict[str, Any]:
     for step in reversed(path.split(".")):
         value = {step: value}
     return dict(value)

@@ -19,7 +19,7 @@ from tf_cluster.planning.roles import POD_ROLES
 from tf_cluster_trainer.script_start import tf_config
 
 from tests.chart.features import FEATURES
-from tests.chart.fuzz.files import DRAWS, LEAVES, PATHS, _nested, values_files
+from tests.chart.fuzz.files import DRAWS, LEAVES, PATHS, nested, values_files
 from tests.chart.fuzz.schema import Draw
 from tests.chart.helm import CHART, LEAST, LOADER, RefusedError, Rendered, merged, template
 from tests.generator.conftest import ROOT
@@ -77,7 +77,7 @@ def changes(draw: Draw) -> dict[str, Any]:
     """A few values of an upgrade."""
     change: dict[str, Any] = {}
     for path in draw(st.lists(st.sampled_from(PATHS), min_size=1, max_size=3, unique=True)):
-        change = merged(change, _nested(path, DRAWS.value(draw, LEAVES[path])))
+        change = merged(change, nested(path, DRAWS.value(draw, LEAVES[path])))
     return change
 
 
