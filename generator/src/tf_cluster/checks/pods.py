@@ -1,6 +1,6 @@
 """What users add to pods: names that have to differ, and names that have to be there."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from posixpath import normpath
 from typing import Any
 
@@ -41,10 +41,9 @@ def check(params: Params) -> Iterator[Finding]:
             faults.setdefault(path, (what, fix))
     security = (params.effective.get("security") or {}).get("podSecurityContext") or {}
     settings = [one["name"] for one in security.get("sysctls") or ()]
-    for index, name in enumerate(settings):
-        if name in settings[:index]:
-            path = ("security", "podSecurityContext", "sysctls", index, "name")
-            faults[path] = (f"is {name} again", "keep one of them")
+    for index, name in _again(settings):
+        path = ("security", "podSecurityContext", "sysctls", index, "name")
+        faults[path] = (f"is {name} again", "keep one of them")
     for path, (what, fix) in faults.items():
         where: Pointer = ("extraValues", *path)
         yield params.finding(where, POD_PARTS, f"{dotted(path)} {what}", fix=fix)
@@ -67,10 +66,9 @@ class _Pod:
         yield from self._spread()
         yield from self._affinity()
         yield from self._places()
-        for index, name in enumerate(self._claims):
-            if name in self._claims[:index]:
-                path = (*self._at("resourceClaims"), index, "name")
-                yield path, f"is {name} again", "take another name"
+        for index, name in _again(self._claims):
+            path = (*self._at("resourceClaims"), index, "name")
+            yield path, f"is {name} again", "take another name"
         resources = (self._values.get(self._role) or {}).get("resources")
         yield from self._resources((self._role, "resources"), resources)
         yield from self._containers()
@@ -91,17 +89,20 @@ class _Pod:
             yield from ("data", "log")
 
     def _names_of_volumes(self) -> Iterator[Fault]:
+        at = self._at("extraVolumes")
+        seen: set[str] = set()
         for index, name in enumerate(self._volumes):
-            path = (*self._at("extraVolumes"), index, "name")
             if name in OWN_VOLUMES:
-                yield path, f"is {name}, the chart's own name", "take another name"
-            elif name in self._volumes[:index]:
-                yield path, f"is {name} again", "take another name"
+                what = f"is {name}, the chart's own name"
+                yield (*at, index, "name"), what, "take another name"
+            elif name in seen:
+                yield (*at, index, "name"), f"is {name} again", "take another name"
+            seen.add(name)
 
     def _projected_files(self) -> Iterator[Fault]:
         at = self._at("extraVolumes")
         for index, volume in enumerate(self._list("extraVolumes")):
-            files: list[str] = []
+            files: set[str] = set()
             for number, source in enumerate((volume.get("projected") or {}).get("sources") or ()):
                 for kind, given in source.items():
                     for place, item in enumerate(given.get("items") or ()):
@@ -109,16 +110,16 @@ class _Pod:
                             to = (*at, index, "projected", "sources", number, kind, "items", place)
                             what = f"is {item['path']} again"
                             yield (*to, "path"), what, "give each file a path of its own"
-                        files.append(item["path"])
+                        files.add(item["path"])
 
     def _spread(self) -> Iterator[Fault]:
-        rules: list[tuple[str, str]] = []
+        rules: set[tuple[str, str]] = set()
         for index, one in enumerate(self._list("topologySpreadConstraints")):
             rule = (one["whenUnsatisfiable"], one["topologyKey"])
             if rule in rules:
                 path = (*self._at("topologySpreadConstraints"), index)
                 yield path, f"says {' '.join(rule)} again", "say it once"
-            rules.append(rule)
+            rules.add(rule)
             yield from _label_keys((*self._at("topologySpreadConstraints"), index), one)
 
     def _affinity(self) -> Iterator[Fault]:
@@ -134,7 +135,7 @@ class _Pod:
 
     def _places(self) -> Iterator[Fault]:
         at = self._at("extraVolumeMounts")
-        places: list[str] = []
+        places: set[str] = set()
         for index, mount in enumerate(self._list("extraVolumeMounts")):
             place = normpath(mount["mountPath"]).replace("//", "/")
             path = (*at, index, "mountPath")
@@ -142,7 +143,7 @@ class _Pod:
                 yield path, f"is {place}, a place of the chart's own", "take another place"
             elif place in places:
                 yield path, f"is {place} again", "mount it elsewhere"
-            places.append(place)
+            places.add(place)
             yield from self._is_there((*at, index), mount["name"])
 
     def _is_there(self, at: Pointer, volume: str) -> Iterator[Fault]:
@@ -151,14 +152,15 @@ class _Pod:
             yield (*at, "name"), what, "add it to extraVolumes"
 
     def _resources(self, at: Pointer, resources: Any) -> Iterator[Fault]:
-        claims = (resources or {}).get("claims") or []
-        for index, claim in enumerate(claims):
+        seen: set[str] = set()
+        for index, claim in enumerate((resources or {}).get("claims") or []):
             path = (*at, "claims", index)
             if claim["name"] not in self._claims:
                 what = f"is {claim['name']}, a claim that no pod of {self._role} has"
                 yield (*path, "name"), what, "add it to resourceClaims"
-            if claim["name"] in (other["name"] for other in claims[:index]):
+            if claim["name"] in seen:
                 yield (*path, "name"), f"is {claim['name']} again", "leave it out"
+            seen.add(claim["name"])
         names = {
             name for kind in ("requests", "limits") for name in (resources or {}).get(kind) or {}
         }
@@ -167,33 +169,33 @@ class _Pod:
             yield at, what, "ask for cpu or memory, too"
 
     def _containers(self) -> Iterator[Fault]:
-        names = [self._role]
+        names = {self._role}
         for key in ("sidecars", "initContainers"):
             for index, container in enumerate(self._list(key)):
                 path = (*self._at(key), index)
                 if container["name"] in names:
                     what = f"is {container['name']}, as another container of {self._role}"
                     yield (*path, "name"), what, "take another name"
-                names.append(container["name"])
+                names.add(container["name"])
                 mounts = container.get("volumeMounts") or []
-                places = [mount["mountPath"] for mount in mounts]
+                places: set[str] = set()
                 for inner, mount in enumerate(mounts):
                     at = (*path, "volumeMounts", inner)
                     yield from self._is_there(at, mount["name"])
-                    if mount["mountPath"] in places[:inner]:
+                    if mount["mountPath"] in places:
                         what = f"is {mount['mountPath']} again"
                         yield (*at, "mountPath"), what, "mount it elsewhere"
+                    places.add(mount["mountPath"])
                 variables = [variable["name"] for variable in container.get("env") or []]
-                for inner, name in enumerate(variables):
-                    if name in variables[:inner]:
-                        yield (*path, "env", inner, "name"), f"is {name} again", "keep one of them"
+                for inner, name in _again(variables):
+                    yield (*path, "env", inner, "name"), f"is {name} again", "keep one of them"
                 yield from _ports((*path, "ports"), container.get("ports") or [])
                 yield from self._resources((*path, "resources"), container.get("resources"))
 
 
 def _ports(at: Pointer, ports: list[dict[str, Any]]) -> Iterator[Fault]:
-    numbers: list[str] = []
-    names: list[str] = []
+    numbers: set[str] = set()
+    names: set[str] = set()
     for index, port in enumerate(ports):
         number = f"{int(port['containerPort'])}/{port.get('protocol') or 'TCP'}"
         name = port.get("name") or ""
@@ -201,21 +203,28 @@ def _ports(at: Pointer, ports: list[dict[str, Any]]) -> Iterator[Fault]:
             yield (*at, index, "containerPort"), f"is {number} again", "leave it out"
         if name and name in names:
             yield (*at, index, "name"), f"is {name} again", "take another name"
-        numbers.append(number)
-        names.append(name)
+        numbers.add(number)
+        names.add(name)
 
 
 def _label_keys(at: Pointer, rule: dict[str, Any]) -> Iterator[Fault]:
     """Keys whose value is the pod's own, and that are selected in another way, too."""
     selector = rule.get("labelSelector") or {}
-    selected = [*(selector.get("matchLabels") or {})]
-    selected += [one["key"] for one in selector.get("matchExpressions") or ()]
+    selected = {*(selector.get("matchLabels") or {})}
+    selected |= {one["key"] for one in selector.get("matchExpressions") or ()}
+    mismatched = {*(rule.get("mismatchLabelKeys") or ())}
     for index, key in enumerate(rule.get("matchLabelKeys") or ()):
-        for place, keys in (
-            ("labelSelector", selected),
-            ("mismatchLabelKeys", rule.get("mismatchLabelKeys") or []),
-        ):
+        for place, keys in (("labelSelector", selected), ("mismatchLabelKeys", mismatched)):
             if key in keys:
                 what = f"is {key}, which {place} has, too"
                 yield (*at, "matchLabelKeys", index), what, "keep one of them"
                 break
+
+
+def _again(names: Iterable[str]) -> Iterator[tuple[int, str]]:
+    """Those of the names that stand there before, with their indexes."""
+    seen: set[str] = set()
+    for index, name in enumerate(names):
+        if name in seen:
+            yield index, name
+        seen.add(name)
