@@ -20,11 +20,13 @@ from tf_cluster.diff import difference
 from tf_cluster.expand.values_file import is_foreign, values_text
 from tf_cluster.findings.finding import MOST_FINDINGS
 from tf_cluster.findings.formats import MOST_SHOWN, Format, report
+from tf_cluster.fixes import fixed
 from tf_cluster.params.schema_violations import WRONG_TYPE
 from tf_cluster.printable import printable
 from tf_cluster.yaml.writer import yaml_text
 
 from tests.generator.conftest import Command
+from tests.generator.seconds import is_too_long
 from tests.slices import sliced
 from tests.support.waiting import HANG_SECONDS
 
@@ -447,6 +449,57 @@ def test_the_time_grows_as_the_findings_do(kind: str) -> None:
 
     assert many >= 10 * some - 10 >= 2_000
     assert most < 20 * few + 0.5, f"{few:.2f} s for {some} findings, {most:.2f} s for {many}"
+
+
+def _of_worker(key: str, line: str, count: int) -> str:
+    lines = "".join(f"      {line.format(i=i)}\n" for i in range(count))
+    return f"{GOOD}extraValues:\n  worker:\n    {key}:\n{lines}"
+
+
+def _calls(text: str) -> int:
+    """How many functions of Python are called for a file: no other work on the cores adds any."""
+    calls = 0
+
+    def count(frame: object, event: str, argument: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    sys.setprofile(count)
+    try:
+        fixed("p.yaml", text.encode(), unsafe=True)
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+def test_a_misspelt_key_of_many_items_is_mended_at_once() -> None:
+    few, many = (_of_worker("extraEnv", "- {{nam: A{i}, value: 1}}", n) for n in (1_500, 3_000))
+
+    done = fixed("p.yaml", many.encode(), unsafe=True)
+
+    assert (len(done.repaired), done.left.findings) == (6_000, ())
+    assert _calls(many) < 2.3 * _calls(few)
+
+
+def test_after_too_many_findings_of_a_schema_no_rule_meets_a_value_of_another_type() -> None:
+    text = _of_worker("unknown", "k: 1", 0) + "      1\n    extraEvn: 3\n"
+    text += "".join(f"    extraEvn{i}: 1\n" for i in range(MOST_FINDINGS + 100))
+
+    findings = check("p.yaml", text.encode()).findings
+
+    assert len(findings) > MOST_FINDINGS
+
+
+@pytest.mark.parametrize("items", ["{{a: {i}}}", "[a, {i}]"])
+def test_equal_items_are_found_in_one_pass(items: str) -> None:
+    text = f"{GOOD}data:\n  accessModes:\n" + "".join(
+        f"  - {items.format(i=i)}\n" for i in range(8_000)
+    )
+    start = time.process_time()
+
+    assert len(check("p.yaml", text.encode()).findings) >= 8_000
+
+    assert not is_too_long(time.process_time() - start)
 
 
 @pytest.mark.parametrize(

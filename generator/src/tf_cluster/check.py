@@ -8,7 +8,7 @@ from typing import Any
 
 from tf_cluster.checks import ADVICE_CODES, run_checks
 from tf_cluster.expand.expand import NO_FLAGS, expand
-from tf_cluster.findings.finding import Finding, by_place, errors
+from tf_cluster.findings.finding import MOST_FINDINGS, Finding, by_place, errors
 from tf_cluster.independent import independent
 from tf_cluster.params.beside import Given
 from tf_cluster.params.kinds import other_kind
@@ -24,6 +24,7 @@ from tf_cluster.params.schema_violations import (
     UNKNOWN_KEY,
     WRONG_FORM,
     WRONG_TYPE,
+    Violation,
     violations,
 )
 from tf_cluster.params.source_files import with_files
@@ -88,6 +89,8 @@ def check(
     document = meant.document
     folder = folder or Path(file).parent
     sound, wrong, found = _sound_part(meant, folder)
+    if sound is None:
+        return Checked(document, tuple(_placed(found, meant, written)), expand({}))
     wrong_flags = _flag_findings(document, expand(sound, flags)) if flags else []
     refused = {finding.pointer for finding in wrong_flags}
     flags = {flag: flags[flag] for flag in flags if (flag,) not in refused}
@@ -116,8 +119,7 @@ def check(
         if one.pointer not in said and not _is_around(one.pointer, wrong)
     )
     found += [*wrong_flags, *told, *held]
-    placed = (_at(one, meant.as_written(one.pointer)) for one in found)
-    findings = by_place(_repaired_alone(one, written) for one in placed)
+    findings = _placed(found, meant, written)
     of_file = tuple(finding for finding in findings if not _is_on_a_flag(finding))
     of_flags = tuple(finding for finding in findings if _is_on_a_flag(finding))
     return Checked(document, of_file, params.values, of_flags, tuple(program.notes))
@@ -126,6 +128,12 @@ def check(
 def _is_around(path: Pointer, wrong: Iterable[Pointer]) -> bool:
     """Whether a path leads to a wrong value, or to what is around or inside one."""
     return any(all(a == b for a, b in zip(path, one, strict=False)) for one in wrong)
+
+
+def _placed(found: Iterable[Finding], meant: Mended, written: Document) -> list[Finding]:
+    """The findings with the paths of the file as `written`, from top to bottom."""
+    placed = (_at(one, meant.as_written(one.pointer)) for one in found)
+    return by_place(_repaired_alone(one, written) for one in placed)
 
 
 def _at(finding: Finding, path: Pointer) -> Finding:
@@ -142,8 +150,12 @@ def _repaired_alone(finding: Finding, document: Document) -> Finding:
 
 def _sound_part(
     meant: Mended, folder: Path | Given
-) -> tuple[dict[str, Any], set[Pointer], list[Finding]]:
-    """The part of a file that the schemas accept, what it leaves out, and the findings on that."""
+) -> tuple[dict[str, Any] | None, set[Pointer], list[Finding]]:
+    """The part of a file that the schemas accept, what it leaves out, and the findings on that.
+
+    The part is None after so many findings of a schema that the rest was not looked for: nothing
+    can be said of what is not known to have its type.
+    """
     document = meant.document
     shapes = [located(document, one) for one in violations(document.data, params_schema())]
     found = [*document.findings, *(located(document, one) for one in meant.violations)]
@@ -151,10 +163,17 @@ def _sound_part(
     # A mended value is used, and so is the first of two equal keys.
     read = (f.pointer for f in document.findings if f.code != DUPLICATE_KEY)
     wrong = {*read} - meant.texts - meant.clear - meant.odd_keys | {f.pointer for f in shapes}
+    if len(shapes) > MOST_FINDINGS:
+        return None, wrong, found
     sound, unread = with_files(document, _without(document.data, wrong), folder)
     found += unread
-    refused = _chart_findings(document, expand(sound), found)
-    return _without(sound, (f.pointer for f in refused)), wrong, [*found, *refused]
+    values = expand(sound)
+    broken = violations(values.effective, values_schema(), named=values.named)
+    refused = _chart_findings(document, values, broken, found)
+    found += refused
+    if len(broken) > MOST_FINDINGS:
+        return None, wrong, found
+    return _without(sound, (f.pointer for f in refused)), wrong, found
 
 
 def _is_on_a_flag(finding: Finding) -> bool:
@@ -207,10 +226,12 @@ def _without(data: dict[str, Any], paths: Iterable[Pointer]) -> dict[str, Any]:
     return part
 
 
-def _chart_findings(document: Document, values: Values, before: list[Finding]) -> list[Finding]:
-    """Findings of the chart's schema, each at the place in the params that its value came from."""
+def _chart_findings(
+    document: Document, values: Values, broken: Iterable[Violation], before: list[Finding]
+) -> list[Finding]:
+    """What of the chart's schema is `broken`, at the place in the params that the value is from."""
     found = []
-    for violation in violations(values.effective, values_schema(), named=values.named):
+    for violation in broken:
         origin = values.origin_around(violation.path)
         if origin[:1] == ("extraValues",):
             path = ("extraValues", *violation.path)

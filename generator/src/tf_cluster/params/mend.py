@@ -25,7 +25,7 @@ from tf_cluster.params.schema_violations import (
     key_paths,
     unknown_key,
 )
-from tf_cluster.params.spelling import folded, likely
+from tf_cluster.params.spelling import Likely, folded, likely
 from tf_cluster.params.synonyms import ELSEWHERE, SENTENCES
 from tf_cluster.params.wording import either, excerpt, kind_of, needed
 from tf_cluster.pointer import Pointer, dotted
@@ -45,7 +45,7 @@ from tf_cluster.yaml.helm_scalars import (
 _OF_A_VALUE = (AMBIGUOUS, NOT_FINITE, TOO_LARGE_NUMBER)
 
 _MOST_GUESSES = 1_000
-"""After so many keys and words that are not known guessing ends: as many findings are shown."""
+"""After so many different keys and words that are not known no more are guessed at."""
 
 Node = Mapping[str, Any]
 
@@ -106,7 +106,7 @@ class _Mender:
         self.odd_keys: set[Pointer] = set()
         self._found = list(document.findings)
         self._moved: dict[Pointer, Pointer] = {}  # the same from the file's paths to those meant
-        self._guesses = 0
+        self._guesses: dict[tuple[str, tuple[str, ...]], Likely | None] = {}
         self._on_values: dict[Pointer, int] = {}
         self._on_keys: set[Pointer] = set()
         for index, finding in enumerate(self._found):
@@ -178,7 +178,7 @@ class _Mender:
                 continue
             value = data[key]
             right, sure = key, False
-            if others is False and key not in known and self._guesses < _MOST_GUESSES:
+            if others is False and key not in known:
                 right, sure = self._right_key(key, value, known, schema, data, path)
                 if right in result:  # two keys resemble the same one: take the first
                     right = key
@@ -206,14 +206,20 @@ class _Mender:
         path: Pointer,
     ) -> tuple[str, bool]:
         """The key that is meant by one that is not known, or that key itself."""
-        self._guesses += 1
-        right = likely(key, (one for one in known if one not in data))
+        right = self._likely(key, tuple(one for one in known if one not in data))
         if right is None or (not right.sure and _of_another_chart(key, path)):
             return key, False
         types = _types(resolved(known[right.word], schema))
         if isinstance(value, dict) and types and "object" not in types:
             return key, False  # a section with settings is not the one setting of that name
         return right
+
+    def _likely(self, word: str, words: tuple[str, ...]) -> Likely | None:
+        """The one of `words` that is meant; None also for a new word after so many guesses."""
+        guess = (word, words)
+        if guess not in self._guesses and len(self._guesses) < _MOST_GUESSES:
+            self._guesses[guess] = likely(word, words)
+        return self._guesses.get(guess)
 
     def _places_below(
         self, data: dict[str, Any], known: Node, schema: Node, path: Pointer
@@ -268,9 +274,8 @@ class _Mender:
         if not isinstance(value, str):
             return value
         words = node.get("enum", ())
-        if words and value not in words and self._guesses < _MOST_GUESSES:
-            self._guesses += 1
-            right = likely(value, words)
+        if words and value not in words:
+            right = self._likely(value, tuple(words))
             if right is None:
                 return value
             message = f"{dotted(path)} is {excerpt(value)}, not {either(words)}"
