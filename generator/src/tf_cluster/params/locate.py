@@ -36,4 +36,4 @@ def located(document: Document, violation: Violation) -> Finding:
     finding = finding_at(
         document, path, code, message, violation.value, violation.fix, at_key=at_key
     )
-    return replace(finding, repair=violation.repair)
+    return replace(finding, repair=violation.repair) if violation.repair else finding

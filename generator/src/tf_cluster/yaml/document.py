@@ -44,9 +44,13 @@ class Document:
 
     def is_repeated(self, path: Pointer) -> bool:
         """Whether an alias stands for the value at `path`, or for what is around it."""
+        if not self._repeated:
+            return False
         around = (self.spots.get(path[:end]) for end in range(1, len(path) + 1))
-        return any(self._uses[spot.value] > 1 for spot in around if spot)
+        return any(spot.value in self._repeated for spot in around if spot)
 
     @cached_property
-    def _uses(self) -> Counter[Place]:
-        return Counter(spot.value for spot in self.spots.values())
+    def _repeated(self) -> frozenset[Place]:
+        """The places of values that stand for more than one."""
+        uses = Counter(spot.value for spot in self.spots.values())
+        return frozenset(place for place, number in uses.items() if number > 1)
