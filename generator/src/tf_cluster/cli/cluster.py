@@ -12,7 +12,7 @@ import typer
 
 from tf_cluster import exits
 from tf_cluster.exits import RefusedError
-from tf_cluster.printable import escaped_json, printable_lines
+from tf_cluster.printable import escaped_json
 
 if TYPE_CHECKING:
     from tf_cluster.cluster.connection import Connection
@@ -91,9 +91,9 @@ def release_of(name: str) -> str:
 def document_text(document: Any, form: Output) -> str:
     """A document as JSON or YAML."""
     if form is Output.YAML:
-        import yaml
+        from tf_cluster.yaml.writer import yaml_text
 
-        return printable_lines(yaml.safe_dump(document, sort_keys=False, allow_unicode=True))
+        return yaml_text(document)
     return escaped_json(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"
 
 
