@@ -468,6 +468,10 @@ def test_everything_wrong_is_told_at_once_from_top_to_bottom() -> None:
         (b"a: !!python/object:os.system x\n", "p.yaml:1:4: TFC108: the tag"),
         (b"!!set {a, b}\n", "p.yaml:1:1: TFC108: the tag !!set"),
         (b"flags: &a {b: *a}\n", "p.yaml:1:8: TFC108: an alias that contains itself"),
+        (
+            b"".join(b"%%TAG !a%d! tag:x,2000:\n" % number for number in range(38_000)) + b"--- {}",
+            "p.yaml:17:1: TFC108: more than 16 %TAG directives",
+        ),
     ],
 )
 def test_what_is_no_params_file_is_told_with_its_place(raw: bytes, finding: str) -> None:

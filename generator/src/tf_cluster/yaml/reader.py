@@ -81,6 +81,9 @@ LONGEST_KEY = 1_000
 """Kubernetes' longest keys have 317. Every finding repeats the keys around it."""
 MAX_DEPTH = 40
 MAX_VALUES = 50_000
+MAX_TAG_DIRECTIVES = 16
+"""No tag is taken but one, and libyaml compares each of these with each."""
+_TAG_DIRECTIVE = re.compile(r"^%TAG\b", re.MULTILINE)
 
 # Control characters; line breaks that only YAML sees (a lone carriage return, U+0085, U+2028,
 # U+2029); and characters that display a line in another order.
@@ -168,6 +171,11 @@ def _refuse_shape(file: str, text: str) -> None:
 
     Also refuse a second document.
     """
+    for number, directive in enumerate(_TAG_DIRECTIVE.finditer(text), start=1):
+        if number > MAX_TAG_DIRECTIVES:
+            message = f"more than {MAX_TAG_DIRECTIVES} %TAG directives"
+            place = _place_at(text, directive.start())
+            raise _UnreadableError(Finding(file, place, UNSUPPORTED_YAML, message))
     depth = documents = nodes = 0
     for event in yaml.parse(text, Loader=NodeLoader):
         nodes += isinstance(event, yaml.NodeEvent)
