@@ -73,7 +73,7 @@ app = typer.Typer(
 )
 
 
-_YOUNG = 50_000
+_YOUNG = 5_000
 """New objects before cycles are looked for. A large file makes a million, nearly none in cycles:
 by Python's own 700 the look at all of them again and again takes up to a third of the time."""
 
