@@ -6,12 +6,13 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, assume, event, given, note, seed, settings
+from hypothesis import assume, event, given, note, seed
 
 from tests.chart.fuzz.api import ApiServer, asks_for_more
 from tests.chart.fuzz.files import values_files
 from tests.chart.helm import CHART, RefusedError, template
 from tests.slices import sliced
+from tests.support.drawing import draws
 
 # 2,000 in all; each takes Helm a process and the server a dozen requests.
 PARTS, FILES = 40, 50
@@ -23,13 +24,7 @@ def test_what_the_chart_takes_an_api_server_takes(
     part: int, servers: tuple[ApiServer, ApiServer]
 ) -> None:
     @seed(part)
-    @settings(
-        max_examples=FILES,
-        deadline=None,
-        database=None,
-        phases=(Phase.generate, Phase.shrink),
-        suppress_health_check=list(HealthCheck),
-    )
+    @draws(FILES)
     @given(values_files())
     def take(values: dict[str, Any]) -> None:
         found = complaints(values, *servers)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 import tf_cluster
-from hypothesis import HealthCheck, Phase, find, given, note, seed, settings
+from hypothesis import find, given, note, seed
 from hypothesis.errors import NoSuchExample
 
 from tests.chart.fuzz.api import ApiServer, asks_for_more
@@ -22,6 +22,7 @@ from tests.chart.fuzz.verdicts import loaded, refused, rendered_of, taken
 from tests.cluster.machine_tools import tool_path
 from tests.generator.helm_reader import HelmReader
 from tests.slices import sliced
+from tests.support.drawing import draws
 
 # 20,000 in all; each that the tool takes costs Helm three processes: 30 seconds of CPU a part.
 PARTS, FILES = 200, 100
@@ -44,13 +45,7 @@ def each_of(part: int, hold: Callable[[ParamsFile, tf_cluster.Loaded], Iterable[
     count = Count()
 
     @seed(part)
-    @settings(
-        max_examples=FILES,
-        deadline=None,
-        database=None,
-        phases=(Phase.generate, Phase.shrink),
-        suppress_health_check=list(HealthCheck),
-    )
+    @draws(FILES)
     @given(params_files())
     def holds(file: ParamsFile) -> None:
         found = loaded(file)
@@ -119,13 +114,7 @@ def _is_taken(must: str) -> bool:
         find(
             params_files(must),
             is_one,
-            settings=settings(
-                max_examples=TRIES,
-                deadline=None,
-                database=None,
-                phases=(Phase.generate,),
-                suppress_health_check=list(HealthCheck),
-            ),
+            settings=draws(TRIES, shrinks=False),
             random=random.Random(must),
         )
     except NoSuchExample:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from google.protobuf import text_format
-from hypothesis import HealthCheck, Phase, assume, given, seed, settings
+from hypothesis import assume, given, seed
 from hypothesis import strategies as st
 
 from tests.chart.fuzz.schema import Draw, Draws, Schema
@@ -16,6 +16,7 @@ from tests.chart.tf_serving.features import FEATURES
 from tests.chart.tf_serving.helm import SERVING, render
 from tests.chart.tf_serving.test_configs import official, parsed
 from tests.slices import sliced
+from tests.support.drawing import draws
 from tools.chart.values_docs import read_values
 
 SCHEMA: Schema = json.loads((SERVING / "values.schema.json").read_text())
@@ -55,13 +56,7 @@ def values_files(draw: Draw) -> dict[str, Any]:
 @pytest.mark.parametrize("part", sliced(range(PARTS), 1))
 def test_what_is_drawn_is_refused_in_words_or_renders_whole(part: int) -> None:
     @seed(part)
-    @settings(
-        max_examples=FILES,
-        deadline=None,
-        database=None,
-        phases=(Phase.generate, Phase.shrink),
-        suppress_health_check=list(HealthCheck),
-    )
+    @draws(FILES)
     @given(values_files())
     def take(values: dict[str, Any]) -> None:
         # Other characters are YAML's matter, not this chart's.

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, Phase, assume, event, given, note, seed, settings
+from hypothesis import assume, event, given, note, seed
 from hypothesis import strategies as st
 from tf_cluster.expand.merge import merged as laid_over
 from tf_cluster.params.schema_files import chart_values
@@ -24,6 +24,7 @@ from tests.chart.fuzz.schema import Draw
 from tests.chart.helm import CHART, LEAST, LOADER, RefusedError, Rendered, merged, template
 from tests.generator.conftest import ROOT
 from tests.slices import sliced
+from tests.support.drawing import draws
 
 RELEASE, NAMESPACE = "digits", "training"
 EXAMPLES = sorted((ROOT / "values-examples").glob("*.values.yaml"))
@@ -45,13 +46,7 @@ def test_of_a_feature(name: str) -> None:
 @pytest.mark.parametrize("part", sliced(range(PARTS), 1))
 def test_of_drawn_values_and_an_upgrade_of_them(part: int) -> None:
     @seed(part)
-    @settings(
-        max_examples=PAIRS,
-        deadline=None,
-        database=None,
-        phases=(Phase.generate,),
-        suppress_health_check=list(HealthCheck),
-    )
+    @draws(PAIRS, shrinks=False)
     @given(values_files(), changes())
     def hold(values: dict[str, Any], change: dict[str, Any]) -> None:
         note(json.dumps([values, change]))
