@@ -239,12 +239,12 @@ class Dataclasses:
     def _form(self, one: ClassHere, annotation: ast.expr) -> str:
         """What an annotation makes: `field`, `ClassVar`, `InitVar` or `KW_ONLY`."""
         node, place = annotation, one.module.place(annotation)
-        is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
-        if is_text:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
             try:
-                node = ast.parse(node.value, mode="eval").body  # type: ignore[attr-defined]
+                node = ast.parse(node.value, mode="eval").body
             except (SyntaxError, ValueError, RecursionError, MemoryError):
                 return "field"
+        is_text = node is not annotation
         if isinstance(node, ast.Subscript):
             node = node.value
         if isinstance(node, ast.Name) and node.id in own_scope(one).names:
