@@ -10,6 +10,7 @@ from typing import Any
 import tf_cluster
 from tf_cluster.findings.finding import Finding, errors
 from tf_cluster.pointer import json_pointer
+from tf_cluster_trainer.config import Files
 
 from tests.chart.fuzz.params import ParamsFile
 from tests.chart.fuzz.trainer import config_of, params_complaint, release_complaint
@@ -115,7 +116,9 @@ def of_the_trainer(file: ParamsFile, found: tf_cluster.Loaded, rendered: Rendere
     if _typed(config.flags) != _typed(found.values.get("flags", {})):
         said.append(f"training.json has other flags: {config.flags}")
     if file.code.files:
-        if {**config.settings.source.contents} != {**file.code.files}:  # type: ignore[union-attr]
+        source = config.settings.source
+        assert isinstance(source, Files)
+        if {**source.contents} != {**file.code.files}:
             said.append("the source has other texts")
         evaluator = found.values.get("evaluator", {})
         best = evaluator.get("exportBest", {}) if evaluator.get("enabled") else {}

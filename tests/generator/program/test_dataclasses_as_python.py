@@ -16,6 +16,7 @@ from tf_cluster.program.classes import family
 from tf_cluster.program.flag_fields import Declared, Flags, flags_of
 from tf_cluster.program.resolve import ClassHere, Code, Unknown
 from tf_cluster.program.roots import Texts
+from tf_cluster.program.scope import Module
 
 IMPORTS = """\
 import dataclasses as dc
@@ -112,7 +113,8 @@ def read(text: str) -> Flags:
     """What the tool makes of the flags of class Net."""
     code = Code([Texts({"train.py": text}, Path(), ".", certain=True)])
     module = code.module("train")
-    meant = code.named(module, "Net")  # type: ignore[arg-type]
+    assert isinstance(module, Module)
+    meant = code.named(module, "Net")
     assert isinstance(meant, ClassHere)
     return flags_of(code, family(code, meant))
 
