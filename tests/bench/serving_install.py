@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import tempfile
 import time
 import urllib.error
@@ -24,6 +23,7 @@ from tf_cluster.cluster.serving.releasing import CHART
 from tests.bench.install import CHART as TRAINING_CHART
 from tests.bench.install import claims, gone, namespace, values
 from tests.bench.measure import Measure, Sample
+from tests.bench.measures import TOOL
 from tests.bench.pairs import in_pairs
 from tests.bench.rows import Bar, Ratio
 from tests.cluster.kubernetes import Namespace, Release, address_of
@@ -31,7 +31,6 @@ from tests.cluster.model_server import of_image
 from tests.support.waiting import eventually
 
 COLUMNS = ("tf-cluster serve", "helm install")
-TOOL = str(Path(sys.executable).parent / "tf-cluster")
 NAME, SERVER = "digits", "digits-serving"
 PORT = 30851
 REQUEST = json.dumps({"inputs": {"image": [[[[0.5]] * 8] * 8]}}).encode()
