@@ -234,10 +234,18 @@ def _mounts(
             mount["subPath"] = path
         if role.read_only:
             mount["readOnly"] = True
-        is_claim = volume in release.claims
-        claim = {"persistentVolumeClaim": {"claimName": release.claim(volume)}}
-        found.append(_mount(volume, mount, claim if is_claim else {"emptyDir": {}}))
+        found.append(_mount(volume, mount, _shared(release, volume)))
     return [*found, *details.mounts]
+
+
+def _shared(release: Release, volume: str) -> Data:
+    """The volume at /data or /log: a claim, or an empty directory of the pod."""
+    if volume not in release.claims:
+        return {"emptyDir": {}}
+    claim: Data = {"claimName": release.claim(volume)}
+    if release.values["storage"][volume].get("accessModes") == ["ReadOnlyMany"]:
+        claim["readOnly"] = True
+    return {"persistentVolumeClaim": claim}
 
 
 def config_mount(name: str) -> Data:
