@@ -111,7 +111,7 @@ spec:
           {{- dict "path" (print ($pod.pathPrefix | default "") .path) "port" .port | toYaml | nindent 10 }}
         periodSeconds: 5
         {{- if $.role.page }}
-        timeoutSeconds: 5
+        timeoutSeconds: 20
         {{- end }}
       {{- end }}
       {{- with .preStopSeconds }}

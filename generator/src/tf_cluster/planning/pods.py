@@ -179,7 +179,7 @@ def _container(
         path = f"{pod.get('pathPrefix') or ''}{role.probe['path']}"
         probe = {"httpGet": {"path": path, "port": role.probe["port"]}, "periodSeconds": 5}
         if role.page:
-            probe["timeoutSeconds"] = 5
+            probe["timeoutSeconds"] = 20
     sleep = {"exec": {"command": ["sleep", str(details.pre_stop_seconds)]}}
     optional = {
         "command": list(role.command),
