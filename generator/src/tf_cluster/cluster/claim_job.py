@@ -33,6 +33,8 @@ from tf_cluster.exits import RefusedError
 from tf_cluster.printable import cut
 
 LOOK_SECONDS = 1.0
+NEED_SECONDS = 5.0
+"""So often it is looked whether anybody needs what a Job is at."""
 TELL_SECONDS = 20.0
 GONE_SECONDS = 60.0
 GRACE_SECONDS = 60
@@ -273,18 +275,23 @@ def _container_names(errand: Errand) -> list[str]:
 Documents = list[Mapping[str, Any]]
 
 
+class NeedlessError(Exception):
+    """Nobody needs any more what a Job was at."""
+
+
 def said_by_job(
     connection: Connection,
     place: Place,
     errand: Errand,
     seconds: int,
     tell: Callable[[str], None],
+    is_needed: Callable[[], bool] = lambda: True,
 ) -> list[Documents]:
     """Run an errand, and give the documents that each of its commands printed, the last at the end.
 
     Where a command ends badly, and says in a document why, no later one has run. The Job and its
     pod are gone afterwards, however it ends. Raises RefusedError when it does not end well within
-    `seconds`, and ClusterError.
+    `seconds`, NeedlessError when it is not needed any more, and ClusterError.
     """
     name = f"{errand.component}-{uuid.uuid4().hex[:10]}"
     manifest: Any = ApiJob.from_dict(dict(job(place, name, errand, seconds)))
@@ -296,7 +303,7 @@ def said_by_job(
         except ForbiddenError:
             is_made = False
             raise
-        pod = _ended(connection, place, errand, name, seconds, tell)
+        pod = _ended(connection, place, errand, name, seconds, tell, is_needed)
         return _documents(connection, place, errand, pod)
     except KeyboardInterrupt:
         _tell_so_far(connection, place, name, tell)
@@ -322,10 +329,11 @@ def _ended(
     name: str,
     seconds: int,
     tell: Callable[[str], None],
+    is_needed: Callable[[], bool],
 ) -> Pod:
-    """The Job's pod, when it has ended. Raises RefusedError in time."""
+    """The Job's pod, when it has ended. Raises RefusedError in time, NeedlessError."""
     began = time.monotonic()
-    told, said_at = "", began
+    told, said_at, needed_at = "", began, began
     where = f"claim {place.claim}" if place.claim else errand.what
     while True:
         pods = pods_of_job(connection, place.namespace, name)
@@ -345,6 +353,10 @@ def _ended(
             more = _warnings(connection, place.namespace, name, pod)
             tell(f"{where}: {why}{f': {more}' if more else ''}")
             told, said_at = why, now
+        if now - needed_at > NEED_SECONDS:
+            if not is_needed():
+                raise NeedlessError
+            needed_at = now
         time.sleep(LOOK_SECONDS)
 
 

@@ -6,7 +6,14 @@ import time
 
 import pytest
 from lightkube.resources.batch_v1 import Job
-from tf_cluster.cluster.claim_job import Errand, Mount, Place, TrainingsPlace, job
+from tf_cluster.cluster.claim_job import (
+    Errand,
+    Mount,
+    NeedlessError,
+    Place,
+    TrainingsPlace,
+    job,
+)
 from tf_cluster.cluster.serving.asking import (
     Answer,
     Host,
@@ -131,25 +138,40 @@ def test_pods_that_come_meanwhile_are_asked_too_and_none_twice() -> None:
     looks = [ready("a", "b"), ready("b", "c"), ready("b", "c")]
     asked: list[str] = []
 
-    def ask(hosts: list[Host]) -> list[Answer]:
-        asked.extend(host.name for host in hosts)
-        return [GOOD for _ in hosts]
+    def ask(pods: list[ServerPod]) -> list[Answer]:
+        asked.extend(pod.name for pod in pods)
+        return [GOOD for _ in pods]
 
     found = ask_all(lambda: looks.pop(0), ask, until=time.monotonic() + 60, words="digits 4")
-    assert asked == ["address of a", "address of b", "address of c"], "one alone first"
+    assert asked == ["a", "b", "c"], "one alone first"
     assert found == [GOOD] * 3
 
 
 def test_a_bad_answer_counts_where_its_pod_is_still_there() -> None:
-    answers = {"address of a": BAD, "address of b": GOOD}
+    answers = {"a": BAD, "b": GOOD}
 
-    def ask(hosts: list[Host]) -> list[Answer]:
-        return [answers[host.name] for host in hosts]
+    def ask(pods: list[ServerPod]) -> list[Answer]:
+        return [answers[pod.name] for pod in pods]
 
     looks = [ready("a"), ready("b"), ready("b"), ready("b")]
     assert ask_all(lambda: looks.pop(0), ask, until=time.monotonic() + 60, words="w") == [GOOD]
     with pytest.raises(WorseError, match="digits 4 in a: its answer differs by"):
         ask_all(lambda: ready("a"), ask, until=time.monotonic() + 60, words="digits 4")
+
+
+def test_where_a_pod_goes_while_it_is_asked_those_that_are_there_are_asked() -> None:
+    looks = [ready("a", "b"), ready("b", "c"), ready("b", "c"), ready("b", "c")]
+    asked: list[list[str]] = []
+
+    def ask(pods: list[ServerPod]) -> list[Answer]:
+        asked.append([pod.name for pod in pods])
+        if asked == [["a"]]:
+            raise NeedlessError
+        return [GOOD for _ in pods]
+
+    found = ask_all(lambda: looks.pop(0), ask, until=time.monotonic() + 60, words="digits 4")
+    assert asked == [["a"], ["b"], ["c"]]
+    assert found == [GOOD] * 2
 
 
 def test_without_a_pod_that_is_ready_it_ends_in_time() -> None:

@@ -251,10 +251,12 @@ def asked(
     hosts: Sequence[Host],
     seconds: int,
     tell: Tell,
+    is_needed: Callable[[], bool] = lambda: True,
 ) -> list[Answer]:
     """What each host answers, one after the other.
 
-    Waits at most `seconds` for the version to be there. Raises RefusedError, ClusterError.
+    Waits at most `seconds` for the version to be there. Raises RefusedError, ClusterError, and
+    NeedlessError when the answers are not needed any more.
     """
     errand = Errand(
         component=COMPONENT,
@@ -265,7 +267,7 @@ def asked(
         files={NAME: question.request} if question.request else {},
         resources=LOADING,
     )
-    said = said_by_job(connection, place, errand, seconds + START_SECONDS, tell)
+    said = said_by_job(connection, place, errand, seconds + START_SECONDS, tell, is_needed)
     return [answer_of(documents[-1]) for documents in said]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tf_cluster.cluster.claim_job import Place
+from tf_cluster.cluster.claim_job import NeedlessError, Place
 from tf_cluster.cluster.connection import Connection
 from tf_cluster.cluster.helm import Helm
 from tf_cluster.cluster.mutex import LostError, Mutex
@@ -171,28 +171,44 @@ def every_pod_answers(work: Work, question: Question) -> list[Answer]:
     """
     return ask_all(
         lambda: server_pods(work.connection, work.server),
-        lambda hosts: _asked(work, question, hosts),
+        lambda pods: _asked(work, question, pods),
         until=work.until,
         words=f"{question.model} {question.version}",
     )
 
 
-def _asked(work: Work, question: Question, hosts: list[Host]) -> list[Answer]:
+def _asked(work: Work, question: Question, pods: list[ServerPod]) -> list[Answer]:
     work.mutex.hold()
     seconds = max(int(work.until - time.monotonic()), 1)
-    return asked(work.connection, work.place, work.server, question, hosts, seconds, work.tell)
+    hosts = [Host(pod.address) for pod in pods]
+    names = {pod.name for pod in pods}
+
+    def are_all_there() -> bool:
+        return names <= _staying(server_pods(work.connection, work.server))
+
+    return asked(
+        work.connection,
+        work.place,
+        work.server,
+        question,
+        hosts,
+        seconds,
+        work.tell,
+        are_all_there,
+    )
 
 
 def ask_all(
     look: Callable[[], list[ServerPod]],
-    ask: Callable[[list[Host]], list[Answer]],
+    ask: Callable[[list[ServerPod]], list[Answer]],
     *,
     until: float,
     words: str,
 ) -> list[Answer]:
     """The answers of all ready pods, each asked once, until there is none that was not asked.
 
-    A pod that is gone when its answer is bad does not count. Raises WorseError, RefusedError.
+    A pod that is gone when its answer is bad does not count. Where one goes while it is asked
+    (NeedlessError), those that are there then are asked anew. Raises WorseError, RefusedError.
     """
     good: dict[str, Answer] = {}
     while True:
@@ -207,14 +223,19 @@ def ask_all(
             continue
         # One alone first: what is wrong with a version is wrong in all pods.
         some = left if good else left[:1]
-        answers = ask([Host(pod.address) for pod in some])
+        try:
+            answers = ask(some)
+        except NeedlessError:
+            continue
         for pod, answer in zip(some, answers, strict=False):
             if answer.ok:
                 good[pod.name] = answer
-                continue
-            there = {one.name for one in look() if not one.is_going}
-            if pod.name in there:
+            elif pod.name in _staying(look()):
                 raise WorseError(f"{words} in {pod.name}: {answer_words(answer)}")
+
+
+def _staying(pods: list[ServerPod]) -> set[str]:
+    return {pod.name for pod in pods if not pod.is_going}
 
 
 def answer_words(answer: Answer) -> str:
