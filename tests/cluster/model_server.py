@@ -73,8 +73,9 @@ def asker(
     label: str = "",
     threads: int = 1,
     pause: float = 0.02,
+    name: str = "asker",
 ) -> Object:
-    """A pod `asker` that asks a server of models all the time, as docs/serving.md has it.
+    """A pod that asks a server of models all the time, as docs/serving.md has it.
 
     `inputs` are numbers, `pause` the seconds between two requests of a thread; an empty `label`
     asks for the newest version.
@@ -84,14 +85,14 @@ def asker(
     address = f"dns:///{headless}.{namespace.name}.svc.cluster.local:8500"
     told = {"model": model, "label": label, "inputs": inputs, "threads": threads, "pause": pause}
     command = ["python3", "-u", "-c", _ASK, address, json.dumps(told)]
-    made: Object = sleeping_pod("asker", {"image": CLIENT_IMAGE, "command": command})
+    made: Object = sleeping_pod(name, {"image": CLIENT_IMAGE, "command": command})
     made["metadata"]["labels"] = {CLIENT: release}
     return made
 
 
-def asked(namespace: Namespace) -> tuple[int, int, str]:
-    """How many requests of the pod `asker` were answered, how many not, and what those said."""
-    said = namespace.kubectl("logs", "asker").splitlines()
+def asked(namespace: Namespace, name: str = "asker") -> tuple[int, int, str]:
+    """How many requests of such a pod were answered, how many not, and what those said."""
+    said = namespace.kubectl("logs", name).splitlines()
     counts = [line.split()[1:] for line in said if line.startswith("asked ")]
     good, bad = map(int, counts[-1]) if counts else (0, 0)
     return good, bad, "\n".join(line for line in said if not line.startswith("asked "))
