@@ -30,6 +30,8 @@ pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900), in_turn(turns.SERVI
 
 DIGITS, NEWEST, GATED, MODELS = "digits", "digits-serving", "gated", "models"
 SLOW = ("--timeout", "5m")
+ASKS = {"app.kubernetes.io/component": "serving-client"}
+"""The label of the verbs' Jobs and their pods."""
 
 
 @pytest.fixture(scope="module")
@@ -221,18 +223,22 @@ def test_a_half_copied_version_is_refused_before_any_server_sees_it(
     assert "is good: --version" in said
 
 
+def until_it_asks(namespace: Namespace, version: int) -> None:
+    """Wait until a promotion has the server load a version, and a pod of its Job is made."""
+
+    def is_asking() -> bool:
+        loaded = models_of(namespace, GATED)["policy"].get("specific") or []
+        return version in loaded and bool(namespace.objects("pod", **ASKS))
+
+    eventually("both to be loaded and a pod that asks", is_asking, 120)
+
+
 def test_a_killed_promote_is_named_and_taken_back(
     gated: str, namespace: Namespace, tool: Tool, on_claim: Callable[[str], str]
 ) -> None:
     broken(on_claim, 8)
     process = tool.started("promote", DIGITS, "8", "--release", GATED)
-
-    def is_asking() -> bool:
-        loaded = models_of(namespace, GATED)["policy"].get("specific") or []
-        jobs = namespace.objects("pod", **{CLIENT: GATED})
-        return 8 in loaded and bool(jobs)
-
-    eventually("both to be loaded and a pod that asks", is_asking, 120)
+    until_it_asks(namespace, 8)
     process.send_signal(signal.SIGTERM)
     _, said = process.communicate(timeout=HANG_SECONDS)
     assert process.returncode == 143, said
@@ -321,6 +327,19 @@ def test_no_request_is_lost_while_versions_come_and_go(
     assert bad == 0, said
 
 
+def test_a_pod_that_goes_while_it_is_asked_holds_nothing_up(
+    gated: str, namespace: Namespace, tool: Tool
+) -> None:
+    serves = {"app.kubernetes.io/instance": GATED, "app.kubernetes.io/component": "serving"}
+    words = ("promote", DIGITS, "2", "--release", GATED, "--timeout", "30m")
+    process = tool.started(*words)
+    until_it_asks(namespace, 2)
+    (pod,) = namespace.objects("pod", **serves)
+    namespace.kubectl("delete", "pod", pod["metadata"]["name"], "--force", "--wait=false")
+    _, said = process.communicate(timeout=HANG_SECONDS)
+    assert process.returncode == 0, said
+    assert models_of(namespace, GATED)["labels"]["stable"] == 2
+
+
 def test_no_job_of_the_verbs_is_left(gated: str, namespace: Namespace) -> None:
-    component = {"app.kubernetes.io/component": "serving-client"}
-    assert namespace.objects("job,pod", **component) == []
+    assert namespace.objects("job,pod", **ASKS) == []
