@@ -13,7 +13,7 @@ from tf_cluster.expand.preset import PRESETS
 from tf_cluster.explain.keys import Key, find_key, key_at, keys_of_params, root
 from tf_cluster.findings.finding import Code
 from tf_cluster.params.schema_files import chart_values
-from tf_cluster.params.wording import either, excerpt, needed
+from tf_cluster.params.wording import choices, excerpt, needed
 from tf_cluster.pointer import Pointer, dotted, value_at
 from tf_cluster.printable import cut, printable
 from tf_cluster.yaml.reader import read_document
@@ -94,7 +94,7 @@ def _filled(words: str, first: str = "", then: str = "") -> str:
 def _kind(rules: Mapping[str, Any]) -> str:
     """What may be written there."""
     if "enum" in rules:
-        return either(str(word) for word in rules["enum"])
+        return choices(rules["enum"])
     if "type" not in rules:
         return ""
     words = needed(rules["type"])

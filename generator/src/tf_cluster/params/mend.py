@@ -27,7 +27,7 @@ from tf_cluster.params.schema_violations import (
 )
 from tf_cluster.params.spelling import Likely, folded, likely
 from tf_cluster.params.synonyms import ELSEWHERE, SENTENCES
-from tf_cluster.params.wording import either, excerpt, kind_of, needed
+from tf_cluster.params.wording import choices, excerpt, kind_of, needed
 from tf_cluster.pointer import Pointer, dotted
 from tf_cluster.printable import cut
 from tf_cluster.yaml.document import Document
@@ -278,7 +278,7 @@ class _Mender:
             right = self._likely(value, tuple(words))
             if right is None:
                 return value
-            message = f"{dotted(path)} is {excerpt(value)}, not {either(words)}"
+            message = f"{dotted(path)} is {excerpt(value)}, not {choices(words)}"
             code, repair = _code(path, NOT_A_CHOICE), Repair(unquoted(right.word), right.sure)
             fix = did_you_mean(right.word)
             self.violations.append(Violation(code, path, message, fix, value, repair=repair))

@@ -16,6 +16,7 @@ from tf_cluster.params.schema_files import params_schema, resolved, values_schem
 from tf_cluster.params.spelling import folded, likely
 from tf_cluster.params.synonyms import ELSEWHERE, SENTENCES
 from tf_cluster.params.wording import (
+    choices,
     either,
     excerpt,
     kind_of,
@@ -175,8 +176,7 @@ def _of_error(error: ValidationError, schema: dict[str, Any], named: Named) -> I
         message = f"{name} is {is_what}; {needed(wanted)} is needed"
         yield Violation(WRONG_TYPE, path, message, fix, value)
     elif keyword == "enum":
-        words = [str(word) for word in wanted]
-        message = f"{name} is {excerpt(value)}, not {either(words)}{_why(rules)}"
+        message = f"{name} is {excerpt(value)}, not {choices(wanted)}{_why(rules)}"
         yield Violation(NOT_A_CHOICE, path, message, value=value)
     elif keyword == "pattern":
         form = rules.get("x-form", _ANY_FORM)
@@ -369,6 +369,6 @@ def _example(rules: dict[str, Any], key: str) -> str:
     if " as in " in form:
         return f"add {key}: {form.rpartition(' as in ')[2]}"
     if words := rules.get("properties", {}).get(key, {}).get("enum"):
-        return f"add {key}: {either(map(str, words))}"
+        return f"add {key}: {choices(words)}"
     inner = rules.get("properties", {}).get(key, {}).get("required")
     return f"add {key}: with {', '.join(inner)}" if inner else f"add {key}: …"

@@ -20,14 +20,15 @@ class Likely(NamedTuple):
     sure: bool
 
 
-def likely(word: str, words: Iterable[str]) -> Likely | None:
+def likely(word: str, words: Iterable[object]) -> Likely | None:
     """The one of `words` that `word` stands for; None if there are none or several.
 
-    It is the same but for capitals, `-` and `_`, or a synonym, or mistyped.
+    It is the same but for capitals, `-` and `_`, or a synonym, or mistyped. A choice that is no
+    text, as in `auto, true or false`, is none.
     """
     if len(word) > _LONGEST:
         return None
-    known = list(words)
+    known = [one for one in words if isinstance(one, str)]
     plain = folded(word)
     same = [other for other in known if folded(other) == plain]
     if len(same) == 1:

@@ -43,6 +43,11 @@ def either(words: Iterable[str]) -> str:
     return f"{', '.join(most)} or {last}" if most else last
 
 
+def choices(values: Iterable[Any]) -> str:
+    """The values of a schema's enum, as a file has them: `auto, true or false`."""
+    return either(one if isinstance(one, str) else json.dumps(one) for one in values)
+
+
 def excerpt(value: Any, limit: int = 60) -> str:
     """The value as JSON, cut at `limit` characters."""
     return cut(json.dumps(value, ensure_ascii=False, default=str), limit)
