@@ -443,6 +443,13 @@ def _storage() -> Iterator[tuple[str, Case]]:
             "volumes",
         ),
     )
+    source = {"apiGroup": "snapshot.storage.k8s.io", "name": "old"}
+    at = "storage.log.dataSource"
+    right = nested(at, {**source, "kind": "VolumeSnapshot"})
+    for kind in ("a kind", "\x7f"):
+        wrong = nested(at, {**source, "kind": kind})
+        pointer = "/storage/log/dataSource/kind"
+        yield f"a source of the kind {kind!r}", schema_case(wrong, right, at=pointer)
 
 
 def _characters() -> Iterator[tuple[str, Case]]:
