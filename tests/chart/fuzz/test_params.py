@@ -29,7 +29,7 @@ PARTS, FILES = 200, 100
 LEAST_TAKEN = 0.4  # of the files of a part
 # Read by no template, and what a user writes there is no object of ours.
 NOT_DRAWN = ("global", "extraObjects")
-TRIES = 60
+TRIES = 300
 
 
 @dataclass
