@@ -100,11 +100,16 @@ def document(schema: str, tool: Tool, *words: str) -> dict[str, Any]:
     return made
 
 
-def pods_of(namespace: Namespace, release: str) -> set[str]:
+def names_of(namespace: Namespace, release: str) -> dict[str, str]:
+    """The names of a server's pods, by UID."""
     found = namespace.objects(
         "pod", **{"app.kubernetes.io/instance": release, "app.kubernetes.io/component": "serving"}
     )
-    return {one["metadata"]["uid"] for one in found}
+    return {one["metadata"]["uid"]: one["metadata"]["name"] for one in found}
+
+
+def pods_of(namespace: Namespace, release: str) -> set[str]:
+    return set(names_of(namespace, release))
 
 
 def models_of(namespace: Namespace, release: str) -> dict[str, Any]:
@@ -330,12 +335,11 @@ def test_no_request_is_lost_while_versions_come_and_go(
 def test_a_pod_that_goes_while_it_is_asked_holds_nothing_up(
     gated: str, namespace: Namespace, tool: Tool
 ) -> None:
-    serves = {"app.kubernetes.io/instance": GATED, "app.kubernetes.io/component": "serving"}
     words = ("promote", DIGITS, "2", "--release", GATED, "--timeout", "30m")
     process = tool.started(*words)
     until_it_asks(namespace, 2)
-    (pod,) = namespace.objects("pod", **serves)
-    namespace.kubectl("delete", "pod", pod["metadata"]["name"], "--force", "--wait=false")
+    (name,) = names_of(namespace, GATED).values()
+    namespace.kubectl("delete", "pod", name, "--force", "--wait=false")
     _, said = process.communicate(timeout=HANG_SECONDS)
     assert process.returncode == 0, said
     assert models_of(namespace, GATED)["labels"]["stable"] == 2
