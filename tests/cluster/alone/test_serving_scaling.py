@@ -151,7 +151,7 @@ def test_pods_come_are_replaced_and_go_and_no_request_is_lost(
     inputs = {INPUT: [[1.0, 2.0, 3.0]]}
     steady = asker(there, server, MODEL, inputs, pause=0.02, name="steady")
     crowd = asker(there, server, MODEL, inputs, threads=4, pause=0, name="crowd")
-    lost = []
+    heard = []
     with metrics_server(there, tmp_path):
         there.apply(steady)
         there.apply(crowd)
@@ -164,13 +164,13 @@ def test_pods_come_are_replaced_and_go_and_no_request_is_lost(
             )
             old = {pod["metadata"]["name"] for pod in all_of_them}
             eventually("the old pods to be gone", lambda: not old & _names(there), HANG_SECONDS)
-            lost.append(asked(there, "crowd"))
+            heard.append(asked(there, "crowd"))
             there.kubectl("delete", "pod", "crowd", f"--timeout={HANG_SECONDS:.0f}s")
             eventually("one pod again", lambda: len(_names(there)) == 1, HANG_SECONDS)
-            lost.append(asked(there, "steady"))
+            heard.append(asked(there, "steady"))
         finally:
             there.kubectl("delete", "pod", "steady", "crowd", "--ignore-not-found", "--wait=false")
-    for good, bad, said in lost:
+    for good, bad, said in heard:
         assert good > 100
         assert bad == 0, said
 
