@@ -34,7 +34,7 @@ from tf_cluster.printable import cut
 
 LOOK_SECONDS = 1.0
 NEED_SECONDS = 5.0
-"""So often it is looked whether anybody needs what a Job is at."""
+"""Between two looks whether a Job is still needed."""
 TELL_SECONDS = 20.0
 GONE_SECONDS = 60.0
 GRACE_SECONDS = 60
@@ -276,7 +276,7 @@ Documents = list[Mapping[str, Any]]
 
 
 class NeedlessError(Exception):
-    """Nobody needs any more what a Job was at."""
+    """A Job was ended before its end: its answer is not needed any more."""
 
 
 def said_by_job(
