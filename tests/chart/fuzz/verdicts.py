@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import tf_cluster
+import yaml
 from tf_cluster.findings.finding import Finding, errors
 from tf_cluster.pointer import json_pointer
 from tf_cluster_trainer.config import Files
@@ -17,6 +18,7 @@ from tests.chart.fuzz.trainer import config_of, params_complaint, release_compla
 from tests.chart.helm import CHART, RefusedError, Rendered, command, merged, template
 from tests.generator.helm_reader import HelmReader
 
+DEFAULTS = yaml.safe_load((CHART / "values.yaml").read_text())
 # Findings on the program's code; the last is a warning.
 OF_THE_CODE = "TFC5"
 
@@ -64,7 +66,8 @@ def taken(file: ParamsFile, found: tf_cluster.Loaded, reader: HelmReader) -> lis
         return [f"Helm reads other values: {_typed(read)}, not {_typed(found.values)}"]
     written = {**file.params.get("extraValues", {})}
     written |= {"flags": file.params["flags"]} if file.params.get("flags") else {}
-    if _typed(merged(read, _given(written))) != _typed(read):
+    seen = merged(DEFAULTS, read)  # an empty mapping takes nothing from the chart's own
+    if _typed(merged(seen, _given(written))) != _typed(seen):
         return [f"Helm reads {_typed(read)}, and the file says {_typed(written)}"]
     try:
         rendered = rendered_of(text, file.params["name"], "training")
