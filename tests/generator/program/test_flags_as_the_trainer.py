@@ -154,11 +154,45 @@ SHAPES = {
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("flags", [{}, {"a": 1}, {"a": "x"}, {"b": "x"}, {"a": [1], "c": 1}])
 def test_every_shape_is_judged_alike(shape: str, flags: dict[str, Any], tmp_path: Path) -> None:
-    text = _program(*SHAPES[shape])
-    hooks = "    def build_model(self, ctx): ...\n    def dataset(self, ctx, input_context): ...\n"
-    (tmp_path / "train.py").write_text(text + hooks)
+    _judged_alike(_program(*SHAPES[shape]), flags, tmp_path)
+
+
+PLAIN = f"{HEAD}@dataclass(frozen=True)\nclass F:\n    a: int = 1\n\n\n"
+DECLARATIONS = {
+    "a type without a value": f"{PLAIN}class Net(Program):\n    flags: F\n",
+    "the same in quotes": f"{PLAIN}class Net(Program):\n    flags: 'F'\n",
+    "the same as texts": f"from __future__ import annotations\n{PLAIN}class Net(Program):\n"
+    "    flags: F\n",
+    "a type with its value": f"{PLAIN}class Net(Program):\n    flags: type[F] = F\n",
+    "a base's type, its value": f"{PLAIN}class Base(Program):\n    flags: F\n\n\n"
+    "class Net(Base):\n    flags = F\n",
+    "a base's type": f"{PLAIN}class Base(Program):\n    flags: F\n\n\nclass Net(Base):\n",
+    "a base's value, a type": f"{PLAIN}class Base(Program):\n    flags = F\n\n\n"
+    "class Net(Base):\n    flags: F\n",
+    "any class": f"{PLAIN}class Net(Program):\n    flags: type[F]\n",
+    "no dataclass": f"{PLAIN}class Net(Program):\n    flags: dict\n",
+    "a plain class": f"{PLAIN}class G:\n    b: int = 1\n\n\nclass Net(Program):\n    flags: G\n",
+    "a class in the class": f"{PLAIN}class Net(Program):\n    @dataclass(frozen=True)\n"
+    "    class Own:\n        a: int = 1\n\n    flags: Own\n",
+    "one that can be changed": f"{PLAIN}@dataclass\nclass G:\n    a: int = 1\n\n\n"
+    "class Net(Program):\n    flags: G\n",
+    "none": f"{PLAIN}class Net(Program):\n    flags: None\n",
+}
+
+
+@pytest.mark.parametrize("declaration", DECLARATIONS)
+@pytest.mark.parametrize("flags", [{}, {"a": 1}, {"a": "x"}, {"b": "x"}])
+def test_every_declaration_is_judged_alike(
+    declaration: str, flags: dict[str, Any], tmp_path: Path
+) -> None:
+    _judged_alike(DECLARATIONS[declaration], flags, tmp_path)
+
+
+def _judged_alike(text: str, flags: dict[str, Any], folder: Path) -> None:
+    text += "    def build_model(self, ctx): ...\n    def dataset(self, ctx, input_context): ...\n"
+    (folder / "train.py").write_text(text)
     params = {"name": "a", "program": {"module": "train:Net", "path": "."}, "flags": flags}
 
-    checked = check("p.yaml", yaml.safe_dump(params).encode(), folder=tmp_path, for_cluster=False)
+    checked = check("p.yaml", yaml.safe_dump(params).encode(), folder=folder, for_cluster=False)
 
     assert bool(checked.findings) == _is_refused(text, flags), checked.findings

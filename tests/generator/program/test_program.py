@@ -189,6 +189,21 @@ def test_one_mistake_in_a_field_is_one_finding(tmp_path: Path) -> None:
     ]
 
 
+def test_a_class_of_flags_that_stands_as_a_type_alone_is_told(tmp_path: Path) -> None:
+    fields = "@dataclass(frozen=True)\nclass F:\n    units: int = 1\n\n\n"
+    code = "from dataclasses import dataclass\n" + CODE.replace("class Net", f"{fields}class Net")
+    (tmp_path / "train.py").write_text(code + "    flags: F\n")
+    program = "{module: 'train:Net', source: {files: [train.py]}}"
+
+    told = found(tmp_path, program, "flags: {unit: 1}\n")
+    line = len((code + "    flags: F\n").splitlines())
+
+    assert told == [
+        "error TFC506: Net has the line flags: F, which declares no flags "
+        f"(train.py:{line}) (write flags = F)"
+    ]
+
+
 def test_a_task_of_one_type_alone_may_refuse_an_argument(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(
         "import argparse\np = argparse.ArgumentParser()\n"

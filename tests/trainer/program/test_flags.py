@@ -148,6 +148,24 @@ def test_a_declaration_that_can_not_be_used_is_named(declared: Any, words: str) 
         program_flags.of_run(declaring(declared), {})
 
 
+def test_a_class_that_stands_as_a_type_alone_is_refused() -> None:
+    class Typed(Program):
+        flags: Declared
+
+    class Inherits(Typed):
+        pass
+
+    class Given(Typed):
+        flags = Declared
+
+    for program in (Typed(), Inherits()):
+        with pytest.raises(
+            ProgramError, match=r"Typed has the line flags: Declared, .* = Declared"
+        ):
+            program_flags.of_run(program, {"unit": 1})
+    assert program_flags.of_run(Given(), {"vocabulary": ""}).layers == 3
+
+
 def test_a_program_that_declares_nothing_has_what_the_run_has() -> None:
     flags = program_flags.of_run(Program(), {"anything": {"deep": 1}})
     assert isinstance(flags, Flags)

@@ -84,9 +84,10 @@ FLAGS_CLASS = Code(
     "TFC506",
     "the program declares its flags in a form that the trainer refuses",
     why=(
-        "The trainer refuses a class of flags that is not a frozen dataclass, a type that no flag "
-        "can have, and a default of another type. Python itself refuses a dataclass with a default "
-        "that can be changed, such as a list, or with a field without default after one with it."
+        "The trainer refuses a class of flags that is not a frozen dataclass, one that only stands "
+        "as a type (flags: Flags), a type that no flag can have, and a default of another type. "
+        "Python itself refuses a dataclass with a default that can be changed, such as a list, "
+        "or with a field without default after one with it."
     ),
     wrong=_MODULE + _FLAGS.replace("(frozen=True)", ""),
     right=_MODULE + _FLAGS,

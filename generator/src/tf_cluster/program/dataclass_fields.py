@@ -191,8 +191,8 @@ class Dataclasses:
             raise UnknowableError(f"{place}: whether the slots of what {name} inherits fit")
         every = [made for base in inherited for made in (base.fields or {}).values()]
         before = {made.name for made in every if made.form != "ClassVar"}
-        lines = set(_annotations(one))
-        annotated = Counter(map(_name, _annotations(one)))
+        lines = set(annotations(one))
+        annotated = Counter(map(annotated_name, annotations(one)))
         for word, count in annotated.items():
             if count > 1:
                 raise UnknowableError(f"{place}: {word} stands twice in {name}")
@@ -219,15 +219,15 @@ class Dataclasses:
     def _own(self, one: ClassHere, inherited: list[Shape], kw_only: bool) -> Iterator[Made]:
         """The fields that a class's own lines make, in their order."""
         is_marked = False
-        for node in _annotations(one):
+        for node in annotations(one):
             form = self._form(one, node.annotation)
             if form == "KW_ONLY":
                 if is_marked:
                     why = "KW_ONLY stands there a second time"
-                    self._fault(one, node, _name(node), why, "leave one out")
+                    self._fault(one, node, annotated_name(node), why, "leave one out")
                 is_marked = kw_only = True
                 continue
-            made = Made(_name(node), one, node, form, kw_only=kw_only)
+            made = Made(annotated_name(node), one, node, form, kw_only=kw_only)
             yield self._with_default(made, inherited)
         for binding in (bound[0] for bound in own_scope(one).names.values() if len(bound) == 1):
             line = binding.node
@@ -402,14 +402,15 @@ def _values(one: ClassHere) -> dict[str, _Attribute]:
     }
 
 
-def _annotations(one: ClassHere) -> Iterator[ast.AnnAssign]:
-    """The lines of a class that give a name a type."""
+def annotations(one: ClassHere) -> Iterator[ast.AnnAssign]:
+    """The lines of a class's body that give a name a type."""
     for line in one.node.body:
         if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name) and line.simple:
             yield line
 
 
-def _name(line: ast.AnnAssign) -> str:
+def annotated_name(line: ast.AnnAssign) -> str:
+    """The name that such a line gives a type."""
     return ast.unparse(line.target)
 
 

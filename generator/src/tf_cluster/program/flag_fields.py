@@ -13,8 +13,15 @@ from tf_cluster.program.classes import (
     resolution_orders,
 )
 from tf_cluster.program.code_place import CodePlace
-from tf_cluster.program.dataclass_fields import Dataclasses, Fault, Made, UnknowableError
-from tf_cluster.program.kinds import Anything, Kind, kind_of
+from tf_cluster.program.dataclass_fields import (
+    Dataclasses,
+    Fault,
+    Made,
+    UnknowableError,
+    annotated_name,
+    annotations,
+)
+from tf_cluster.program.kinds import Anything, Kind, kind_of, unquoted
 from tf_cluster.program.resolve import (
     ClassHere,
     Code,
@@ -64,12 +71,15 @@ class Flags:
 
 def flags_of(code: Code, program: Family) -> Flags:
     """What a program says in its class attribute `flags`."""
+    fault = _annotation(code, program)
+    if fault is not None:
+        return Flags(Unknown(f"{fault.place}: {fault.why}"), (fault,))
     found = member(program, "flags")
     if isinstance(found, Missing):
         return Flags(Undeclared())
     if isinstance(found, Unknown):
         return Flags(found)
-    meant = _meant(code, found)
+    meant = _bound(code, found)
     if isinstance(meant, ValueHere):
         if isinstance(meant.node, ast.Constant) and meant.node.value is None:
             return Flags(Undeclared())
@@ -83,13 +93,37 @@ def flags_of(code: Code, program: Family) -> Flags:
     return _declared(code, meant)
 
 
-def _meant(code: Code, found: Member) -> Meaning:
+def _annotation(code: Code, program: Family) -> Fault | None:
+    """Why a line `flags: F` is refused: it names the flags' class, and gives no value."""
+    orders = None if program.unknown else resolution_orders(code, program)
+    for one in orders[program.itself.node] if orders else (program.itself,):
+        scope = own_scope(one)
+        if scope.is_open or "flags" in scope.names or "flags" in one.module.attributes_set:
+            return None
+        for line in annotations(one):
+            if annotated_name(line) == "flags" and (kind := unquoted(line.annotation)):
+                meant = _meant(code, one, kind)
+                if isinstance(meant, ClassHere) and _is_dataclass(code, meant):
+                    name = meant.node.name
+                    why = f"{one.node.name} has the line flags: {name}, which declares no flags"
+                    return Fault(why, f"write flags = {name}", one.module.place(line))
+    return None
+
+
+def _is_dataclass(code: Code, one: ClassHere) -> bool:
+    return isinstance(_declared(code, one).what, Declared)
+
+
+def _bound(code: Code, found: Member) -> Meaning:
     owner, node = found.owner, found.binding.node
     if isinstance(node, ast.ClassDef):
         return ClassHere(owner.module, node)
     value = found.binding.value
-    if value is None:
-        return Unknown("a method")
+    return Unknown("a method") if value is None else _meant(code, owner, value)
+
+
+def _meant(code: Code, owner: ClassHere, value: ast.expr) -> Meaning:
+    """What an expression in the body of a class stands for."""
     if isinstance(value, ast.Name):
         beside = own_scope(owner).names.get(value.id, [])
         if len(beside) == 1 and isinstance(beside[0].node, ast.ClassDef):
@@ -126,7 +160,9 @@ def _declared(code: Code, start: ClassHere) -> Flags:
         shape = maker.make(start)
     except UnknowableError as unknowable:
         return Flags(Unknown(str(unknowable)), tuple(maker.faults))
-    made = (shape.fields or {}).values()
+    if shape.fields is None:
+        return _no_dataclass(name, place)
+    made = shape.fields.values()
     faults = [*maker.faults, *filter(None, map(_never_given, made))]
     if not shape.frozen and not shape.has_frozen_base:
         fix = "write @dataclass(frozen=True)"

@@ -79,7 +79,10 @@ def kind_of(code: Code, module: Module, node: ast.expr, depth: int = 0) -> Kind:
     if depth > _DEEPEST or code.type_parts > _MOST_PARTS:
         return Anything(f"{module.place(node)}: the types are too large, or lead in a circle")
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return _quoted(code, module, node, node.value, depth)
+        inner = unquoted(node)
+        if inner is None:
+            return Anything(f"{module.place(node)}: a type in quotes")
+        return kind_of(code, module, inner, depth + 1)
     if isinstance(node, ast.Constant) and node.value is None:
         return Plain("None")
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
@@ -100,15 +103,18 @@ def kind_of(code: Code, module: Module, node: ast.expr, depth: int = 0) -> Kind:
     return Anything(f"{module.place(node)}: {why}")
 
 
-def _quoted(code: Code, module: Module, node: ast.expr, text: str, depth: int) -> Kind:
+def unquoted(node: ast.expr) -> ast.expr | None:
+    """An annotation without the quotes around it; None where they hold no expression."""
+    if not (isinstance(node, ast.Constant) and isinstance(node.value, str)):
+        return node
     try:
-        inner = ast.parse(text.strip(), mode="eval").body
+        inner = ast.parse(node.value.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return Anything(f"{module.place(node)}: a type in quotes")
+        return None
     for part in ast.walk(inner):
         if hasattr(part, "lineno"):
             part.lineno = node.lineno
-    return kind_of(code, module, inner, depth + 1)
+    return inner
 
 
 def _subscripted(code: Code, module: Module, node: ast.Subscript, depth: int) -> Kind:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import json
+import sys
 import types
 import typing
 from collections.abc import Mapping
@@ -34,9 +35,11 @@ class _MisfitError(Exception):
 def of_run(program: Program, values: Mapping[str, Any]) -> Any:
     """Return `ctx.flags`: an instance of the declared class, else of `Flags`.
 
-    Raises ProgramError that names every flag that is undeclared, missing or of another type. Raises
-    HookError if the declaration's own check fails.
+    Raises ProgramError that names every flag that is undeclared, missing or of another type, and
+    for `flags: F`, which gives `flags` no value. Raises HookError if the declaration's own check
+    fails.
     """
+    _refuse_annotation(type(program))
     declared = program.flags
     if declared is None:
         return Flags(values)
@@ -79,6 +82,31 @@ def _fields(declared: Any) -> list[dataclasses.Field[Any]]:
             "@dataclass(frozen=True)"
         )
     return [field for field in dataclasses.fields(declared) if field.init]
+
+
+def _refuse_annotation(program: type[Program]) -> None:
+    """Raise ProgramError for a class that names its dataclass as the type of `flags` alone."""
+    for one in program.__mro__:
+        if "flags" in vars(one):
+            return
+        kind = vars(one).get("__annotations__", {}).get("flags")
+        if isinstance(kind, str):
+            kind = _named(one, kind)
+        if isinstance(kind, type) and dataclasses.is_dataclass(kind):
+            raise ProgramError(
+                f"{one.__name__} has the line flags: {kind.__name__}, which declares no flags; "
+                f"write flags = {kind.__name__}"
+            )
+
+
+def _named(owner: type, annotation: str) -> Any:
+    """What a class's annotation in quotes stands for; None where it can't be known."""
+    names = vars(sys.modules.get(owner.__module__, types))
+    beside = types.SimpleNamespace(__annotations__={"it": annotation})
+    try:
+        return typing.get_type_hints(beside, names, dict(vars(owner)))["it"]
+    except Exception:  # any expression can stand there, and it is not the program that runs
+        return None
 
 
 def _has_default(field: dataclasses.Field[Any]) -> bool:
