@@ -1,6 +1,5 @@
 """From the bytes of a params file to values and findings: the whole pipeline."""
 
-import copy
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -213,7 +212,7 @@ def _without_echoes(read: list[Finding], shapes: list[Finding], meant: Mended) -
 
 def _without(data: dict[str, Any], paths: Iterable[Pointer]) -> dict[str, Any]:
     """A copy without the values at `paths`. A list with a wrong item is left out whole."""
-    part = copy.deepcopy(data)
+    part: dict[str, Any] = _copied(data, {})
     for path in paths:
         inner: Any = part
         keys = [key for key in path if isinstance(key, str)]
@@ -224,6 +223,19 @@ def _without(data: dict[str, Any], paths: Iterable[Pointer]) -> dict[str, Any]:
         if keys and isinstance(inner, dict):
             inner.pop(keys[-1], None)
     return part
+
+
+def _copied(value: Any, made: dict[int, Any]) -> Any:
+    """A copy of mappings and lists, each made once; `copy.deepcopy` also visits each text."""
+    if not isinstance(value, dict | list):
+        return value
+    if id(value) not in made:
+        made[id(value)] = (
+            {key: _copied(one, made) for key, one in value.items()}
+            if isinstance(value, dict)
+            else [_copied(one, made) for one in value]
+        )
+    return made[id(value)]
 
 
 def _chart_findings(

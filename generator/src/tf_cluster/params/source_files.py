@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from tf_cluster.files import is_inside, read_regular
+from tf_cluster.files import read_regular
 from tf_cluster.findings.finding import Code, Finding
 from tf_cluster.params.beside import Given
 from tf_cluster.params.locate import finding_at
@@ -66,15 +66,22 @@ def with_files(
     texts: dict[str, str] = {}
     found = []
     room = MOST_KIB * 1024
+    root = "" if isinstance(folder, Given) else os.path.realpath(folder)
     for index, name in enumerate(names):
+        path = PurePosixPath(name)
         try:
-            text = _read(folder, name, room)
+            if ".." in path.parts:
+                raise _UnusableError("is not beside or below the params file")
+            if isinstance(folder, Given):
+                text = _given(folder, name, room)
+            else:
+                text = _read(folder, root, path, room)
         except _UnusableError as unusable:
             text, where = NotRead(), (*FILES, index)
             found.append(
                 finding_at(document, where, unusable.code, f"{name} {unusable}", name, unusable.fix)
             )
-        texts[str(PurePosixPath(name))] = text
+        texts[str(path)] = text
         room = max(0, room - len(text))  # beyond the limit, the beginning of a file is enough
     program = {**params["program"], "source": {"files": texts}}
     return {**params, "program": program}, found
@@ -89,22 +96,18 @@ class _UnusableError(Exception):
         self.code = code
 
 
-def _read(folder: Path | Given, name: str, room: int) -> str:
+def _read(folder: Path, root: str, name: PurePosixPath, room: int) -> str:
     """A file's text; of one with more than `room` bytes, which is refused later, the beginning.
 
-    Raises _UnusableError, also for what is not a regular file in the folder: a pull request may
-    contain a link to secrets of the machine that checks it.
+    `root` is the folder's real path. Raises _UnusableError, also for what is not a regular
+    file in the folder: a pull request may contain a link to secrets of the machine that checks it.
     """
-    if ".." in PurePosixPath(name).parts:
-        raise _UnusableError("is not beside or below the params file")
-    if isinstance(folder, Given):
-        return _given(folder, name, room)
     try:
-        path = Path(os.path.realpath(folder / name, strict=True))
-        if not is_inside(path, folder):
+        path = os.path.realpath(os.path.join(root, name), strict=True)  # noqa: PTH118 (many files)
+        if os.path.commonpath((root, path)) != root:
             fix = "put the file itself beside or below the params file"
             raise _UnusableError("is a link out of the folder of the params file", fix)
-        size = path.stat().st_size
+        size = os.stat(path).st_size  # noqa: PTH116
         raw = read_regular(path, min(room, MOST_KIB * 1024) + 1)
     except FileNotFoundError:
         raise _UnusableError(f"is not there: no file {folder / name}") from None
