@@ -66,6 +66,8 @@ def taken(file: ParamsFile, found: tf_cluster.Loaded, reader: HelmReader) -> lis
         return [f"Helm reads other values: {_typed(read)}, not {_typed(found.values)}"]
     written = {**file.params.get("extraValues", {})}
     written |= {"flags": file.params["flags"]} if file.params.get("flags") else {}
+    if written.get("image", {}).get("tag") == "":  # the tool writes the one that it stands for
+        written = merged(written, {"image": {"tag": None}})
     seen = merged(DEFAULTS, read)  # an empty mapping takes nothing from the chart's own
     if _typed(merged(seen, _given(written))) != _typed(seen):
         return [f"Helm reads {_typed(read)}, and the file says {_typed(written)}"]
