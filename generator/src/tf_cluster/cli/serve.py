@@ -155,12 +155,16 @@ def serve(
         **({"service": {"type": service_type.value}} if service_type else {}),
     }
     source, place = _source(connection, there, name, claim, run, best=best, image=image)
+    model = (model or name).partition("/")[0]
+    release = release or f"{model}-serving"
+    if storage := _storage(connection, there, source, release):
+        given["storage"] = storage
     asked = _asked(
         connection,
         place,
         source,
         version,
-        model or name,
+        model,
         release,
         given,
         until,
@@ -203,13 +207,25 @@ def _source(
     return source, job_place(there, source.claim, image)
 
 
+def _storage(
+    connection: "Connection", there: "Namespace", source: "Source", release: str
+) -> dict[str, Any]:
+    """What the values say of the claim. Raises ClusterError, also where there is none."""
+    from tf_cluster.cluster.reading import claim_named
+    from tf_cluster.cluster.serving.sharing import storage_values
+
+    claim = claim_named(connection, there.name, source.claim)
+    training = (source.values.get("run") or {}).get("release", "")
+    return storage_values(claim.name, claim.modes, there.found, (release, training))
+
+
 def _asked(
     connection: "Connection",
     place: "Place",
     source: "Source",
     version: int | None,
     model: str,
-    release: str | None,
+    release: str,
     given: dict[str, Any],
     until: float,
     *,
@@ -220,13 +236,12 @@ def _asked(
     from tf_cluster.cluster.serving.exports import to_serve
     from tf_cluster.cluster.serving.values import refuse_no_model, server_values, wanted_at_first
 
-    model = model.partition("/")[0]
     refuse_no_model(model)
     found = exports(connection, place, source.path, check_seconds(until), tell_line, version)
     export = to_serve(found, version, source.words, "--version")
     wanted = wanted_at_first(export, is_fixed=is_fixed or version is not None)
     values = server_values(model, source, wanted, export.size, **given)
-    return _Asked(model, release or f"{model}-serving", source, export, values)
+    return _Asked(model, release, source, export, values)
 
 
 def _refuse_unfit(

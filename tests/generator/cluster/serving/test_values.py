@@ -15,6 +15,7 @@ from tf_cluster.cluster.serving.exports import Export
 from tf_cluster.cluster.serving.promotion import Wanted, promotion, rolled_back
 from tf_cluster.cluster.serving.releasing import CHART, with_wanted
 from tf_cluster.cluster.serving.servers import Model, servers
+from tf_cluster.cluster.serving.sharing import BESIDE, storage_values
 from tf_cluster.cluster.serving.values import (
     MEBIBYTE,
     Source,
@@ -153,6 +154,73 @@ def test_one_model_more_changes_no_other(seed: int) -> None:
     server = memory(0)
     assert asked == server + sum(memory(size) - server for size in sizes)
     assert asked >= server + sum(3 * size for size in sizes)
+
+
+MANY = {"accessModes": ["ReadWriteMany"]}
+BESIDE_A, BESIDE_B = {"besideReleases": ["a"]}, {"besideReleases": ["b"]}
+
+
+@pytest.mark.parametrize(
+    ("there", "new", "made"),
+    [
+        ({}, {}, None),
+        (MANY, MANY, MANY),
+        ({}, MANY, None),
+        (MANY, {}, {"accessModes": ["ReadWriteOnce"]}),
+        ({"accessModes": ["ReadWriteMany", "ReadOnlyMany"]}, MANY, MANY),
+        (BESIDE_A, BESIDE_B, {"besideReleases": ["a", "b"]}),
+        (BESIDE_A, {**BESIDE_A}, BESIDE_A),
+        ({"colocate": True}, BESIDE_B, {"colocate": True, **BESIDE_B}),
+    ],
+)
+def test_the_storage_of_a_server_is_what_all_its_claims_can_do(
+    there: Any, new: Any, made: Any
+) -> None:
+    wanted = wanted_at_first(EXPORT, is_fixed=True)
+    first = server_values("b", of_claim("one/b", "--claim"), wanted, 1, storage=there)
+    more = server_values("a", of_claim("two/a", "--claim"), wanted, 1, storage=new)
+    assert with_model(first, "a", more, "team").get("storage") == (made or there)
+
+    # On a claim that is mounted already, no other pod may be asked for.
+    beside = server_values("a", of_claim("one/a", "--claim"), wanted, 1, storage=new)
+    assert with_model(first, "a", beside, "team").get("storage") == there
+    again = server_values("b", of_claim("one/b", "--claim"), wanted, 1, storage=new)
+    assert with_model(first, "b", again, "team").get("storage") == there
+
+
+@pytest.mark.parametrize("chosen", [{}, {"readinessModel": "", "startSeconds": 9}])
+def test_a_new_model_restarts_no_pod_because_its_name_comes_first(
+    chosen: Any, helm: str, tmp_path: Path
+) -> None:
+    wanted = wanted_at_first(EXPORT, is_fixed=True)
+    made = [
+        server_values(name, of_claim(f"models/{name}", "--claim"), wanted, 1)
+        for name in ("digits", "animals")
+    ]
+    there = {**made[0], "server": chosen or made[0]["server"]}
+    before = rendered(helm, there, tmp_path)
+    after = rendered(helm, {**with_model(there, "animals", made[1], "team")}, tmp_path)
+    probes = [one["spec"]["template"]["spec"]["containers"][0] for one in (before, after)]
+    assert probes[0]["readinessProbe"] == probes[1]["readinessProbe"]
+    assert probes[1]["readinessProbe"]["httpGet"]["path"] == "/v1/models/digits"
+    kept = with_model(there, "animals", made[1], "team")["server"]
+    assert kept == {**chosen, "readinessModel": "digits"}
+
+
+def test_the_chart_keeps_a_server_beside_the_components_that_are_looked_for(
+    helm: str, tmp_path: Path
+) -> None:
+    values = server_values("digits", SOURCES[3], wanted_at_first(EXPORT, is_fixed=True), 1)
+    pod = rendered(helm, values, tmp_path)["spec"]["template"]["spec"]
+    (rule,) = pod["affinity"]["podAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    (components,) = (
+        one["values"]
+        for one in rule["labelSelector"]["matchExpressions"]
+        if one["key"] == "app.kubernetes.io/component"
+    )
+    assert sorted(components) == sorted(BESIDE)
+    many = {**values, "storage": storage_values("c", ["ReadWriteMany"], (), ())}
+    assert not rendered(helm, many, tmp_path)["spec"]["template"]["spec"].get("affinity")
 
 
 def test_memory_that_somebody_chose_is_left() -> None:

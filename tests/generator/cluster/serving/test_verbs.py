@@ -106,6 +106,7 @@ def test_serve_writes_values_of_the_training_that_it_found(run: Run, world: Worl
                 "policy": {"latest": 1},
             }
         },
+        "server": {"readinessModel": "digits"},
         "resources": {"requests": {"memory": "320Mi"}, "limits": {"memory": "2048Mi"}},
         "replicas": 2,
         "service": {"type": "NodePort"},
@@ -137,6 +138,23 @@ def test_serve_takes_the_best_another_run_or_one_version(run: Run, world: World)
     kept = "tf-cluster publish digits --best --run 7 --version 8 --to CLAIM/PATH keeps it"
     assert kept in done.stderr
     assert "publish" not in run("serve", "digits", "--best", "--run", "7").stderr
+
+
+def test_serve_says_what_the_claim_is_like(run: Run, world: World) -> None:
+    def storage(*words: str) -> Any:
+        return yaml.safe_load(run("serve", *words).stdout).get("storage")
+
+    # Another training has its runs on the same claim, whose pods have a node.
+    other = training("cats")
+    other["spec"]["template"]["spec"]["volumes"][0]["persistentVolumeClaim"]["claimName"] = "models"
+    world.trainings.append(other)
+    world.exports["digits"] = [export(3)]
+    assert storage("digits") is None
+    assert storage("digits", "--claim", "models/digits") == {"besideReleases": ["cats"]}
+    world.modes = ["ReadWriteOnce", "ReadWriteMany"]
+    assert storage("digits") == {"accessModes": ["ReadWriteMany"]}
+    assert storage("digits", "--claim", "models/digits") == {"accessModes": ["ReadWriteMany"]}
+    assert "not found" in run("serve", "digits", "--claim", "nowhere/digits", code=2).stderr
 
 
 def test_serve_writes_a_file_and_keeps_anothers(run: Run, world: World, tmp_path: Path) -> None:

@@ -73,6 +73,8 @@ class World:
     url: str = ""
     trainings: list[Object] = field(default_factory=lambda: [training()])
     exports: dict[str, list[Object]] = field(default_factory=dict)
+    modes: list[str] = field(default_factory=lambda: ["ReadWriteOnce"])
+    """Of every claim."""
     releases: dict[str, Object] = field(default_factory=dict)
     charts: dict[str, str] = field(default_factory=dict)
     answers: dict[int, Object] = field(default_factory=dict)
@@ -201,7 +203,8 @@ class World:
         if "/deployments/" in path:
             return 200, next(one for one in self.deployments() if one["metadata"]["name"] == kind)
         if "/persistentvolumeclaims/" in path:
-            claim = {"metadata": {"name": kind, "namespace": "vision"}, "spec": {}, "status": {}}
+            claim = {"metadata": {"name": kind, "namespace": "vision"}, "status": {}}
+            claim["spec"] = {"accessModes": self.modes}
             return (404, ABSENT) if kind == "nowhere" else (200, claim)
         if "/services/" in path:
             ports = [{"name": "grpc", "port": 8500}, {"name": "http", "port": 8501}]

@@ -13,6 +13,7 @@ from tf_cluster.cluster.pruning.volume import size_text
 from tf_cluster.cluster.serving.exports import Export
 from tf_cluster.cluster.serving.promotion import STABLE, Wanted
 from tf_cluster.cluster.serving.servers import CHART_NAME, ON_CLAIMS
+from tf_cluster.cluster.serving.sharing import with_another
 from tf_cluster.exits import RefusedError
 from tf_cluster.files import read_input
 from tf_cluster.printable import printable
@@ -136,6 +137,8 @@ def server_values(
     needed = memory(size)
     return {
         "models": {model: model_values(source, wanted)},
+        # Else a later model whose name comes first would restart the pods.
+        "server": {"readinessModel": model},
         "resources": _memory(needed),
         **more,
     }
@@ -162,12 +165,31 @@ def with_model(
             )
         if "specific" not in new["policy"]:  # how many, and which labels, somebody chose
             new = {**old, "source": new["source"]}
-    merged = {**there, **{key: value for key, value in values.items() if key != "resources"}}
+    sections = ("server", "storage", "resources")
+    merged = {**there, **{key: value for key, value in values.items() if key not in sections}}
+    if old is None:
+        merged |= _with_a_new_one(there, values, new["source"])
     if "service" in values:  # what somebody chose beside our keys stays: who may reach it, for one
         merged["service"] = {**(there.get("service") or {}), **values["service"]}
     merged["models"] = {**models, model: new}
     merged["resources"] = _resources(there.get("resources") or {}, values, is_new=old is None)
     return merged
+
+
+def _with_a_new_one(
+    there: Mapping[str, Any], values: Mapping[str, Any], source: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The sections that a new model may change. On a claim that is mounted no pod is replaced."""
+    models = there.get("models") or {}
+    server = dict(there.get("server") or {})
+    first = min(models, default=values["server"]["readinessModel"])
+    server["readinessModel"] = server.get("readinessModel") or first
+    made: dict[str, Any] = {"server": server}
+    mounted = {place_in_values(one.get("source") or {})[0] for one in models.values()}
+    if place_in_values(source)[0] not in mounted:
+        storage = with_another(there.get("storage") or {}, values.get("storage") or {})
+        made |= {"storage": storage} if storage else {}
+    return made
 
 
 def _wanted(model: Mapping[str, Any]) -> tuple[Any, Any]:

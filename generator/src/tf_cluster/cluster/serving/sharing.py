@@ -1,0 +1,63 @@
+"""What the chart can't see of a model's claim: how it can be mounted, and whose pods mount it."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from tf_cluster.cluster import labels
+from tf_cluster.cluster.workloads import (
+    Object,
+    claims_of,
+    has_ended,
+    marks_of,
+    pod_spec,
+    template_of,
+)
+
+ONE_NODE = ["ReadWriteOnce"]
+"""What the chart takes the claims to be."""
+_MANY = ("ReadWriteMany", "ReadOnlyMany")
+BESIDE = ("chief", "worker", "evaluator", "tensorboard", "notebook", "serving")
+"""The components beside whose pods the chart can keep a server."""
+
+
+def storage_values(
+    claim: str,
+    modes: Sequence[str],
+    found: Iterable[tuple[str, Object]],
+    known: Collection[str],
+) -> dict[str, Any]:
+    """The section `storage` of a server of a claim; empty where the chart's own will do.
+
+    `modes` are the claim's, `found` what its namespace has, `known` the releases that the chart
+    knows by itself.
+    """
+    many = [mode for mode in modes if mode in _MANY]
+    if many:
+        return {"accessModes": many}
+    others = sorted({*_mounting(claim, found)} - {*known})
+    return {"besideReleases": others} if others else {}
+
+
+def _mounting(claim: str, found: Iterable[tuple[str, Object]]) -> Iterable[str]:
+    """The releases whose pods mount a claim, or will."""
+    for kind, one in found:
+        marks = marks_of(template_of(kind, one)[0])
+        if (
+            marks.get(labels.COMPONENT) in BESIDE
+            and claim in claims_of(pod_spec(kind, one)).values()
+            and not has_ended(kind, one)
+        ):
+            yield marks.get(labels.INSTANCE, "")
+
+
+def with_another(there: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """The section of a server with a model more: what all its claims can do, and all releases."""
+    before, after = (list(one.get("accessModes") or ONE_NODE) for one in (there, new))
+    modes = [mode for mode in before if mode in after] or ONE_NODE
+    releases = [*(there.get("besideReleases") or ()), *(new.get("besideReleases") or ())]
+    made = dict(there)
+    if modes != before:
+        made["accessModes"] = modes
+    if releases:
+        made["besideReleases"] = list(dict.fromkeys(releases))
+    return made
