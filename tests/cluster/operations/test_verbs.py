@@ -123,10 +123,18 @@ def test_logs_are_merged_chosen_and_saved(running: Release, tool: Tool, tmp_path
 
 
 def test_events_are_those_of_its_objects(running: Release, done: Release, tool: Tool) -> None:
+    objects = [one["object"] for one in tool.document("events", RUNNING)["events"]]
     text = tool("events", RUNNING)
+    assert {one["kind"] for one in objects} >= {"Job", "Pod"}
+    assert all(f"{one['kind'].lower()}/{one['name']}" in text for one in objects)
     assert "SuccessfulCreate" in text
     assert f"job/{RUNNING}-worker-" in text
     assert f"{DONE}-" not in text
+
+
+def test_a_wait_tells_programs_what_list_does(done: Release, tool: Tool) -> None:
+    (row,) = tool.document("wait", DONE)["trainings"]
+    assert (row["name"], row["status"], row["step"]) == (DONE, "done", 200)
 
 
 def test_a_wait_that_is_too_short_says_how_far_it_is(running: Release, tool: Tool) -> None:

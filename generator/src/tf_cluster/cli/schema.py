@@ -16,6 +16,7 @@ class Which(str, Enum):
     VALUES = "values"
     TRAININGS = "trainings"
     TRAINING = "training"
+    EVENTS = "events"
     DOCTOR = "doctor"
     USAGE = "usage"
     QUOTA = "quota"
@@ -43,9 +44,10 @@ def schema(
         Which,
         typer.Argument(
             metavar="[OF]",
-            help="params; values (the chart's); trainings, training, doctor, usage, quota, "
+            help="params; values (the chart's); trainings, training, events, doctor, usage, quota, "
             "preflight, prune, prune-runs, answer, published or promotion: of what list, get, "
-            "doctor, top, quota, preflight, prune, prune runs, predict, publish and promote print.",
+            "events, doctor, top, quota, preflight, prune, prune runs, predict, publish and "
+            "promote print.",
         ),
     ] = Which.PARAMS,
 ) -> None:

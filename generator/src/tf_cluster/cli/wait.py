@@ -7,7 +7,17 @@ from typing import Annotated
 import typer
 
 from tf_cluster import exits
-from tf_cluster.cli.cluster import Context, Name, NamespaceName, release_of, the_training
+from tf_cluster.cli.cluster import (
+    Context,
+    Name,
+    NamespaceName,
+    Output,
+    OutputForm,
+    document_text,
+    refuse,
+    release_of,
+    the_training,
+)
 from tf_cluster.cli.common import tell
 from tf_cluster.cli.help import ends_with
 from tf_cluster.exits import RefusedError
@@ -21,7 +31,8 @@ Examples:
   tf-cluster wait digits
   tf-cluster wait digits --timeout 3600 && tf-cluster get digits
 
-Says on stderr how far it is, whenever that changes, and at the end on stdout how it ended.
+Says on stderr how far it is, whenever that changes, and at the end on stdout how it ended: in a \
+line, or with -o json as `list` has it.
 
 Exit codes: 0 the training is done; 1 it failed, was stopped, or another attempt took its place; 2 \
 it has not ended within --timeout, there is no such training, or the cluster does not answer.
@@ -33,13 +44,15 @@ def wait(
     timeout: Annotated[
         int | None, typer.Option(min=1, metavar="SECONDS", help="Wait no longer than this.")
     ] = None,
+    output: OutputForm = Output.TEXT,
 ) -> None:
     """Wait until a training has ended, and say how."""
     from tf_cluster.cluster.connection import ClusterError, ForbiddenError, connect
     from tf_cluster.cluster.reading import trainings
     from tf_cluster.cluster.state import standings
-    from tf_cluster.cluster.text import reason, state_line
+    from tf_cluster.cluster.text import list_json, reason, state_line
 
+    refuse(output, (Output.TEXT, Output.JSON, Output.YAML))
     until = None if timeout is None else time.monotonic() + timeout
     connection = connect(context, namespace)
     said = ""
@@ -58,7 +71,9 @@ def wait(
         words = state_line(state)
         if state.has_ended:
             why = reason(state)
-            sys.stdout.write(printable(f"{words}: {why}" if why else words) + "\n")
+            line = printable(f"{words}: {why}" if why else words) + "\n"
+            is_text = output is Output.TEXT
+            sys.stdout.write(line if is_text else document_text(list_json([standing]), output))
             sys.stdout.flush()
             raise typer.Exit(exits.GOOD if state.status == "done" else exits.FINDINGS)
         if words != said:

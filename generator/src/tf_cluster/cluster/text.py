@@ -14,6 +14,7 @@ from tf_cluster.progress.text import duration, figures, rate
 NOTHING = "-"
 LIST_FORMAT = "tf-cluster.io/trainings/v1"
 GET_FORMAT = "tf-cluster.io/training/v1"
+EVENTS_FORMAT = "tf-cluster.io/events/v1"
 _MESSAGE_LENGTH = 300
 
 
@@ -89,7 +90,7 @@ def events_text(events: Iterable[Event], now: datetime) -> str:
         (
             [
                 _age(event.at, now),
-                "Warning" if event.is_warning else "Normal",
+                _type(event),
                 event.reason,
                 f"{event.kind.lower()}/{event.name}",
                 str(event.count),
@@ -98,6 +99,29 @@ def events_text(events: Iterable[Event], now: datetime) -> str:
             for event in events
         ),
     )
+
+
+def events_json(events: Iterable[Event]) -> dict[str, Any]:
+    """The events as a JSON document, the oldest first."""
+    return {
+        "format": EVENTS_FORMAT,
+        "events": [
+            {
+                "namespace": event.namespace,
+                "at": event.at.isoformat() if event.at else None,
+                "type": _type(event),
+                "reason": event.reason,
+                "object": {"kind": event.kind, "name": event.name},
+                "count": event.count,
+                "message": event.message,
+            }
+            for event in events
+        ],
+    }
+
+
+def _type(event: Event) -> str:
+    return "Warning" if event.is_warning else "Normal"
 
 
 def list_json(standings: Iterable[Standing]) -> dict[str, Any]:

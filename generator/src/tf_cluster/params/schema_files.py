@@ -55,7 +55,7 @@ def schema_text(name: str) -> str:
 
 
 def printed_schema_text(name: str) -> str:
-    """The schema of what `list` (`trainings`), `get` (`training`) or `doctor` prints as JSON."""
+    """The schema of what a verb prints as JSON: `trainings` of `list`, `training` of `get`, ..."""
     return (_PRINTED / f"{name}.schema.json").read_text(encoding="utf-8")
 
 
