@@ -1,6 +1,7 @@
 """The other combinations in pods: each trains the same program to its end and leaves no pod.
 
-Its client's pod is deleted on the way. That of in-graph async is in test_faults.
+Its client's pod is deleted on the way, and the doctor has nothing to say before that and after the
+end. That of in-graph async is in test_faults, and in operations/test_doctor_later for the doctor.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import pytest
 
 from tests.cluster.conftest import SMALL, MakeValues
 from tests.cluster.kubernetes import INDEX, Release
+from tests.cluster.operations.diagnosis import findings, seen
 from tests.programs import PACED_INLINED
 from tests.slices import sliced
 from tests.support.waiting import eventually
@@ -62,6 +64,7 @@ def test_a_training_whose_client_is_deleted_completes_and_leaves_no_pod(
     release = make_release(name)
     release.install(values)
     eventually("the first steps", lambda: (release.progress()["step"] or 0) > 0, 120)
+    assert findings(seen(release)) == []
     deleted = release.client()["metadata"]
     release.namespace.kubectl("delete", "pod", deleted["name"], "--wait=false")
     if "chief" in roles:
@@ -90,3 +93,4 @@ def test_a_training_whose_client_is_deleted_completes_and_leaves_no_pod(
     eventually("the ps to be gone", lambda: not release.running("ps"), 90)
     assert not release.running("worker")
     assert not release.running("chief")
+    assert findings(seen(release)) == []
