@@ -20,7 +20,7 @@ from tf_cluster_trainer.script_start import expanded, variables
 from tf_cluster_trainer.sources.fetch import fetch
 from tf_cluster_trainer.sources.limits import Limits
 
-from tests.chart.helm import Rendered
+from tests.chart.helm import Rendered, merged
 
 # Of a training that has not been rendered.
 SOME = dict.fromkeys(("PS_HOSTS", "WORKER_HOSTS", "JOB_NAME", "DATA_DIR", "LOG_DIR"), "a")
@@ -50,14 +50,21 @@ def release_complaint(config: Config, metric: str) -> str:
 
 def params_complaint(files: Mapping[str, str], params: Mapping[str, Any]) -> str:
     """The same of a params file that makes no release."""
-    program = params["program"]
+    program = _section(params, "program")
     if "script" in program:
         args = expanded(tuple(program.get("args", ())), SOME)
         return script_complaint(files[program["script"]], args)
-    evaluator = params.get("evaluator")
-    best = evaluator.get("exportBest", {}) if isinstance(evaluator, dict) else {}
-    flags = {name: _through_helm(value) for name, value in params.get("flags", {}).items()}
+    best = _section(params, "evaluator").get("exportBest", {})
+    flags = {name: _through_helm(value) for name, value in _section(params, "flags").items()}
     return module_complaint(files, program["module"], flags, best.get("metric", ""))
+
+
+def _section(params: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """A mapping of a params file, with what extraValues says of the value of that name."""
+    made: dict[str, Any] = {}
+    for one in (params.get(name), params.get("extraValues", {}).get(name)):
+        made = merged(made, one) if isinstance(one, Mapping) else made
+    return made
 
 
 def module_complaint(
