@@ -1,7 +1,8 @@
 """The logins that docs/tensorboard.md puts in front of TensorBoard, each with who may not enter.
 
-Traefik is a process of this machine, not a pod: it finds its Ingress, HTTPRoute and Middleware by
-the API server and reaches TensorBoard's pod as a node does. The values are the page's own.
+And the notebook behind the Ingress of docs/notebook.md, whose cells run by a WebSocket. Traefik is
+a process of this machine, not a pod: it finds its Ingress, HTTPRoute and Middleware by the API
+server and reaches TensorBoard's pod as a node does. The values are the page's own.
 """
 
 from __future__ import annotations
@@ -9,17 +10,20 @@ from __future__ import annotations
 import base64
 import copy
 import hashlib
+import json
 import os
 import re
 import ssl
 import subprocess
 import urllib.error
 import urllib.request
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import websocket
 import yaml
 
 from tests.cluster.conftest import IMAGE, ROOT, MakeValues
@@ -38,6 +42,13 @@ BY_INGRESS, BY_ROUTE, BY_PROXY = (
     yaml.safe_load(block)["tensorboard"]
     for block in re.findall(r"^    tensorboard:\n(?:     .*\n)+", PAGE, re.MULTILINE)
 )
+LAB = yaml.safe_load(
+    re.search(  # type: ignore[union-attr]
+        r"^```yaml\n(notebook:\n  enabled: true\n  pathPrefix: (?:.*\n)+?)```",
+        (ROOT / "docs" / "notebook.md").read_text(),
+        re.MULTILINE,
+    )[1]
+)["notebook"]
 HOST = "digits.example.com"
 SECRET = "not-for-everyone"
 CONTROLLER = "traefik.io/{}-controller"
@@ -247,13 +258,99 @@ def test_an_http_route_of_a_gateway_asks_for_the_password(
     _is_shut(release)
 
 
-def _certificate(namespace: Namespace, name: str, folder: Path) -> None:
-    """A certificate of the host's, signed by itself, as a Secret of TLS."""
+@pytest.mark.full
+@pytest.mark.timeout(3600)  # Traefik is built: ten minutes of CPU beside all else
+def test_cells_of_a_notebook_run_behind_an_ingress(
+    make_release: Callable[[str], Release],
+    make_values: MakeValues,
+    namespace: Namespace,
+    traefik: dict[str, int],
+    tmp_path: Path,
+) -> None:
+    host = LAB["ingress"]["host"]
+    _certificate(namespace, LAB["ingress"]["tls"][0]["secretName"], tmp_path, host)
+    release = make_release("lab")
+    small = {"requests": {"cpu": "20m", "memory": "256Mi"}}
+    values = {"notebook": {**LAB, "resources": small}}
+    release.install(make_values("lab", train={"steps": 10}, extraValues=values))
+    eventually("the notebook's pod", lambda: release.running("notebook"), HANG_SECONDS)
+    where = ("deployment/lab-notebook", "--", "cat", "/log/lab/_notebooks/.token")
+    token = eventually("its token", lambda: namespace.kubectl("exec", *where).strip(), 60)
+
+    page = f"localhost:{traefik['websecure']}{LAB['pathPrefix']}"
+    kernels = f"https://{page}/api/kernels"
+    made = eventually("a kernel", lambda: json.loads(_asked(kernels, host, token)[1]), HANG_SECONDS)
+    with pytest.raises(LookupError, match="403"):
+        _asked(kernels, host, "a-guess")
+    cookie, _ = _asked(f"https://{page}/lab?token={token}", host)
+    channels = f"wss://{page}/api/kernels/{made['id']}/channels"
+    assert _printed(channels, host, cookie, "print(6 * 7)") == "42\n"
+    # Nothing runs for the page of another host, or for who has not logged in.
+    for origin, known in (("elsewhere.example.com", cookie), (host, "")):
+        with pytest.raises(websocket.WebSocketBadStatusException) as refused:
+            _printed(channels, host, known, "", origin)
+        assert refused.value.status_code == 403
+
+
+def _asked(url: str, host: str, token: str = "") -> tuple[str, str]:
+    """The cookie and the body of an answer; with a token by a POST. Raises LookupError."""
+    request = urllib.request.Request(url, b"{}" if token else None, {"Host": host})
+    if token:
+        request.add_header("Authorization", f"token {token}")
+    context = ssl._create_unverified_context()
+    try:
+        with urllib.request.urlopen(request, timeout=HANG_SECONDS, context=context) as answer:
+            cookies = (one.partition(";")[0] for one in answer.headers.get_all("Set-Cookie", ()))
+            return "; ".join(cookies), answer.read().decode()
+    except OSError as error:
+        raise LookupError(f"{url}: {error}") from error
+
+
+def _printed(url: str, host: str, cookie: str, code: str, origin: str = "") -> str:
+    """What a cell prints. Raises WebSocketBadStatusException where the server wants none of us."""
+    open_one = websocket.create_connection(
+        url,
+        host=host,
+        origin=f"https://{origin or host}",
+        cookie=cookie,
+        sslopt={"cert_reqs": ssl.CERT_NONE, "check_hostname": False},
+        timeout=HANG_SECONDS,
+    )
+    try:
+        header = {"msg_id": uuid.uuid4().hex, "session": "s", "username": "", "version": "5.3"}
+        header["msg_type"] = "execute_request"
+        content = {"code": code, "silent": False, "store_history": True, "user_expressions": {}}
+        open_one.send(
+            json.dumps(
+                {
+                    "channel": "shell",
+                    "header": header,
+                    "parent_header": {},
+                    "metadata": {},
+                    "content": content,
+                }
+            )
+        )
+        said = ""
+        while True:
+            message = json.loads(open_one.recv())
+            if message["parent_header"].get("msg_id") != header["msg_id"]:
+                continue
+            if message["msg_type"] == "stream":
+                said += message["content"]["text"]
+            if message["msg_type"] == "execute_reply":
+                return said
+    finally:
+        open_one.close()
+
+
+def _certificate(namespace: Namespace, name: str, folder: Path, host: str = HOST) -> None:
+    """A certificate of a host's, signed by itself, as a Secret of TLS."""
     key, signed = folder / "key.pem", folder / "signed.pem"
     subprocess.run(
         (
             *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"),
-            *("-subj", f"/CN={HOST}", "-addext", f"subjectAltName=DNS:{HOST}"),
+            *("-subj", f"/CN={host}", "-addext", f"subjectAltName=DNS:{host}"),
             *("-keyout", key, "-out", signed),
         ),
         check=True,
