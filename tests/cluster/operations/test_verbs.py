@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
 import yaml
 
-from tests.cluster.conftest import MakeValues
-from tests.cluster.kubernetes import Namespace, Release
-from tests.cluster.operations.conftest import Tool
+from tests.cluster.conftest import ROOT, MakeValues, sleeping_pod
+from tests.cluster.kubernetes import CommandError, Namespace, Release
+from tests.cluster.operations.conftest import TOOL, Tool
 from tests.programs import ENDLESS, SLOWLY
 from tests.support.waiting import HANG_SECONDS, eventually
 
@@ -122,6 +125,73 @@ def test_logs_are_merged_chosen_and_saved(running: Release, tool: Tool, tmp_path
     assert "exists" in tool.ran("logs", RUNNING, "--save", str(saved), code=2).stderr
 
 
+def test_logs_of_the_last_seconds_are_no_older(running: Release, tool: Tool) -> None:
+    begin = datetime.now(timezone.utc) - timedelta(seconds=30)
+    words = ("logs", RUNNING, "--timestamps", "--since", "20s")
+    lines = eventually("lines", lambda: tool(*words).splitlines(), HANG_SECONDS)
+    times = [datetime.fromisoformat(f"{line.split()[0][:19]}+00:00") for line in lines]
+    assert min(times) > begin
+    assert len(lines) < len(tool("logs", RUNNING).splitlines())
+
+
+def test_the_log_viewers_address_is_of_the_training(running: Release, tool: Tool) -> None:
+    viewer = "https://logs.example.com/?ns={namespace}&q={name}+{attempt}"
+    said = tool.ran("logs", RUNNING, "--web", TF_CLUSTER_LOGS_URL=viewer).stdout
+    attempt = tool.document("get", RUNNING)["attempt"]
+    ours = running.namespace.name
+    assert said == f"https://logs.example.com/?ns={ours}&q={RUNNING}+{attempt}\n"
+    assert "TF_CLUSTER_LOGS_URL is not set" in tool.ran("logs", RUNNING, "--web", code=2).stderr
+
+
+@pytest.fixture
+def pods_with_host_paths(namespace: Namespace) -> Iterator[Namespace]:
+    """Another namespace, where pods may mount directories of the node."""
+    name = f"{namespace.name}-robots"
+    namespace.kubectl("create", "namespace", name)
+    yield replace(namespace, name=name)
+    namespace.kubectl("delete", "namespace", name, "--wait=false")
+
+
+def test_in_a_pod_the_tool_is_its_account(
+    running: Release, pods_with_host_paths: Namespace
+) -> None:
+    there, trainings = pods_with_host_paths, running.namespace
+    there.kubectl("create", "serviceaccount", "robot")
+    folders = sorted({str(ROOT), sys.prefix, sys.base_prefix})
+    mounts = [
+        {"name": f"v{number}", "mountPath": folder, "readOnly": True}
+        for number, folder in enumerate(folders)
+    ]
+    pod = sleeping_pod(
+        "robot",
+        {"volumeMounts": mounts},
+        volumes=[
+            {"name": mount["name"], "hostPath": {"path": mount["mountPath"]}} for mount in mounts
+        ],
+        serviceAccountName="robot",
+        automountServiceAccountToken=True,
+        # The folders are this user's.
+        securityContext={"runAsUser": 0, "runAsGroup": 0},
+    )
+    there.apply(pod)
+    there.kubectl("wait", "--for=condition=Ready", "pod/robot", "--timeout=2m")
+    command = ("exec", "robot", "--", str(TOOL), "list", "-n", trainings.name, "-o", "name")
+    with pytest.raises(CommandError, match="exit 2") as refused:
+        there.kubectl(*command)
+    assert f"system:serviceaccount:{there.name}:robot" in str(refused.value)
+    who = f"--serviceaccount={there.name}:robot"
+    trainings.kubectl("create", "rolebinding", "robot", "--clusterrole=view", who)
+    names = eventually("the list", lambda: _list_of(there, command), HANG_SECONDS)
+    assert RUNNING in names
+
+
+def _list_of(there: Namespace, command: tuple[str, ...]) -> list[str]:
+    try:
+        return there.kubectl(*command).split()
+    except CommandError:
+        return []
+
+
 def test_events_are_those_of_its_objects(running: Release, done: Release, tool: Tool) -> None:
     objects = [one["object"] for one in tool.document("events", RUNNING)["events"]]
     text = tool("events", RUNNING)
@@ -189,6 +259,27 @@ def _without_logs(namespace: Namespace, kube_config: str, folder: Path) -> str:
     return str(path)
 
 
+def test_logs_of_a_container_that_was_restarted(running: Release, tool: Tool) -> None:
+    words = ("logs", RUNNING, "--previous")
+    assert "no container of running was restarted" in tool.ran(*words, code=2).stderr
+    (ps,) = running.running("ps")
+    name = ps["metadata"]["name"]
+    before = tool("logs", RUNNING, "--role", "ps").splitlines()
+    running.namespace.kubectl(
+        *("exec", name, "--", "python", "-c", "import os, signal; os.kill(1, signal.SIGTERM)")
+    )
+    said = eventually("its log", lambda: _printed(tool, *words), HANG_SECONDS).splitlines()
+    assert said[: len(before)] == before
+    assert {line.split(" | ")[0] for line in said} == {"ps-0"}
+
+
+def _printed(tool: Tool, *words: str) -> str:
+    done = subprocess.run(
+        tool.command(*words), capture_output=True, text=True, check=False, env=tool.environment
+    )
+    return done.stdout
+
+
 @pytest.fixture
 def following(running: Release, tool: Tool) -> Iterator[Following]:
     process = tool.started("logs", RUNNING, "--follow", "--tail", "1")
@@ -202,10 +293,11 @@ def test_followed_logs_go_on_with_a_replaced_pod_and_end_with_the_training(
     def starts() -> int:
         return sum("worker-1 | " in line and "serving at" in line for line in following.lines)
 
-    eventually("lines of worker 1", lambda: starts() == 1, 60)
+    eventually("a line of worker 1", lambda: "worker-1 | " in "".join(following.lines), 60)
+    before = starts()
     pod = eventually("worker 1", lambda: running.worker(1), 60)
     namespace.kubectl("delete", "pod", pod["metadata"]["name"], "--wait=false")
-    eventually("lines of the new worker 1", lambda: starts() == 2, 120)
+    eventually("lines of the new worker 1", lambda: starts() == before + 1, 120)
 
     running.uninstall()
     assert following.ended() == 0
