@@ -28,6 +28,14 @@ SAFE: Changes = [
     (f"{GOOD}train: {{xla: 'off', steps: \"30\"}}", f"{GOOD}train: {{xla: false, steps: 30}}"),
     (f"{GOOD}flags: {{n: 1}}", f"{GOOD}flags: {{'n': 1}}"),
     (f"{GOOD}update: synchronous", f"{GOOD}update: sync"),
+    (f"{GOOD}update: >-\n  synchronous\nps: 2", f"{GOOD}update: sync\nps: 2"),
+    (f"{GOOD}update: |- # why\n  synchronous\n\n", f"{GOOD}update: sync  # why\n\n"),
+    (f'{GOOD}train: {{xla:\n  "o\\\n  ff"}}', f"{GOOD}train: {{xla:\n  false}}"),
+    (
+        f"{GOOD}train:\n  optimizer: &o adam  # why",
+        f"{GOOD}train:\n  optimizer: &o {{name: Adam}}  # why",
+    ),
+    (SCRIPT.replace("[%s]", "--deep"), SCRIPT % "'--deep'"),
     (f"{GOOD}Workers: 3", f"{GOOD}workers: 3"),
     (f"{GOOD}train: {{batch_size: 3}}", f"{GOOD}train: {{batchSize: 3}}"),
     (f"{GOOD}train: {{optimizer: adam}}", f"{GOOD}train: {{optimizer: {{name: Adam}}}}"),
@@ -64,6 +72,15 @@ GUESSES: Changes = [
     (f"{GOOD}train: {{precision: fp16}}", f"{GOOD}train: {{precision: mixed_bfloat16}}"),
     (GOOD.replace("name: a", "name: My Net!"), GOOD.replace("name: a", "name: my-net")),
     (GOOD.replace("'p.m:C'", "p.m.C"), GOOD.replace("'p.m:C'", "'p.m:C'")),
+    (
+        SCRIPT.replace("[%s]", "--steps 5 --name='a b'"),
+        SCRIPT % "'--steps', '5', '--name=a b'",
+    ),
+    (f"{GOOD}imagePullSecrets: a, b", f"{GOOD}imagePullSecrets: [a, b]"),
+    (
+        f"{GOOD}data: {{accessModes: 'RWO,RWX'}}",
+        f"{GOOD}data: {{accessModes: [ReadWriteOnce, ReadWriteMany]}}",
+    ),
     (f"{GOOD}data: my-claim", f"{GOOD}data: {{claim: my-claim}}"),
     (
         f"{GOOD}extraValues: {{wroker: {{nodeSelecter: {{a: b}}}}}}",

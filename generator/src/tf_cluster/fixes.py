@@ -1,5 +1,6 @@
 """Applies the repairs of findings to the text of a params file: its comments and layout stay."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -15,6 +16,9 @@ from tf_cluster.pointer import Pointer
 from tf_cluster.yaml.helm_scalars import unquoted
 from tf_cluster.yaml.reader import DUPLICATE_KEY, NodeLoader
 
+_ANCHOR = re.compile(r"^&\S+[ \t]+")
+_BLOCK = re.compile(r"[|>][-+0-9]*[ \t]*(#[^\r\n]*)?\r?\n")
+"""The first line of a block of text, with its comment."""
 _MOST_ROUNDS = 5
 """Repairs that would touch each other are made one after the other."""
 _MOST_CERTAIN = 1_000
@@ -113,7 +117,7 @@ class _Nodes:
                 self._keys[path] = key
 
     def edit(self, finding: Finding) -> _Edit | None:
-        """The replacement that a finding's repair is; None where its text is not in one line."""
+        """The replacement that a finding's repair is; None where its text can't be told."""
         repair = finding.repair
         node = (self._keys if repair and repair.at_key else self._values).get(finding.pointer)
         if repair is None or not isinstance(node, yaml.ScalarNode):
@@ -121,17 +125,18 @@ class _Nodes:
         start, end = (
             self._lines[mark.line] + mark.column for mark in (node.start_mark, node.end_mark)
         )
-        source = self._text[start:end].rstrip(" ")
+        source = _ANCHOR.sub("", self._text[start:end], count=1)
+        start, source = end - len(source), source.rstrip()
         quote = source[:1] if source[:1] in ("'", '"') else ""
-        if (
-            "\n" in source
-            or (not quote and source != node.value)
-            or source[-1:] != (quote or source[-1:])
-        ):
+        head = _BLOCK.match(source)
+        said = source[head.end() :] if head else source
+        if source[-1:] != quote if quote else said.split() != node.value.split():
             return None
         text = repair.text
         if quote and unquoted(text) == text:
             text = f"{quote}{text}{quote}"
+        if head and head[1]:
+            text = f"{text}  {head[1]}"
         return _Edit(start, start + len(source), text, finding)
 
 

@@ -1,6 +1,7 @@
 """Values in another form than the one that is needed, which leave only one meaning."""
 
 import re
+import shlex
 from collections.abc import Mapping, Set
 from typing import Any, NamedTuple
 
@@ -46,9 +47,22 @@ def other_form(value: str, path: Pointer, types: Set[str], node: Mapping[str, An
                 return Form({key: word}, f"{{{key}: {unquoted(word)}}}", safe and sure)
     items = node.get("items", {})
     if "array" in types and value and "\n" not in value and _takes_text(items):
-        word, sure = _word(value, items)
-        return Form([word], f"[{unquoted(word)}]", sure)
+        words = [_word(one, items) for one in _split(value)]
+        sure = len(words) == 1 and all(one for _, one in words)
+        return Form(
+            [word for word, _ in words], f"[{', '.join(unquoted(word) for word, _ in words)}]", sure
+        )
     return None
+
+
+def _split(value: str) -> list[str]:
+    """A text as the list that it stands for: `--steps 5`, `a, b`. A guess where it is several."""
+    if "," in value and not value.startswith("-"):
+        return [one.strip() for one in value.split(",") if one.strip()] or [value]
+    try:
+        return shlex.split(value) or [value]
+    except ValueError:  # a quote that is not closed
+        return [value]
 
 
 def _takes_text(items: Mapping[str, Any]) -> bool:
