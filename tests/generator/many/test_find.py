@@ -61,6 +61,18 @@ def test_links_out_of_a_folder_are_left_out_and_told() -> None:
     assert find(["in/*.yaml"]).left_out == ("in/link.params.yaml",)
 
 
+@pytest.mark.parametrize("names", [["."], ["*/*.params.yaml"], ["in/z.params.yaml", "."]])
+def test_a_file_is_taken_by_its_own_name_and_not_by_a_link_to_it(names: list[str]) -> None:
+    _make("in/z.params.yaml")
+    Path("in/a.params.yaml").symlink_to("z.params.yaml")
+
+    found = find(names)
+
+    assert found.files == ("in/z.params.yaml",)
+    assert found.links == {"in/a.params.yaml": "in/z.params.yaml"}
+    assert find(["in/a.params.yaml"]).files == ("in/a.params.yaml",)
+
+
 def test_a_file_named_twice_is_taken_once_whatever_it_is_called() -> None:
     _make("x/a.params.yaml")
 

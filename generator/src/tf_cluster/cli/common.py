@@ -106,10 +106,12 @@ def _columns(stream: TextIO) -> int:
         return 80
 
 
-def tell_left_out(links: Iterable[str]) -> None:
-    """Tell which links of a folder were not followed."""
-    for link in links:
+def tell_left_out(out: Iterable[str], to_others: Mapping[str, str]) -> None:
+    """Tell which links of a folder were not followed: those out of it, and to a file of it."""
+    for link in out:
         tell(printable(f"left out: {link} is a link out of the folder: name the file itself"))
+    for link, file in to_others.items():
+        tell(printable(f"left out: {link} is a link to {file}, which is there itself"))
 
 
 def count(number: int, noun: str) -> str:

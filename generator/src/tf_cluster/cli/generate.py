@@ -69,7 +69,7 @@ def generate(
     if output is not None:
         refuse_no_name(output)
     found = find(files)
-    tell_left_out(found.left_out)
+    tell_left_out(found.left_out, found.links)
     compare = check_only or diff
     if compare and output in (None, "-") and found.files == ("-",):
         raise RefusedError("--check and --diff compare with a file: name it with -o OUT")

@@ -108,7 +108,7 @@ def submit(
 
     leave_when_ended()
     found = find(files)
-    tell_left_out(found.left_out)
+    tell_left_out(found.left_out, found.links)
     if found.unread:
         raise RefusedError(found.unread[0].why)
     if release and len(found.files) > 1:

@@ -68,7 +68,7 @@ def validate(
     from tf_cluster.many.find import find
 
     found = find(files)
-    tell_left_out(found.left_out)
+    tell_left_out(found.left_out, found.links)
     if fix or diff:
         _fix(found.files, found.unread, form, unsafe=unsafe, diff=diff)
     outcomes = check_files(found.files, with_raw=sys.stdout.isatty())

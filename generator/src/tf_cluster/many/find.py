@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,13 +25,15 @@ class Found:
     """The files to look at, each once.
 
     `unread` could not be looked at; `left_out` are links that lead out of the folder that was
-    named. `several`: a folder or a pattern was named, or more than one file.
+    named, `links` those to another of the files, by name. `several`: a folder or a pattern was
+    named, or more than one file.
     """
 
     files: tuple[str, ...]
     unread: tuple[Unread, ...] = ()
     left_out: tuple[str, ...] = ()
     several: bool = False
+    links: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -50,7 +52,7 @@ def find(names: Sequence[str]) -> Found:
     Those of a folder are sorted. A file that is not there is kept: reading it tells why. Raises
     RefusedError for an empty name.
     """
-    files: dict[str, str] = {}
+    called: dict[str, list[str]] = {}
     unread: list[Unread] = []
     left_out: list[str] = []
     several = len(names) > 1
@@ -63,8 +65,16 @@ def find(names: Sequence[str]) -> Found:
             unread += seen.unread
             left_out += sorted(seen.left_out)
         for file in here:
-            files.setdefault(file if file == STDIO else os.path.realpath(file), file)
-    return Found(tuple(files.values()), tuple(unread), tuple(left_out), several)
+            called.setdefault(file if file == STDIO else os.path.realpath(file), []).append(file)
+    # The values stand beside the file itself, whichever name comes first.
+    files = {real: min(found, key=os.path.islink) for real, found in called.items()}
+    links = {
+        file: files[real]
+        for real, found in called.items()
+        for file in found
+        if file != files[real] and os.path.islink(file)  # noqa: PTH114 (a file on stdin is none)
+    }
+    return Found(tuple(files.values()), tuple(unread), tuple(left_out), several, links)
 
 
 def _stands_for(name: str) -> _Seen | None:
