@@ -1,13 +1,16 @@
 """Syntax errors, with advice for common mistakes."""
 
+import math
 import re
 from collections.abc import Iterator
 
 import yaml
 
 from tf_cluster.findings.finding import Code, Finding, Place
+from tf_cluster.printable import printable
 from tf_cluster.yaml.document import START
 
+_Loader = yaml.CBaseLoader if yaml.__with_libyaml__ else yaml.BaseLoader
 YAML_SYNTAX = Code(
     "TFC102",
     "the file is not valid YAML",
@@ -27,8 +30,16 @@ def syntax_finding(file: str, text: str, error: yaml.MarkedYAMLError) -> Finding
     lines = text.split("\n")
     line = lines[place.line - 1] if place.line <= len(lines) else ""
     template = next(_templates(lines), None)
+    begin = error.context_mark or mark
+    joined = _joined(text, lines, place, begin.line + 1 if begin else 1)
     if template:
         message, fix, place = "not YAML, but a template of it", TEMPLATE_FIX, template
+    elif joined:
+        place, key = joined
+        message, fix = f"not YAML: no blank after '{printable(key)}'", "write one after the colon"
+    elif begin and error.context == "while scanning a quoted scalar" and place.line >= len(lines):
+        place = Place(begin.line + 1, begin.column + 1)
+        message, fix = "not YAML: this quote is not closed", "close it"
     elif "invalid Unicode character escape" in problem:
         fix = "write the character itself: YAML has no surrogate pairs, unlike JSON"
     elif "cannot start any token" in problem and "\t" in line[: place.column]:
@@ -45,6 +56,34 @@ _BRACES = re.compile(r"(?:[^#'\"]*?[:,\[-] )? *(\{\{)|\s*(\{%)")
 TEMPLATE = re.compile(r"\{\{[^{}]*\}\}|\$\{[A-Za-z_][A-Za-z0-9_]*\}")
 """What a template leaves in a text."""
 TEMPLATE_FIX = "this is a template: render it first"
+
+
+_JOINED = re.compile(r"( *(?:- +)*)([A-Za-z_][A-Za-z0-9_.-]*:)(?!//)[^\s:,\]}]")
+
+
+def _joined(text: str, lines: list[str], place: Place, begin: int) -> tuple[Place, str] | None:
+    """Where `key:value` lacks its blank, and the key, if a blank there takes the error away."""
+    before = next((n for n in range(place.line - 1, 0, -1) if lines[n - 1].strip()), 1)
+    for number in dict.fromkeys((begin, place.line, before)):
+        match = _JOINED.match(lines[number - 1]) if number <= len(lines) else None
+        if match:
+            end = sum(len(line) + 1 for line in lines[: number - 1]) + match.end() - 1
+            if _first_error(f"{text[:end]} {text[end:]}") > begin:
+                return Place(number, match.start(2) + 1), match[2]
+    return None
+
+
+def _first_error(text: str) -> float:
+    """The line where the first syntax error begins, from 1; infinity where there is none."""
+    try:
+        for _ in yaml.parse(text, Loader=_Loader):
+            pass
+    except yaml.MarkedYAMLError as error:
+        mark = error.context_mark or error.problem_mark
+        return mark.line + 1 if mark else 0
+    except yaml.YAMLError:
+        return 0
+    return math.inf
 
 
 def _templates(lines: list[str]) -> Iterator[Place]:
