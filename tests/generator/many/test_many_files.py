@@ -202,6 +202,17 @@ def test_a_folder_that_is_a_link_out_is_not_written_into(
     assert [one.name for one in (tmp_path / "out").iterdir()] == ["x.yaml"]
 
 
+def test_a_name_with_a_slash_at_its_end_is_a_folder_that_is_made(
+    tf_cluster: Command, tmp_path: Path
+) -> None:
+    _write(tmp_path, "a.params.yaml")
+
+    ran = tf_cluster("generate", "a.params.yaml", "-o", "made/of/it/")
+
+    assert (ran.returncode, ran.stderr) == (0, "wrote made/of/it/a.values.yaml\n")
+    assert (tmp_path / "made/of/it/a.values.yaml").is_file()
+
+
 def test_a_folder_without_params_files_is_exit_2_with_words(
     tf_cluster: Command, tmp_path: Path
 ) -> None:

@@ -73,7 +73,7 @@ def generate(
     compare = check_only or diff
     if compare and output in (None, "-") and found.files == ("-",):
         raise RefusedError("--check and --diff compare with a file: name it with -o OUT")
-    into_folder = output is not None and output != "-" and is_folder(output)
+    into_folder = output not in (None, "-") and (output.endswith("/") or is_folder(output))
     if not (found.several or pairs or into_folder or (compare and output is None)):
         _generate_one(found.files[0], output or "-", form, compare=compare, diff=diff, force=force)
     if output is not None and not into_folder and (output == "-" or Path(output).suffix):

@@ -21,6 +21,13 @@ _RESTARTS = {
     "ExitCode": "a task that fails is tried again, as often as {}.backoffLimit says, but not after "
     "exit 2",
 }
+_SCHEDULING = {
+    "minAvailable": "scheduling.gang.minMember",
+    "queue": "scheduling.gang.queue",
+    "scheduleTimeoutSeconds": "scheduling.gang.timeoutSeconds",
+    "priorityClass": "priority",
+}
+"""What says here what a schedulingPolicy says."""
 
 
 def put_name(job: Job, draft: Draft) -> None:
@@ -116,9 +123,13 @@ def _put_policy(job: Job, around: Pointer, plan: Plan, draft: Draft) -> None:
         job.to_do(path, "a release trains as soon as it is installed", "name")
     path = (*around, "schedulingPolicy")
     if job.keys(path):
-        why = "pods are scheduled one by one, and the chief waits until all are there"
         for one in job.keys(path):
-            job.to_do((*path, one), f"{cut(shown(job.get((*path, one))))}: {why}", "extraValues")
+            key = _SCHEDULING.get(one)
+            why = f"{key} says it" if key else "pods are scheduled one by one"
+            if key and key.startswith("scheduling.gang"):
+                why += ", with scheduling.gang.provider: coscheduling or volcano"
+            words = f"{cut(shown(job.get((*path, one))))}: {why}"
+            job.to_do((*path, one), words, "extraValues")
     path = (*around, "successPolicy")
     if job.get(path) == "":
         job.leave_out(path, "the default")
