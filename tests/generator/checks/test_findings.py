@@ -181,6 +181,11 @@ STATUS_AT = "/extraValues/security/networkPolicy/statusFrom"
             f"'- ' before its first key, or [ ] around it) [{STATUS_AT}]",
         ),
         (
+            "extraValues: {pod: {extraEnv: {A: 1, B: x}}}",
+            "4:31: TFC311: extraValues.pod.extraEnv is a mapping; a list is needed (make it a "
+            "list: [{name: A, value: …}, …]) [/extraValues/pod/extraEnv]",
+        ),
+        (
             f"{POLICY}[{{namespaceSelector: {{}}, ipBlock: {{cidr: 10.0.0.0/8}}}}]}}}}}}",
             f"4:55: TFC311: {STATUS_FROM}[0] has namespaceSelector and ipBlock, which do not go "
             f"together (keep one of them) [{STATUS_AT}/0]",
@@ -332,6 +337,10 @@ def test_one_wrong_thing_is_told_with_place_and_fix(extra: str, finding: str) ->
         (
             "code/train.py",
             "name the module and a class in it: code.train:ClassName; a script is program.script",
+        ),
+        (
+            "code/train.py:Net",
+            "name the module and a class in it: code.train:Net; a script is program.script",
         ),
     ],
 )

@@ -124,9 +124,9 @@ def _put_policy(job: Job, around: Pointer, plan: Plan, draft: Draft) -> None:
     path = (*around, "schedulingPolicy")
     if job.keys(path):
         for one in job.keys(path):
-            key = _SCHEDULING.get(one)
-            why = f"{key} says it" if key else "pods are scheduled one by one"
-            if key and key.startswith("scheduling.gang"):
+            ours = _SCHEDULING.get(one, "")
+            why = f"{ours} says it" if ours else "pods are scheduled one by one"
+            if ours.startswith("scheduling.gang"):
                 why += ", with scheduling.gang.provider: coscheduling or volcano"
             words = f"{cut(shown(job.get((*path, one))))}: {why}"
             job.to_do((*path, one), words, "extraValues")

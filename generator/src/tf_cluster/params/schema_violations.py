@@ -171,8 +171,12 @@ def _of_error(error: ValidationError, schema: dict[str, Any], named: Named) -> I
         fix = type_fix(value, wanted)
         if wanted == "array" and isinstance(value, dict) and value:
             is_what = kind_of(value)
-            if resolved(rules.get("items", {}), schema).get("type") == "object":
+            parts = resolved(rules.get("items", {}), schema).get("properties", {})
+            if parts.keys() & value.keys():
                 fix = "make it a list of one: '- ' before its first key, or [ ] around it"
+            elif {"name", "value"} <= parts.keys():
+                first = cut(str(next(iter(value))))
+                fix = f"make it a list: [{{name: {first}, value: …}}, …]"
         message = f"{name} is {is_what}; {needed(wanted)} is needed"
         yield Violation(WRONG_TYPE, path, message, fix, value)
     elif keyword == "enum":

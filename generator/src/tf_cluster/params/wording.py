@@ -66,9 +66,11 @@ def type_fix(value: Any, types: str | list[str]) -> str:
 
 def module_fix(value: str) -> str:
     """A suggestion for a program that is not `package.module:ClassName`."""
-    if value.endswith((".py", ".ipynb")) or "/" in value:
-        stem = re.sub(r"\.(py|ipynb)$", "", value).strip("./").replace("/", ".")
-        return f"name the module and a class in it: {stem}:ClassName; a script is program.script"
+    file, _, name = value.partition(":")
+    if file.endswith((".py", ".ipynb")) or "/" in value:
+        stem = re.sub(r"\.(py|ipynb)$", "", file).strip("./").replace("/", ".")
+        found = f"{stem}:{name if name.isidentifier() else 'ClassName'}"
+        return f"name the module and a class in it: {found}; a script is program.script"
     if value and ":" not in value:
         return f"add the class: {value}:ClassName"
     return ""
