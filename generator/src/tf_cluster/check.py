@@ -7,7 +7,7 @@ from typing import Any
 
 from tf_cluster.checks import ADVICE_CODES, run_checks
 from tf_cluster.expand.expand import NO_FLAGS, expand
-from tf_cluster.findings.finding import MOST_FINDINGS, Finding, by_place, errors
+from tf_cluster.findings.finding import MOST_FINDINGS, Finding, Place, by_place, errors
 from tf_cluster.independent import independent
 from tf_cluster.params.beside import Given
 from tf_cluster.params.kinds import other_kind
@@ -131,8 +131,21 @@ def _is_around(path: Pointer, wrong: Iterable[Pointer]) -> bool:
 
 def _placed(found: Iterable[Finding], meant: Mended, written: Document) -> list[Finding]:
     """The findings with the paths of the file as `written`, from top to bottom."""
-    placed = (_at(one, meant.as_written(one.pointer)) for one in found)
-    return by_place(_repaired_alone(one, written) for one in placed)
+    placed = [_at(one, meant.as_written(one.pointer)) for one in found]
+    return by_place(_repaired_alone(one, written) for one in _said_once(placed, written))
+
+
+def _said_once(found: list[Finding], document: Document) -> list[Finding]:
+    """The findings, each mistake where it is written, and not where an alias repeats it."""
+    repeated = [one for one in found if document.is_repeated(one.pointer)]
+    if not repeated:
+        return found
+    order = {path: number for number, path in enumerate(document.spots)}
+    repeated.sort(key=lambda one: order.get(one.pointer, len(order)))
+    first: dict[tuple[Place, str], Pointer] = {}
+    for one in repeated:
+        first.setdefault((one.place, one.code), one.pointer)
+    return [one for one in found if first.get((one.place, one.code), one.pointer) == one.pointer]
 
 
 def _at(finding: Finding, path: Pointer) -> Finding:

@@ -502,6 +502,14 @@ def test_a_tab_is_named_as_what_is_wrong() -> None:
     assert "(indent with spaces, not with tabs)" in line
 
 
+def test_a_mistake_that_an_alias_repeats_is_said_once_where_it_is_written() -> None:
+    limits = "{limits: {memory: 4Gb}}"
+    wrong = f"resources: {{worker: &r {limits}, ps: *r, chief: {limits}}}"
+    worker, chief = found(GOOD + wrong)
+    assert worker.startswith("p.yaml:4:42: TFC206: resources.worker.limits.memory is ")
+    assert "resources.chief.limits.memory is " in chief
+
+
 def test_aliases_that_grow_without_end_are_cut_off() -> None:
     levels = ["l0: &l0 [a, a, a, a, a, a, a, a, a, a]"]
     for n in range(1, 9):
