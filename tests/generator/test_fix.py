@@ -16,6 +16,7 @@ from tests.support.waiting import HANG_SECONDS
 
 GOOD = "name: a\nimage: r/i:1\nprogram: {module: 'p.m:C'}\n"
 SCRIPT = "name: a\nimage: r/i:1\nprogram: {script: /a.py, args: [%s]}\n"
+IN_LINES = "name: a\nimage: r/i:1\nprogram:\n  script: /a.py\n  args: %s\n"
 Changes = list[tuple[str, str]]
 
 SAFE: Changes = [
@@ -35,7 +36,10 @@ SAFE: Changes = [
         f"{GOOD}train:\n  optimizer: &o adam  # why",
         f"{GOOD}train:\n  optimizer: &o {{name: Adam}}  # why",
     ),
+    (f"{GOOD}update: &x\n  synchronous", f"{GOOD}update: &x\n  sync"),
+    (f"{GOOD}train: {{optimizer: !!str adam}}", f"{GOOD}train: {{optimizer: {{name: Adam}}}}"),
     (SCRIPT.replace("[%s]", "--deep"), SCRIPT % "'--deep'"),
+    (SCRIPT.replace("[%s]", r"--pattern=\d+"), SCRIPT % r"'--pattern=\d+'"),
     (f"{GOOD}Workers: 3", f"{GOOD}workers: 3"),
     (f"{GOOD}train: {{batch_size: 3}}", f"{GOOD}train: {{batchSize: 3}}"),
     (f"{GOOD}train: {{optimizer: adam}}", f"{GOOD}train: {{optimizer: {{name: Adam}}}}"),
@@ -76,6 +80,14 @@ GUESSES: Changes = [
         SCRIPT.replace("[%s]", "--steps 5 --name='a b'"),
         SCRIPT % "'--steps', '5', '--name=a b'",
     ),
+    (
+        SCRIPT.replace(
+            "{script: /a.py, args: [%s]}", "\n  script: /a.py\n  args: train --n 6,3 -v"
+        ),
+        SCRIPT.replace(
+            "{script: /a.py, args: [%s]}", "\n  script: /a.py\n  args: [train, '--n', '6,3', '-v']"
+        ),
+    ),
     (f"{GOOD}imagePullSecrets: a, b", f"{GOOD}imagePullSecrets: [a, b]"),
     (
         f"{GOOD}data: {{accessModes: 'RWO,RWX'}}",
@@ -89,6 +101,8 @@ GUESSES: Changes = [
 ]
 KEPT = [
     f"{GOOD}x: &x 1.10\nrun: {{id: *x}}",  # quoted, it would be another value elsewhere
+    SCRIPT.replace("[%s]", "--n 3 --title it's"),  # where does which argument end?
+    SCRIPT.replace("[%s]", r"--n 3 --pattern \d+"),
     f"{GOOD}flags: {{a: off}}",  # false, or the text?
     f"{GOOD}workers: 3\nwrokers: 4",
     f"{GOOD}batch_size: 3",  # belongs elsewhere

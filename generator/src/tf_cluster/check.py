@@ -142,10 +142,18 @@ def _said_once(found: list[Finding], document: Document) -> list[Finding]:
         return found
     order = {path: number for number, path in enumerate(document.spots)}
     repeated.sort(key=lambda one: order.get(one.pointer, len(order)))
-    first: dict[tuple[Place, str], Pointer] = {}
+    first: dict[tuple[Place, str, str, str], Pointer] = {}
     for one in repeated:
-        first.setdefault((one.place, one.code), one.pointer)
-    return [one for one in found if first.get((one.place, one.code), one.pointer) == one.pointer]
+        first.setdefault(_rule(one), one.pointer)
+    return [one for one in found if first.get(_rule(one), one.pointer) == one.pointer]
+
+
+def _rule(finding: Finding) -> tuple[Place, str, str, str]:
+    """What a finding says of a place, whatever leads there."""
+    words = finding.message
+    for path in (finding.pointer, finding.pointer[:-1]):
+        words = words.replace(dotted(path), "", 1)
+    return finding.place, finding.code, words, finding.fix
 
 
 def _at(finding: Finding, path: Pointer) -> Finding:

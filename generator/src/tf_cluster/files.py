@@ -48,6 +48,12 @@ def refuse_no_name(name: str) -> None:
         raise RefusedError("an empty name: is a variable of the shell not set?")
 
 
+def refuse_folder(name: str) -> None:
+    """Raise RefusedError for the name of a folder, by its end, where a file is to be written."""
+    if name.endswith("/"):
+        raise RefusedError(f"{name} is a folder: name a file in it")
+
+
 def read_regular(path: Path | str, most: int = -1) -> bytes:
     """The first `most` bytes of a regular file, or all of them. Raises OSError for anything else.
 

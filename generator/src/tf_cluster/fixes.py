@@ -16,7 +16,8 @@ from tf_cluster.pointer import Pointer
 from tf_cluster.yaml.helm_scalars import unquoted
 from tf_cluster.yaml.reader import DUPLICATE_KEY, NodeLoader
 
-_ANCHOR = re.compile(r"^&\S+[ \t]+")
+_ANCHOR = re.compile(r"^&\S+\s+")
+_TAG = re.compile(r"!\S*\s+")
 _BLOCK = re.compile(r"[|>][-+0-9]*[ \t]*(#[^\r\n]*)?\r?\n")
 """The first line of a block of text, with its comment."""
 _MOST_ROUNDS = 5
@@ -127,9 +128,11 @@ class _Nodes:
         )
         source = _ANCHOR.sub("", self._text[start:end], count=1)
         start, source = end - len(source), source.rstrip()
-        quote = source[:1] if source[:1] in ("'", '"') else ""
-        head = _BLOCK.match(source)
-        said = source[head.end() :] if head else source
+        tag = _TAG.match(source)  # it goes: what is written has the right type by itself
+        written = source[tag.end() :] if tag else source
+        quote = written[:1] if written[:1] in ("'", '"') else ""
+        head = _BLOCK.match(written)
+        said = written[head.end() :] if head else written
         if source[-1:] != quote if quote else said.split() != node.value.split():
             return None
         text = repair.text

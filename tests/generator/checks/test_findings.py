@@ -475,6 +475,7 @@ def test_everything_wrong_is_told_at_once_from_top_to_bottom() -> None:
             b"train:\n  steps:3\n  xla: on\n",
             "p.yaml:2:3: TFC102: not YAML: no blank after 'steps:'",
         ),
+        (b"x:\n  a:1\n  # c\n  c:2\n  b: 2\n", "p.yaml:2:3: TFC102: not YAML: no blank after 'a:'"),
         (b"a:\n- key:a\n  b: c\n", "p.yaml:2:3: TFC102: not YAML: no blank after 'key:'"),
         (b"a: b\nc http://d: e: f\n", "p.yaml:2:14: TFC102: not YAML: mapping values are not"),
         (b"flags: [1, 2\n", "p.yaml:2:1: TFC102: not YAML: while parsing a flow sequence"),
@@ -508,6 +509,15 @@ def test_a_mistake_that_an_alias_repeats_is_said_once_where_it_is_written() -> N
     worker, chief = found(GOOD + wrong)
     assert worker.startswith("p.yaml:4:42: TFC206: resources.worker.limits.memory is ")
     assert "resources.chief.limits.memory is " in chief
+
+
+def test_different_mistakes_by_one_alias_are_all_said() -> None:
+    strategy, update = found(GOOD + "strategy: &x synchronous\nupdate: *x\n")
+    assert "strategy is " in strategy
+    assert "did you mean 'sync'?" in update
+    mounts = "extraVolumeMounts: &m [{readOnly: true}]}, ps: {extraVolumeMounts: *m"
+    told = found(f"{GOOD}extraValues: {{worker: {{{mounts}}}}}\n")
+    assert [one.split("'")[1] for one in told] == ["mountPath", "name"]
 
 
 def test_aliases_that_grow_without_end_are_cut_off() -> None:

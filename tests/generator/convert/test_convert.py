@@ -549,7 +549,7 @@ def test_the_run_policy_has_values_or_is_to_do() -> None:
         *("schedulingPolicy.minAvailable", "successPolicy", "enableDynamicWorker"),
     ):
         assert f"{field}: " in to_dos(text)
-    assert "3: scheduling.gang.minMember says it, with scheduling.gang.provider" in to_dos(text)
+    assert "3: scheduling.gang.minMember says it, with provider: coscheduling" in to_dos(text)
 
 
 def test_the_first_versions_are_read_too() -> None:

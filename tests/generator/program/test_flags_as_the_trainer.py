@@ -167,8 +167,8 @@ DECLARATIONS = {
     "a base's type, its value": f"{PLAIN}class Base(Program):\n    flags: F\n\n\n"
     "class Net(Base):\n    flags = F\n",
     "a base's type": f"{PLAIN}class Base(Program):\n    flags: F\n\n\nclass Net(Base):\n",
-    "a base's value, a type": f"{PLAIN}class Base(Program):\n    flags = F\n\n\n"
-    "class Net(Base):\n    flags: F\n",
+    "a base's value, another type": f"{PLAIN}@dataclass(frozen=True)\nclass G:\n    a: int = 1"
+    "\n\n\nclass Base(Program):\n    flags = F\n\n\nclass Net(Base):\n    flags: G\n",
     "any class": f"{PLAIN}class Net(Program):\n    flags: type[F]\n",
     "no dataclass": f"{PLAIN}class Net(Program):\n    flags: dict\n",
     "a plain class": f"{PLAIN}class G:\n    b: int = 1\n\n\nclass Net(Program):\n    flags: G\n",
@@ -176,6 +176,13 @@ DECLARATIONS = {
     "    class Own:\n        a: int = 1\n\n    flags: Own\n",
     "one that can be changed": f"{PLAIN}@dataclass\nclass G:\n    a: int = 1\n\n\n"
     "class Net(Program):\n    flags: G\n",
+    "the same as the base's value": f"{PLAIN}class Base(Program):\n    flags = F\n\n\n"
+    "class Net(Base):\n    flags: F\n",
+    "a type behind Program": f"{PLAIN}class M:\n    flags: F\n\n\nclass Net(Program, M):\n",
+    "a type before Program": f"{PLAIN}class M:\n    flags: F\n\n\nclass Net(M, Program):\n",
+    "another type after it": f"{PLAIN}class Net(Program):\n    flags: F\n    flags: int\n",
+    "an annotated one": f"from __future__ import annotations\n{PLAIN}class Net(Program):\n"
+    "    flags: Annotated[F, 1]\n",
     "none": f"{PLAIN}class Net(Program):\n    flags: None\n",
 }
 

@@ -199,7 +199,7 @@ def test_a_class_of_flags_that_stands_as_a_type_alone_is_told(tmp_path: Path) ->
     line = len((code + "    flags: F\n").splitlines())
 
     assert told == [
-        "error TFC506: Net has the line flags: F, which declares no flags "
+        "error TFC506: Net has the line flags: F, which gives flags no value "
         f"(train.py:{line}) (write flags = F)"
     ]
 

@@ -158,12 +158,17 @@ def test_a_class_that_stands_as_a_type_alone_is_refused() -> None:
     class Given(Typed):
         flags = Declared
 
+    class Own(Typed):
+        def __init__(self) -> None:
+            self.flags = Declared
+
     for program in (Typed(), Inherits()):
         with pytest.raises(
             ProgramError, match=r"Typed has the line flags: Declared, .* = Declared"
         ):
             program_flags.of_run(program, {"unit": 1})
-    assert program_flags.of_run(Given(), {"vocabulary": ""}).layers == 3
+    for given in (Given(), Own()):
+        assert program_flags.of_run(given, {"vocabulary": ""}).layers == 3
 
 
 def test_a_program_that_declares_nothing_has_what_the_run_has() -> None:

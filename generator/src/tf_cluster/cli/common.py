@@ -111,7 +111,7 @@ def tell_left_out(out: Iterable[str], to_others: Mapping[str, str]) -> None:
     for link in out:
         tell(printable(f"left out: {link} is a link out of the folder: name the file itself"))
     for link, file in to_others.items():
-        tell(printable(f"left out: {link} is a link to {file}, which is there itself"))
+        tell(printable(f"left out: {link} is a link to {file}, which is looked at"))
 
 
 def count(number: int, noun: str) -> str:

@@ -43,9 +43,16 @@ def convert(
     from tf_cluster.convert.convert import convert as converted
     from tf_cluster.convert.report import json_report, text_report
     from tf_cluster.exits import RefusedError
-    from tf_cluster.files import is_one_file, refuse_link_out, refuse_no_name, shown_name
+    from tf_cluster.files import (
+        is_one_file,
+        refuse_folder,
+        refuse_link_out,
+        refuse_no_name,
+        shown_name,
+    )
 
     refuse_no_name(output)
+    refuse_folder(output)
     if is_one_file(file, output):
         raise RefusedError(f"{output} is the TFJob's file itself: name another one with -o OUT")
     refuse_link_out(Path(output))

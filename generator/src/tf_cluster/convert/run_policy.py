@@ -22,10 +22,10 @@ _RESTARTS = {
     "exit 2",
 }
 _SCHEDULING = {
-    "minAvailable": "scheduling.gang.minMember",
-    "queue": "scheduling.gang.queue",
-    "scheduleTimeoutSeconds": "scheduling.gang.timeoutSeconds",
-    "priorityClass": "priority",
+    "minAvailable": "scheduling.gang.minMember says it, with provider: coscheduling or volcano",
+    "queue": "scheduling.gang.queue says it, with provider: volcano",
+    "scheduleTimeoutSeconds": "scheduling.gang.timeoutSeconds says it, with provider: coscheduling",
+    "priorityClass": "priority says it",
 }
 """What says here what a schedulingPolicy says."""
 
@@ -124,10 +124,7 @@ def _put_policy(job: Job, around: Pointer, plan: Plan, draft: Draft) -> None:
     path = (*around, "schedulingPolicy")
     if job.keys(path):
         for one in job.keys(path):
-            ours = _SCHEDULING.get(one, "")
-            why = f"{ours} says it" if ours else "pods are scheduled one by one"
-            if ours.startswith("scheduling.gang"):
-                why += ", with scheduling.gang.provider: coscheduling or volcano"
+            why = _SCHEDULING.get(one, "pods are scheduled one by one")
             words = f"{cut(shown(job.get((*path, one))))}: {why}"
             job.to_do((*path, one), words, "extraValues")
     path = (*around, "successPolicy")

@@ -10,7 +10,14 @@ from pathlib import Path
 from tf_cluster.diff import present, unified
 from tf_cluster.exits import RefusedError
 from tf_cluster.expand.values_file import is_foreign
-from tf_cluster.files import STDIO, keep_copy, refuse_link_out, shown_name, write_whole
+from tf_cluster.files import (
+    STDIO,
+    keep_copy,
+    refuse_folder,
+    refuse_link_out,
+    shown_name,
+    write_whole,
+)
 from tf_cluster.findings.file_codes import DRIFT
 from tf_cluster.findings.finding import Finding, Place
 from tf_cluster.findings.formats import Unread
@@ -92,6 +99,7 @@ def write_values(values: str, text: str, *, force: bool, then: str = "") -> Iter
 
     A file of someone else is kept under another name unless `force`. `then` follows what is said.
     """
+    refuse_folder(values)
     path = Path(values)
     refuse_link_out(path)
     if _is(path, text):

@@ -47,22 +47,30 @@ def other_form(value: str, path: Pointer, types: Set[str], node: Mapping[str, An
                 return Form({key: word}, f"{{{key}: {unquoted(word)}}}", safe and sure)
     items = node.get("items", {})
     if "array" in types and value and "\n" not in value and _takes_text(items):
-        words = [_word(one, items) for one in _split(value)]
-        sure = len(words) == 1 and all(one for _, one in words)
-        return Form(
-            [word for word, _ in words], f"[{', '.join(unquoted(word) for word, _ in words)}]", sure
-        )
+        parts, is_one = _split(value, path)
+        words = [_word(one, items) for one in parts]
+        sure = is_one and all(one for _, one in words)
+        text = ", ".join(unquoted(word) for word, _ in words)
+        return Form([word for word, _ in words], f"[{text}]", sure) if words else None
     return None
 
 
-def _split(value: str) -> list[str]:
-    """A text as the list that it stands for: `--steps 5`, `a, b`. A guess where it is several."""
-    if "," in value and not value.startswith("-"):
-        return [one.strip() for one in value.split(",") if one.strip()] or [value]
+def _split(value: str, path: Pointer) -> tuple[list[str], bool]:
+    """A text as the list that it stands for, and whether it surely is one item.
+
+    `--steps 5 --name='a b'` of arguments, or `a, b` of other texts. Empty where it can't be told.
+    """
+    if path[-1:] != ("args",):
+        parts = [one for one in re.split(r"[\s,]+", value) if one]
+        return parts, parts == [value]
+    if not re.search(r"[\s'\"]", value):
+        return [value], True
+    if "\\" in value:  # of a shell, or of the program?
+        return [], False
     try:
-        return shlex.split(value) or [value]
+        return shlex.split(value), False
     except ValueError:  # a quote that is not closed
-        return [value]
+        return [], False
 
 
 def _takes_text(items: Mapping[str, Any]) -> bool:

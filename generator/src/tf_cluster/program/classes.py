@@ -124,6 +124,12 @@ def _merged(lists: list[tuple[ClassHere, ...]]) -> Iterator[ClassHere]:
         lists = [one[1:] if one[0].node is head.node else one for one in lists]
 
 
+def has_program_before(code: Code, one: ClassHere) -> bool:
+    """Whether Program is a base of a class, and another one stands behind it."""
+    meant = [_base(code, one, base) for base in one.node.bases]
+    return any(map(_is_program, meant[:-1]))
+
+
 def _is_program(meant: Meaning) -> bool:
     """Whether it is the trainer's own class, read or not."""
     if isinstance(meant, ClassHere):

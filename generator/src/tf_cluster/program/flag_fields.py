@@ -8,6 +8,7 @@ from tf_cluster.program.classes import (
     Member,
     decorators,
     family,
+    has_program_before,
     member,
     own_scope,
     resolution_orders,
@@ -100,13 +101,21 @@ def _annotation(code: Code, program: Family) -> Fault | None:
         scope = own_scope(one)
         if scope.is_open or "flags" in scope.names or "flags" in one.module.attributes_set:
             return None
-        for line in annotations(one):
-            if annotated_name(line) == "flags" and (kind := unquoted(line.annotation)):
-                meant = _meant(code, one, kind)
-                if isinstance(meant, ClassHere) and _is_dataclass(code, meant):
-                    name = meant.node.name
-                    why = f"{one.node.name} has the line flags: {name}, which declares no flags"
-                    return Fault(why, f"write flags = {name}", one.module.place(line))
+        lines = [line for line in annotations(one) if annotated_name(line) == "flags"]
+        kind = unquoted(lines[-1].annotation) if lines else None
+        meant = _meant(code, one, kind) if kind else None
+        if isinstance(meant, ClassHere) and _is_dataclass(code, meant):
+            found = member(program, "flags")
+            value = _bound(code, found) if isinstance(found, Member) else found
+            if isinstance(value, Unknown) or (
+                isinstance(value, ClassHere) and value.node is meant.node
+            ):
+                return None
+            name = meant.node.name
+            why = f"{one.node.name} has the line flags: {name}, which gives flags no value"
+            return Fault(why, f"write flags = {name}", one.module.place(lines[-1]))
+        if has_program_before(code, one):  # Program's own flags come first
+            return None
     return None
 
 

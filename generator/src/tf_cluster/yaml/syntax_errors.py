@@ -31,7 +31,7 @@ def syntax_finding(file: str, text: str, error: yaml.MarkedYAMLError) -> Finding
     line = lines[place.line - 1] if place.line <= len(lines) else ""
     template = next(_templates(lines), None)
     begin = error.context_mark or mark
-    joined = _joined(text, lines, place, begin.line + 1 if begin else 1)
+    joined = _joined(lines, place, begin.line + 1 if begin else 1)
     if template:
         message, fix, place = "not YAML, but a template of it", TEMPLATE_FIX, template
     elif joined:
@@ -61,25 +61,34 @@ TEMPLATE_FIX = "this is a template: render it first"
 _JOINED = re.compile(r"( *(?:- +)*)([A-Za-z_][A-Za-z0-9_.-]*:)(?!//)[^\s:,\]}]")
 
 
-def _joined(text: str, lines: list[str], place: Place, begin: int) -> tuple[Place, str] | None:
-    """Where `key:value` lacks its blank, and the key, if a blank there takes the error away."""
-    before = next((n for n in range(place.line - 1, 0, -1) if lines[n - 1].strip()), 1)
-    for number in dict.fromkeys((begin, place.line, before)):
-        match = _JOINED.match(lines[number - 1]) if number <= len(lines) else None
-        if match:
-            end = sum(len(line) + 1 for line in lines[: number - 1]) + match.end() - 1
-            if _first_error(f"{text[:end]} {text[end:]}") > begin:
-                return Place(number, match.start(2) + 1), match[2]
-    return None
+def _joined(lines: list[str], place: Place, begin: int) -> tuple[Place, str] | None:
+    """Where `key:value` lacks its blank first, and the key, if blanks take the error away."""
+    found = {}
+    for number in range(min(place.line, len(lines)), 0, -1):
+        line = lines[number - 1]
+        if match := _JOINED.match(line):
+            found[number] = match
+        elif line.split("#")[0].strip() and number not in (place.line, begin):
+            break
+    if not found:
+        return None
+    mended = [*lines]
+    for number, match in found.items():
+        end = match.end() - 1
+        mended[number - 1] = f"{lines[number - 1][:end]} {lines[number - 1][end:]}"
+    if _first_error("\n".join(mended)) <= place.line:
+        return None
+    first = min(found)
+    return Place(first, found[first].start(2) + 1), found[first][2]
 
 
 def _first_error(text: str) -> float:
-    """The line where the first syntax error begins, from 1; infinity where there is none."""
+    """The line of the first syntax error, from 1; infinity where there is none."""
     try:
         for _ in yaml.parse(text, Loader=_Loader):
             pass
     except yaml.MarkedYAMLError as error:
-        mark = error.context_mark or error.problem_mark
+        mark = error.problem_mark or error.context_mark
         return mark.line + 1 if mark else 0
     except yaml.YAMLError:
         return 0

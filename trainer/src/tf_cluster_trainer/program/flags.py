@@ -39,8 +39,9 @@ def of_run(program: Program, values: Mapping[str, Any]) -> Any:
     for `flags: F`, which gives `flags` no value. Raises HookError if the declaration's own check
     fails.
     """
-    _refuse_annotation(type(program))
     declared = program.flags
+    if "flags" not in vars(program):
+        _refuse_annotation(type(program), declared)
     if declared is None:
         return Flags(values)
     fields = _fields(declared)
@@ -84,7 +85,7 @@ def _fields(declared: Any) -> list[dataclasses.Field[Any]]:
     return [field for field in dataclasses.fields(declared) if field.init]
 
 
-def _refuse_annotation(program: type[Program]) -> None:
+def _refuse_annotation(program: type[Program], declared: Any) -> None:
     """Raise ProgramError for a class that names its dataclass as the type of `flags` alone."""
     for one in program.__mro__:
         if "flags" in vars(one):
@@ -92,9 +93,9 @@ def _refuse_annotation(program: type[Program]) -> None:
         kind = vars(one).get("__annotations__", {}).get("flags")
         if isinstance(kind, str):
             kind = _named(one, kind)
-        if isinstance(kind, type) and dataclasses.is_dataclass(kind):
+        if isinstance(kind, type) and dataclasses.is_dataclass(kind) and kind is not declared:
             raise ProgramError(
-                f"{one.__name__} has the line flags: {kind.__name__}, which declares no flags; "
+                f"{one.__name__} has the line flags: {kind.__name__}, which gives flags no value; "
                 f"write flags = {kind.__name__}"
             )
 
@@ -104,7 +105,8 @@ def _named(owner: type, annotation: str) -> Any:
     names = vars(sys.modules.get(owner.__module__, types))
     beside = types.SimpleNamespace(__annotations__={"it": annotation})
     try:
-        return typing.get_type_hints(beside, names, dict(vars(owner)))["it"]
+        found = typing.get_type_hints(beside, names, dict(vars(owner)), include_extras=True)
+        return found["it"]
     except Exception:  # any expression can stand there, and it is not the program that runs
         return None
 

@@ -50,8 +50,14 @@ def _mounting(claim: str, found: Iterable[tuple[str, Object]]) -> Iterable[str]:
             yield marks.get(labels.INSTANCE, "")
 
 
+def of_one_claim(there: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """The section of a server that had other claims, or none, and has this one now."""
+    of_claims = ("accessModes", "besideReleases")
+    return {**{key: one for key, one in there.items() if key not in of_claims}, **new}
+
+
 def with_another(there: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
-    """The section of a server with a model more: what all its claims can do, and all releases."""
+    """The section of a server with a claim more: what all of them can do, and all releases."""
     before, after = (list(one.get("accessModes") or ONE_NODE) for one in (there, new))
     modes = [mode for mode in before if mode in after] or ONE_NODE
     releases = [*(there.get("besideReleases") or ()), *(new.get("besideReleases") or ())]

@@ -13,7 +13,7 @@ from tf_cluster.cluster.pruning.volume import size_text
 from tf_cluster.cluster.serving.exports import Export
 from tf_cluster.cluster.serving.promotion import STABLE, Wanted
 from tf_cluster.cluster.serving.servers import CHART_NAME, ON_CLAIMS
-from tf_cluster.cluster.serving.sharing import with_another
+from tf_cluster.cluster.serving.sharing import of_one_claim, with_another
 from tf_cluster.exits import RefusedError
 from tf_cluster.files import read_input
 from tf_cluster.printable import printable
@@ -167,8 +167,12 @@ def with_model(
             new = {**old, "source": new["source"]}
     sections = ("server", "storage", "resources")
     merged = {**there, **{key: value for key, value in values.items() if key not in sections}}
+    merged |= _with_its_claim(there, values, model)
     if old is None:
-        merged |= _with_a_new_one(there, values, new["source"])
+        # Whichever of the models was asked for is asked for on.
+        server, first = dict(there.get("server") or {}), min(models, default=model)
+        server["readinessModel"] = server.get("readinessModel") or first
+        merged["server"] = server
     if "service" in values:  # what somebody chose beside our keys stays: who may reach it, for one
         merged["service"] = {**(there.get("service") or {}), **values["service"]}
     merged["models"] = {**models, model: new}
@@ -176,20 +180,19 @@ def with_model(
     return merged
 
 
-def _with_a_new_one(
-    there: Mapping[str, Any], values: Mapping[str, Any], source: Mapping[str, Any]
+def _with_its_claim(
+    there: Mapping[str, Any], values: Mapping[str, Any], model: str
 ) -> dict[str, Any]:
-    """The sections that a new model may change. On a claim that is mounted no pod is replaced."""
+    """The section `storage` with a model's claim; nothing where that is mounted already."""
     models = there.get("models") or {}
-    server = dict(there.get("server") or {})
-    first = min(models, default=values["server"]["readinessModel"])
-    server["readinessModel"] = server.get("readinessModel") or first
-    made: dict[str, Any] = {"server": server}
-    mounted = {place_in_values(one.get("source") or {})[0] for one in models.values()}
-    if place_in_values(source)[0] not in mounted:
-        storage = with_another(there.get("storage") or {}, values.get("storage") or {})
-        made |= {"storage": storage} if storage else {}
-    return made
+    places = {name: place_in_values(one.get("source") or {}) for name, one in models.items()}
+    mounted = {claim for claim, _ in places.values()}
+    if place_in_values(values["models"][model]["source"])[0] in mounted:
+        return {}
+    others = any(claim for name, (claim, _) in places.items() if name != model)
+    merged = with_another if others else of_one_claim
+    made = merged(there.get("storage") or {}, values.get("storage") or {})
+    return {"storage": made} if made or "storage" in there else {}
 
 
 def _wanted(model: Mapping[str, Any]) -> tuple[Any, Any]:
