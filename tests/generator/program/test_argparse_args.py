@@ -1,0 +1,144 @@
+"""One mistake in a script's arguments is one finding, at the argument that is wrong.
+
+The real argparse is the judge: the script runs up to its end, here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from tf_cluster.check import Checked, check
+
+HEAD = "import argparse\np = argparse.ArgumentParser()\n"
+
+
+def checked(folder: Path, files: dict[str, str], args: list[str]) -> Checked:
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    params = {
+        "name": "mine",
+        "image": "registry.lan/team/x:1.0",
+        "program": {"script": "train.py", "args": args, "source": {"files": list(files)}},
+    }
+    return check("p.yaml", json.dumps(params).encode(), folder=folder)
+
+
+def found(folder: Path, code: str, args: list[str]) -> list[tuple[str, int | None]]:
+    """The code of each finding, and the index of the argument that it is at."""
+    places = []
+    for one in checked(folder, {"train.py": code}, args).findings:
+        index = one.pointer[2] if len(one.pointer) > 2 else None
+        places.append((one.code, index if isinstance(index, int) else None))
+    return sorted(places, key=str)
+
+
+def refuses(code: str, args: list[str]) -> bool:
+    """Whether the script ends with an error when it runs with these arguments."""
+    before, sys.argv = sys.argv, ["train.py", *args]
+    try:
+        with contextlib.redirect_stderr(io.StringIO()):
+            exec(compile(code, "train.py", "exec"), {"__name__": "__main__"})
+    except SystemExit:
+        return True
+    finally:
+        sys.argv = before
+    return False
+
+
+LAYERS = "p.add_argument('--layers', type=int, nargs='+')\n"
+OPTS = "p.add_argument('--opts', nargs='*', choices=['a', 'b'])\n"
+GPU = "p.add_argument('--gpu', type=int, action='append')\n"
+EPS = "p.add_argument('--eps', type=float)\n"
+BATCH = "p.add_argument('-b', '--batch', type=int)\n"
+PAIR = "p.add_argument('--pair', type=int, nargs=2)\n"
+MANY = "p.add_argument('--steps', type=int, nargs='+', action='extend')\n"
+PLACE = "p.add_argument('n', type=int)\n"
+REST = "p.add_argument('n', type=int, nargs='*')\n"
+SYNC = (
+    "g = p.add_mutually_exclusive_group(required=True)\n"
+    "g.add_argument('--sync', action='store_true')\n"
+    "g.add_argument('--async', action='store_true')\n"
+    "g.add_argument('--every', type=int)\n"
+)
+MISTAKES = [
+    (LAYERS, ["--layers", "64", "32", "x"], [("TFC513", 3)]),
+    (LAYERS, ["--layers", "64", "y", "32", "x"], [("TFC513", 2), ("TFC513", 4)]),
+    (LAYERS, ["--layers=x"], [("TFC513", 0)]),
+    (LAYERS + EPS, ["--layers", "--eps=x"], [("TFC513", 0), ("TFC513", 1)]),
+    (OPTS, ["--opts", "a", "c"], [("TFC513", 2)]),
+    (PAIR, ["--pair", "1", "x"], [("TFC513", 2)]),
+    (PAIR, ["--pair", "1"], [("TFC513", 0)]),
+    (PAIR, ["--pair=1"], [("TFC513", 0)]),
+    (PAIR, ["--pair", "1", "2", "3"], [("TFC512", 3)]),
+    (MANY, ["--steps", "1", "2", "--steps", "3", "x"], [("TFC513", 5)]),
+    (GPU, ["--gpu=0", "--gpu=1", "--gpu=two"], [("TFC513", 2)]),
+    (GPU, ["--gpu", "0", "--gpu", "two", "--gpu", "1"], [("TFC513", 3)]),
+    (GPU, ["--gpu=0", "--gp=two", "--gpu"], [("TFC513", 1), ("TFC513", 2)]),
+    (EPS, ["--eps=0.1", "--eps=x"], [("TFC513", 1)]),
+    (EPS, ["--eps=x", "--eps=x"], [("TFC513", 0), ("TFC513", 1)]),
+    (BATCH + EPS, ["-b32", "--eps=1", "--batch", "x"], [("TFC513", 3)]),
+    (BATCH, ["--batch", "1", "-bx"], [("TFC513", 2)]),
+    (BATCH, ["-b", "x", "-b2"], [("TFC513", 1)]),
+    (EPS, ["--eps", "-1e-8"], [("TFC513", 0)]),
+    (EPS + BATCH, ["--eps", "-x", "-b", "1"], [("TFC513", 0)]),
+    (EPS + BATCH, ["--eps", "-b", "1"], [("TFC513", 0)]),
+    (SYNC, ["--sync=1"], [("TFC513", 0)]),
+    (SYNC, ["--every=x"], [("TFC513", 0)]),
+    (SYNC, ["--sync", "--async"], [("TFC513", 1)]),
+    (SYNC, ["--sync", "--every=2", "--async"], [("TFC513", 1)]),
+    (SYNC, [], [("TFC514", None)]),
+    (SYNC, ["--synk"], [("TFC512", 0)]),
+    (SYNC + EPS, ["--eps=x"], [("TFC513", 0), ("TFC514", None)]),
+    (SYNC, ["x"], [("TFC512", 0), ("TFC514", None)]),
+    (PLACE, ["x"], [("TFC513", 0)]),
+    (PLACE, ["1", "x"], [("TFC512", 1)]),
+    (REST + EPS, ["1", "--eps=2", "3"], [("TFC512", 2)]),
+    (REST + EPS, ["--eps", "2", "3", "x"], [("TFC513", 3)]),
+]
+
+
+@pytest.mark.parametrize(("options", "args", "told"), MISTAKES)
+def test_a_mistake_is_told_once_where_it_is(
+    options: str, args: list[str], told: list[tuple[str, int | None]], tmp_path: Path
+) -> None:
+    code = f"{HEAD}{options}p.parse_args()\n"
+
+    assert refuses(code, args)
+    assert found(tmp_path, code, args) == told
+
+
+@pytest.mark.parametrize(
+    ("options", "args"),
+    [
+        (LAYERS, ["--layers", "64", "-3"]),
+        (LAYERS, ["--layers=64", "--layers", "1", "2"]),
+        (OPTS, ["--opts"]),
+        (OPTS + LAYERS, ["--opts", "a", "b", "--lay", "3"]),
+        (MANY, ["--steps", "1", "2", "--steps=3"]),
+        (GPU, ["--gpu=0", "--gpu", "1"]),
+        (EPS, ["--eps", "-1.5"]),
+        (EPS, ["--eps=-1e-8"]),
+        (BATCH, ["-b32", "-b=3", "--batch", "3"]),
+        (SYNC, ["--every", "3"]),
+        (REST, []),
+        (REST + EPS, ["--eps=3", "--", "-3"]),
+    ],
+)
+def test_what_argparse_takes_has_no_finding(options: str, args: list[str], tmp_path: Path) -> None:
+    code = f"{HEAD}{options}p.parse_args()\n"
+
+    assert not refuses(code, args)
+    assert found(tmp_path, code, args) == []
+
+
+def test_a_value_that_looks_like_an_option_is_told_with_the_way_to_write_it(tmp_path: Path) -> None:
+    code = f"{HEAD}{EPS}p.parse_args()\n"
+
+    (one,) = checked(tmp_path, {"train.py": code}, ["--eps", "-1e-8"]).findings
+
+    assert one.words.endswith("(write --eps=-1e-8)")
