@@ -142,3 +142,28 @@ def test_a_value_that_looks_like_an_option_is_told_with_the_way_to_write_it(tmp_
     (one,) = checked(tmp_path, {"train.py": code}, ["--eps", "-1e-8"]).findings
 
     assert one.words.endswith("(write --eps=-1e-8)")
+
+
+@pytest.mark.parametrize(
+    ("option", "likely"),
+    [
+        ("--oops=3", ""),
+        ("--stepz=3", "--steps"),
+        ("--step_s=3", "--steps"),
+        ("-steps=3", "--steps"),
+        ("--lern=3", ""),
+        ("--leern=3", "--learning_rate"),
+        ("--max-step=3", "--steps"),
+        ("--V=3", "-v"),
+    ],
+)
+def test_an_option_is_likely_where_its_letters_are_without_the_dashes(
+    option: str, likely: str, tmp_path: Path
+) -> None:
+    names = ("--steps", "--learning_rate", "-v")
+    code = HEAD + "".join(f"p.add_argument('{name}')\n" for name in names) + "p.parse_args()\n"
+
+    (one,) = checked(tmp_path, {"train.py": code}, [option]).findings
+
+    assert one.code == "TFC512"
+    assert one.words.partition("did you mean ")[2].rstrip("?)") == likely

@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Any, NoReturn, SupportsIndex
 
 from tf_cluster.params.wording import either, excerpt
-from tf_cluster.program.near import near
+from tf_cluster.program.near import mistyped, near
 from tf_cluster.program.options import CommandLine, Option, Problem, names_of
 
 _MOST = 20
@@ -349,10 +349,21 @@ def _unknown(extras: Sequence[_Text], line: CommandLine) -> list[Problem]:
     return found
 
 
+def _likely(word: str, names: Sequence[str]) -> str:
+    """The option that a word stands for, whole or shortened; empty where none does.
+
+    The dashes are left out: they are alike in all of them.
+    """
+    letters = word.lstrip("-")
+    bare = {name.lstrip("-"): name for name in names}
+    short = {name[: len(letters)]: name for name in bare}
+    return bare.get(near(letters, bare) or short.get(mistyped(letters, short), ""), "")
+
+
 def unknown_option(word: str, index: int, line: CommandLine) -> Problem:
     """The problem with an option that the script does not declare."""
     names = names_of(line.options)
-    likely = near(word, names)
+    likely = _likely(word, names)
     fix = f"did you mean {likely}?" if likely else ""
     option = _named(line, likely)
     place = option.place if option else line.place
