@@ -167,3 +167,26 @@ def test_an_option_is_likely_where_its_letters_are_without_the_dashes(
 
     assert one.code == "TFC512"
     assert one.words.partition("did you mean ")[2].rstrip("?)") == likely
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "import argparse\np: argparse.ArgumentParser = argparse.ArgumentParser()\n",
+        "from argparse import ArgumentParser as Parser\np = Parser()\n",
+        "from argparse import ArgumentParser\np: ArgumentParser = ArgumentParser()\n",
+        "import argparse as ap\np: 'ap.ArgumentParser' = ap.ArgumentParser()\n",
+    ],
+)
+def test_a_parser_is_read_however_its_line_is_written(made: str, tmp_path: Path) -> None:
+    code = f"{made}{EPS}p.parse_args()\n"
+
+    assert found(tmp_path, code, ["--eps=3"]) == []
+    assert found(tmp_path, code, ["--eps=x"]) == [("TFC513", 0)]
+    assert found(tmp_path, code, ["--epz=3"]) == [("TFC512", 0)]
+
+
+def test_two_parsers_of_another_name_are_not_guessed(tmp_path: Path) -> None:
+    code = f"from argparse import ArgumentParser as P\np = P()\nq = P()\n{EPS}p.parse_args()\n"
+
+    assert found(tmp_path, code, ["--epz=3"]) == []

@@ -33,31 +33,39 @@ class _UnknowableError(Exception):
 
 def argparse_options(code: Code, module: Module) -> CommandLine | Unknown | None:
     """The command line of a script; None if it makes no parser, or not by argparse alone."""
-    made = [node for node in module.nodes if _makes_parser(node)]
+    made = _parsers_made(module)
     if not made:
         return None
     if len(made) > 1:
         return Unknown(f"{module.place(made[1])}: there is more than one ArgumentParser")
     try:
-        return _Follower(code, module).command_line(made[0])
+        return _Follower(code, module, made[0]).command_line()
     except _UnknowableError as unknowable:
         return Unknown(str(unknowable))
 
 
-def _makes_parser(node: ast.AST) -> bool:
-    if not isinstance(node, ast.Call):
-        return False
-    function = node.func
+def _parsers_made(module: Module) -> list[ast.Call]:
+    """The calls of ArgumentParser, under that name or one that an import gives it."""
+    names = {"ArgumentParser"}
+    for node in module.nodes:
+        if isinstance(node, ast.ImportFrom) and node.module == "argparse":
+            names |= {one.asname for one in node.names if one.asname and one.name in names}
+    return [node for node in module.nodes if isinstance(node, ast.Call) and _called(node) in names]
+
+
+def _called(call: ast.Call) -> str:
+    function = call.func
     name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-    return bool(name == "ArgumentParser")
+    return str(name)
 
 
 class _Follower:
     """Follows one parser wherever the code takes it, and notes what is asked of it."""
 
-    def __init__(self, code: Code, module: Module) -> None:
+    def __init__(self, code: Code, module: Module, made: ast.Call) -> None:
         self._code = code
         self._module = module
+        self._made = made
         self._trees: dict[str, Tree] = {}
         self._options: list[Option] = []
         self._exclusive: list[bool] = []
@@ -67,9 +75,9 @@ class _Follower:
         self._called: set[ast.AST] = set()
         self._steps = 0
 
-    def command_line(self, made: ast.AST) -> CommandLine:
+    def command_line(self) -> CommandLine:
         """Raises _UnknowableError."""
-        assert isinstance(made, ast.Call)
+        made = self._made
         tree = self._tree(self._module)
         meant = self._meaning(tree, made.func)
         if meant != Elsewhere(_PARSER):
@@ -134,8 +142,9 @@ class _Follower:
         outer = tree.parents.get(node)
         if isinstance(outer, ast.Attribute):
             self._method(tree, node, outer, group)
-        elif isinstance(outer, ast.Assign) and len(outer.targets) == 1:
-            target = outer.targets[0]
+        elif isinstance(outer, (ast.Assign, ast.AnnAssign)):
+            targets = outer.targets if isinstance(outer, ast.Assign) else [outer.target]
+            target = targets[0] if len(targets) == 1 else None
             if not isinstance(target, ast.Name) or not tree.is_sure(outer):
                 raise self._error(tree, outer, "where it is kept")
             self._follow(tree, tree.scope_of(outer), target.id, group)
@@ -168,11 +177,13 @@ class _Follower:
     def _keeps(self, tree: Tree, target: ast.Name) -> bool:
         """Whether an assignment puts the parser, and nothing else, into a variable."""
         outer = tree.parents.get(target)
-        if not isinstance(outer, ast.Assign) or not isinstance(outer.value, ast.Call):
+        if not isinstance(outer, (ast.Assign, ast.AnnAssign)):
             return False
         value = outer.value
-        if _makes_parser(value):
+        if value is self._made:
             return True
+        if not isinstance(value, ast.Call):
+            return False
         function = value.func
         if isinstance(function, ast.Attribute) and function.attr in (
             "add_argument_group",
