@@ -19,6 +19,7 @@ HEAD = "import argparse\np = argparse.ArgumentParser()\n"
 
 def checked(folder: Path, files: dict[str, str], args: list[str]) -> Checked:
     for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
     params = {
         "name": "mine",

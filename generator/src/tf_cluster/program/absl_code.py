@@ -2,16 +2,16 @@
 
 import ast
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
 
 from tf_cluster.params.wording import either, excerpt
 from tf_cluster.program.argparse_judge import unknown_option
+from tf_cluster.program.argv import argv_change
 from tf_cluster.program.image_imports import image_imports
 from tf_cluster.program.options import CommandLine, Option, Problem
 from tf_cluster.program.parse import NotParsed
-from tf_cluster.program.resolve import Code, Elsewhere, Unknown, absolute, is_standard
+from tf_cluster.program.resolve import Code, Elsewhere, Unknown, is_standard
 from tf_cluster.program.scope import Module
-from tf_cluster.program.tree import Tree, changes_argv, iterate_imports
+from tf_cluster.program.tree import Tree, imported_names, iterate_imports
 
 _SPACES = (
     "absl.flags",
@@ -60,11 +60,12 @@ def absl_options(code: Code, script: Module) -> CommandLine | Unknown | None:
         return None
     tree = Tree.of(script)
     try:
-        if changes_argv(tree):
-            raise _UnknowableError(f"{script.file}: sys.argv is changed")
         options = [
             option for module in _all_modules(code, script) for option in _options(code, module)
         ]
+        changed = argv_change(code, script)
+        if changed:
+            raise _UnknowableError(changed)
     except _UnknowableError as unknowable:
         return Unknown(str(unknowable))
     names = [name for option in options for name in option.names]
@@ -91,7 +92,10 @@ def _all_modules(code: Code, script: Module) -> Iterator[Module]:
         module = waiting.pop()
         yield module
         for node in iterate_imports(module):
-            for name in _imported(module, node):
+            names = imported_names(module, node)
+            if not names:
+                raise _UnknowableError(f"{module.place(node)} imports from outside its package")
+            for name in names:
                 other = code.module(name)
                 if isinstance(other, Module):
                     if other.file not in seen:
@@ -103,22 +107,6 @@ def _all_modules(code: Code, script: Module) -> Iterator[Module]:
                     raise _UnknowableError(f"{module.place(node)}: {name} was not read")
                 elif other is None and name.partition(".")[0] not in image_imports():
                     raise _UnknowableError(f"{module.place(node)}: {name} may define flags")
-
-
-def _imported(module: Module, node: ast.Import | ast.ImportFrom) -> Iterator[str]:
-    """What an import runs: modules, the packages that they are in, and names that may be modules.
-
-    `from package import name` runs package.name if there is such a module.
-    """
-    if isinstance(node, ast.Import):
-        names = [alias.name for alias in node.names]
-    else:
-        source = absolute(module, node)
-        if not source:
-            raise _UnknowableError(f"{module.place(node)} imports from outside its package")
-        names = [source, *(f"{source}.{one.name}" for one in node.names if one.name != "*")]
-    for name in names:
-        yield from accumulate(name.split("."), "{}.{}".format)
 
 
 def _definition(code: Code, module: Module, node: ast.AST) -> str:

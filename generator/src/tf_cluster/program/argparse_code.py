@@ -3,10 +3,11 @@
 import ast
 from typing import Any
 
+from tf_cluster.program.argv import argv_change
 from tf_cluster.program.options import CommandLine, Option
 from tf_cluster.program.resolve import Code, Elsewhere, FunctionHere, Unknown, ValueHere
 from tf_cluster.program.scope import Function, Module
-from tf_cluster.program.tree import Tree, changes_argv
+from tf_cluster.program.tree import Tree
 
 _PARSER = "argparse.ArgumentParser"
 _HARMLESS = (
@@ -90,8 +91,9 @@ class _Follower:
             elif key not in _PARSER_KEYS:
                 raise self._error(tree, made, f"its {key}")
         self._use(tree, made, -1)
-        if changes_argv(tree):
-            raise self._error(tree, made, "sys.argv is changed")
+        changed = argv_change(self._code, self._module)
+        if changed:
+            raise _UnknowableError(changed)
         if not self._parses:
             raise self._error(tree, made, "where it parses the arguments")
         return CommandLine(

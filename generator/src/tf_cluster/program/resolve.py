@@ -22,6 +22,11 @@ class Unknown:
 
 
 @dataclass(frozen=True)
+class Namespace(Unknown):
+    """A directory without __init__.py: its import runs nothing."""
+
+
+@dataclass(frozen=True)
 class Missing:
     """What is surely not there."""
 
@@ -116,7 +121,7 @@ class Code:
                 return self._read(root, name, module, raw) if last else Missing()
             if root.has_folder(path):
                 if last:
-                    return Unknown(f"{name} is a directory without __init__.py")
+                    return Namespace(f"{name} is a directory without __init__.py")
                 continue  # a namespace package
             if root.has_compiled(path):
                 return Unknown(f"{name} is compiled")

@@ -4,10 +4,11 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate
 
+from tf_cluster.program.resolve import absolute
 from tf_cluster.program.scope import Function, Module
 
-_MUTATORS = ("append", "extend", "insert", "pop", "remove", "clear", "reverse", "sort")
 _MAIN_GUARDS = tuple(
     ast.dump(ast.parse(text, mode="eval").body)
     for text in ("__name__ == '__main__'", "'__main__' == __name__")
@@ -127,23 +128,20 @@ def is_main_guard(node: ast.AST) -> bool:
     return ast.dump(node.test) in _MAIN_GUARDS
 
 
-def changes_argv(tree: Tree) -> bool:
-    """Whether a module may change sys.argv."""
-    for node in tree.module.nodes:
-        if isinstance(node, ast.ImportFrom) and node.module == "sys":
-            return True
-        if not (isinstance(node, ast.Attribute) and node.attr == "argv"):
-            continue
-        outer = tree.parents.get(node)
-        if not isinstance(node.ctx, ast.Load):
-            return True
-        if isinstance(outer, ast.Subscript) and not isinstance(outer.ctx, ast.Load):
-            return True
-        if isinstance(outer, ast.Attribute) and outer.attr in _MUTATORS:
-            return True
-        if isinstance(outer, (ast.Assign, ast.NamedExpr, ast.AugAssign)):
-            return True
-    return False
+def imported_names(module: Module, node: ast.Import | ast.ImportFrom) -> list[str]:
+    """What an import runs: modules, the packages that they are in, and names that may be modules.
+
+    `from package import name` runs package.name if there is such a module. Empty for an import from
+    outside its package.
+    """
+    if isinstance(node, ast.Import):
+        names = [alias.name for alias in node.names]
+    else:
+        source = absolute(module, node)
+        if not source:
+            return []
+        names = [source, *(f"{source}.{one.name}" for one in node.names if one.name != "*")]
+    return [part for name in names for part in accumulate(name.split("."), "{}.{}".format)]
 
 
 def iterate_imports(module: Module) -> Iterator[ast.Import | ast.ImportFrom]:

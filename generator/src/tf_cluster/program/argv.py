@@ -1,0 +1,161 @@
+"""Whether code changes sys.argv: then the arguments that a parser gets can't be known."""
+
+import ast
+from collections.abc import Iterator
+
+from tf_cluster.program.parse import NotParsed
+from tf_cluster.program.resolve import (
+    ClassHere,
+    Code,
+    Elsewhere,
+    FunctionHere,
+    Namespace,
+    Unknown,
+    is_standard,
+)
+from tf_cluster.program.scope import Module
+from tf_cluster.program.tree import Tree, imported_names, is_main_guard, iterate_imports
+
+_MOST_MODULES = 50
+_DEEPEST = 5
+# What reads the list that it is given, and keeps no hold of it.
+_BUILTINS = frozenset(
+    (
+        *("all", "any", "bool", "dict", "enumerate", "frozenset", "len", "list", "max", "min"),
+        *("print", "repr", "set", "sorted", "str", "tuple", "zip"),
+    )
+)
+_METHODS = frozenset(
+    (
+        *("FLAGS", "parse_args", "parse_known_args", "join", "format", "write", "writelines"),
+        *("debug", "info", "warn", "warning", "error", "critical", "exception", "log", "print"),
+    )
+)
+_OF_LIBRARIES = frozenset(
+    (
+        *("run", "call", "check_call", "check_output", "Popen", "execv", "execvp"),
+        *("copy", "deepcopy", "dump", "dumps", "pprint"),
+    )
+)
+
+
+def argv_change(code: Code, script: Module) -> str:
+    """Where the script, or a module of the program that it imports, may change sys.argv.
+
+    Empty if none does. A module that can't be read may.
+    """
+    for module in imported_modules(code, script):
+        if isinstance(module, Unknown):
+            return module.why
+        change = _change(code, Tree.of(module))
+        if change is not None:
+            return f"{module.place(change)}: sys.argv is changed"
+    return ""
+
+
+def imported_modules(code: Code, script: Module) -> Iterator[Module | Unknown]:
+    """The script and every module of the program that it imports, and those import.
+
+    Unknown for what is among the program's code, but can't be read.
+    """
+    waiting, seen = [script], {script.file}
+    while waiting:
+        module = waiting.pop()
+        yield module
+        for node in iterate_imports(module):
+            for name in imported_names(module, node):
+                other = code.module(name)
+                if isinstance(other, Module) and other.file not in seen:
+                    seen.add(other.file)
+                    waiting.append(other)
+                    if len(seen) > _MOST_MODULES:
+                        yield Unknown(f"{script.file} imports too much")
+                        return
+                is_unread = isinstance(other, (Unknown, NotParsed)) and not is_standard(name)
+                if is_unread and not isinstance(other, Namespace):
+                    yield Unknown(f"{module.place(node)}: {name} was not read")
+
+
+def _change(code: Code, tree: Tree) -> ast.AST | None:
+    """What may change sys.argv in a module; None if all of it only reads."""
+    for node in tree.module.nodes:
+        if isinstance(node, ast.ImportFrom) and node.module == "sys":
+            if any(alias.name in ("argv", "*") for alias in node.names):
+                return node
+        elif isinstance(node, ast.Call):
+            if _names_it(node) and _may_run(tree, node):
+                return node
+        elif isinstance(node, ast.Attribute) and node.attr == "argv":
+            is_read = isinstance(node.ctx, ast.Load) and _only_read(code, tree, node)
+            if not is_read and _may_run(tree, node):
+                return node
+    return None
+
+
+def _names_it(call: ast.Call) -> bool:
+    """`setattr(sys, "argv", …)` and the like."""
+    names = {node.id for node in call.args if isinstance(node, ast.Name)}
+    texts = {node.value for node in call.args if isinstance(node, ast.Constant)}
+    return "sys" in names and "argv" in texts
+
+
+def _may_run(tree: Tree, node: ast.AST) -> bool:
+    """Whether a node may run: what is below the main guard does in the script alone."""
+    if tree.module.name == "__main__":
+        return True
+    while node in tree.parents:
+        node = tree.parents[node]
+        if is_main_guard(node):
+            return False
+    return True
+
+
+def _only_read(code: Code, tree: Tree, node: ast.expr, depth: int = 0) -> bool:
+    """Whether an expression that is the list is read where it stands, and not kept."""
+    outer = tree.parents.get(node)
+    if isinstance(outer, ast.Subscript):
+        return outer.value is node and isinstance(outer.ctx, ast.Load)
+    if isinstance(outer, (ast.For, ast.comprehension)):
+        return outer.iter is node
+    if isinstance(outer, ast.Attribute):
+        return outer.attr in ("index", "count", "copy")
+    if isinstance(outer, (ast.If, ast.While, ast.IfExp, ast.Assert)):
+        return outer.test is node
+    if isinstance(outer, ast.keyword):
+        call = tree.parents.get(outer)
+        return isinstance(call, ast.Call) and _reads(code, tree, call, outer.arg or "", depth)
+    if isinstance(outer, ast.Call):
+        return node in outer.args and _reads(code, tree, outer, outer.args.index(node), depth)
+    reading = (ast.Compare, ast.BinOp, ast.UnaryOp, ast.Starred, ast.FormattedValue, ast.Expr)
+    return isinstance(outer, reading)
+
+
+def _reads(code: Code, tree: Tree, call: ast.Call, argument: str | int, depth: int) -> bool:
+    """Whether a function only reads the list that is this argument of it."""
+    function = call.func
+    if isinstance(function, ast.Attribute):
+        is_library = isinstance(code.meaning(tree.module, function), Elsewhere)
+        is_here = isinstance(code.meaning(tree.module, function), (FunctionHere, ClassHere))
+        return (function.attr in _METHODS and not is_here) or (
+            function.attr in _OF_LIBRARIES and is_library
+        )
+    if not isinstance(function, ast.Name) or depth > _DEEPEST:
+        return False
+    binding = tree.module.scope.only(function.id)
+    here = binding.node if binding else None
+    if not isinstance(here, ast.FunctionDef):
+        is_builtin = function.id in _BUILTINS and function.id not in tree.module.scope.names
+        return is_builtin or function.id == "FLAGS"
+    names = [one.arg for one in (*here.args.posonlyargs, *here.args.args)]
+    if isinstance(argument, int):
+        before = any(isinstance(one, ast.Starred) for one in call.args[:argument])
+        argument = names[argument] if argument < len(names) and not before else ""
+    if argument not in (*names, *(one.arg for one in here.args.kwonlyargs)) or here.decorator_list:
+        return False
+    uses = (one for one in ast.walk(here) if isinstance(one, ast.Name) and one.id == argument)
+    return all(
+        _only_read(code, tree, use, depth + 1)
+        if isinstance(use.ctx, ast.Load)
+        else not isinstance(tree.parents.get(use), ast.AugAssign)
+        for use in uses
+    )
