@@ -191,3 +191,26 @@ def test_two_parsers_of_another_name_are_not_guessed(tmp_path: Path) -> None:
     code = f"from argparse import ArgumentParser as P\np = P()\nq = P()\n{EPS}p.parse_args()\n"
 
     assert found(tmp_path, code, ["--epz=3"]) == []
+
+
+GET_ARGS = (
+    "import argparse\n\n\ndef get_args():\n    p = argparse.ArgumentParser()\n"
+    "    p.add_argument('--eps', type=float)\n    return p.parse_args()\n"
+)
+
+
+def test_a_parser_of_a_module_is_not_read_and_the_note_says_so(tmp_path: Path) -> None:
+    files = {"train.py": "from opts import get_args\nget_args()\n", "opts.py": GET_ARGS}
+
+    one = checked(tmp_path, files, ["--eps=x"])
+
+    assert one.findings == ()
+    assert one.notes[-1] == (
+        "not checked: the script's arguments (opts.py:5: a parser that is made outside the script)"
+    )
+
+
+def test_without_any_parser_the_note_names_the_script(tmp_path: Path) -> None:
+    one = checked(tmp_path, {"train.py": "import opts\n", "opts.py": "x = 1\n"}, ["--eps=x"])
+
+    assert one.notes[-1].endswith("(train.py: no argparse, and no flags of absl)")

@@ -3,7 +3,7 @@
 import ast
 from typing import Any
 
-from tf_cluster.program.argv import argv_change
+from tf_cluster.program.argv import argv_change, imported_modules
 from tf_cluster.program.options import CommandLine, Option
 from tf_cluster.program.resolve import Code, Elsewhere, FunctionHere, Unknown, ValueHere
 from tf_cluster.program.scope import Function, Module
@@ -43,6 +43,15 @@ def argparse_options(code: Code, module: Module) -> CommandLine | Unknown | None
         return _Follower(code, module, made[0]).command_line()
     except _UnknowableError as unknowable:
         return Unknown(str(unknowable))
+
+
+def parser_elsewhere(code: Code, script: Module) -> str:
+    """Where a module that the script imports makes a parser; empty if none does."""
+    for module in imported_modules(code, script):
+        if isinstance(module, Module) and module is not script:
+            for made in _parsers_made(module):
+                return module.place(made)
+    return ""
 
 
 def _parsers_made(module: Module) -> list[ast.Call]:

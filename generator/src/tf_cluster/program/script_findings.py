@@ -9,7 +9,7 @@ from tf_cluster.params.params import Params
 from tf_cluster.params.values import PRESET
 from tf_cluster.pointer import Pointer, dotted
 from tf_cluster.program.absl_code import absl_options, absl_problems
-from tf_cluster.program.argparse_code import argparse_options
+from tf_cluster.program.argparse_code import argparse_options, parser_elsewhere
 from tf_cluster.program.argparse_judge import problems as argparse_problems
 from tf_cluster.program.code_findings import imports_findings, parse_finding, use_root
 from tf_cluster.program.codes import (
@@ -83,8 +83,8 @@ def _arguments(reading: Reading, code: Code, module: Module) -> None:
         by_absl = None  # TensorFlow's app.run beside argparse: it takes what argparse leaves
     line = by_argparse or by_absl
     if line is None or (by_argparse and by_absl):
-        why = "two ways of reading them" if line else "no argparse, and no flags of absl"
-        reading.unknown("the script's arguments", f"{module.file}: {why}")
+        several = f"{module.file}: two ways of reading them"
+        reading.unknown("the script's arguments", several if line else _unread(code, module))
         return
     names = listed(name for option in line.options for name in option.names)
     reading.read(f"options {names} ({module.file})")
@@ -109,6 +109,14 @@ def _arguments(reading: Reading, code: Code, module: Module) -> None:
             found.setdefault(key, []).append(problem)
     for same in found.values():
         _tell(reading, same, tasks, args)
+
+
+def _unread(code: Code, module: Module) -> str:
+    """Why a script that makes no parser has no options here."""
+    place = parser_elsewhere(code, module)
+    if place:
+        return f"{place}: a parser that is made outside the script"
+    return f"{module.file}: no argparse, and no flags of absl"
 
 
 def _tell(
