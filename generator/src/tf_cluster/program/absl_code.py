@@ -37,13 +37,30 @@ _OWN = frozenset(
     (
         *("?", "help", "helpfull", "helpshort", "helpxml", "flagfile", "undefok"),
         *("alsologtostderr", "log_dir", "logger_levels", "logtostderr", "showprefixforinfo"),
-        *("stderrthreshold", "v", "verbosity", "only_check_args", "pdb", "pdb_post_mortem"),
-        *("profile_file", "run_with_pdb", "run_with_profiling", "use_cprofile_for_profiling"),
+        *("stderrthreshold", "v", "verbosity", "only_check_args", "only_check_flags"),
+        *(
+            "pdb",
+            "pdb_post_mortem",
+            "profile_file",
+            "run_with_pdb",
+            "run_with_profiling",
+            "use_cprofile_for_profiling",
+        ),
         *("test_random_seed", "test_randomize_ordering_seed", "test_srcdir", "test_tmpdir"),
         *("delta_threshold", "hbm_oom_exit", "op_conversion_fallback_to_while_loop"),
         *("runtime_oom_exit", "tt_check_filter", "tt_single_core_summaries", "xml_output_file"),
     )
 )
+# Those of them that take a value, which may be an argument of its own.
+_OWN_VALUED = frozenset(
+    (
+        *("log_dir", "logger_levels", "stderrthreshold", "v", "verbosity", "profile_file"),
+        *("test_random_seed", "test_randomize_ordering_seed", "test_srcdir", "test_tmpdir"),
+        *("xml_output_file",),
+    )
+)
+# absl reads flags behind other arguments too, unless the program calls this.
+_STOPS_READING = ("set_gnu_getopt", "UseGnuGetOpt")
 _MOST_MODULES = 50
 _MOST_PROBLEMS = 20
 
@@ -60,9 +77,8 @@ def absl_options(code: Code, script: Module) -> CommandLine | Unknown | None:
         return None
     tree = Tree.of(script)
     try:
-        options = [
-            option for module in _all_modules(code, script) for option in _options(code, module)
-        ]
+        modules = list(_all_modules(code, script))
+        options = [option for module in modules for option in _options(code, module)]
         changed = argv_change(code, script)
         if changed:
             raise _UnknowableError(changed)
@@ -79,7 +95,13 @@ def absl_options(code: Code, script: Module) -> CommandLine | Unknown | None:
         for o in options
     ]
     place = options[0].place if options else script.file
-    return CommandLine(tuple(options), _is_strict(code, tree), place)
+    run = _plain_run(code, tree)
+    return CommandLine(
+        tuple(options),
+        strict=run == "absl.app.run",
+        place=place,
+        interleaved=bool(run) and not any(map(_stops_reading, modules)),
+    )
 
 
 def _all_modules(code: Code, script: Module) -> Iterator[Module]:
@@ -181,19 +203,29 @@ def _is_run(code: Code, module: Module, node: ast.AST) -> bool:
     return isinstance(meant, Elsewhere) and meant.name in _RUNS
 
 
-def _is_strict(code: Code, tree: Tree) -> bool:
-    """Whether the script refuses flags that it does not know: absl's app.run, TensorFlow's not."""
+def _plain_run(code: Code, tree: Tree) -> str:
+    """The full name of the app.run that surely reads the arguments; empty if there is no such.
+
+    absl's refuses flags that it does not know, TensorFlow's does not.
+    """
     runs = [node for node in tree.module.nodes if _is_run(code, tree.module, node)]
     if (
         len(runs) != 1
         or not tree.is_sure(runs[0])
         or tree.scope_of(runs[0]) is not tree.module.tree
     ):
-        return False
+        return ""
     (run,) = runs
     assert isinstance(run, ast.Call)
     plain = len(run.args) <= 1 and all(keyword.arg == "main" for keyword in run.keywords)
-    return plain and code.meaning(tree.module, run.func) == Elsewhere("absl.app.run")
+    meant = code.meaning(tree.module, run.func)
+    return meant.name if plain and isinstance(meant, Elsewhere) else ""
+
+
+def _stops_reading(module: Module) -> bool:
+    return any(
+        isinstance(node, ast.Attribute) and node.attr in _STOPS_READING for node in module.nodes
+    )
 
 
 def _required(code: Code, script: Module) -> set[str]:
@@ -227,10 +259,15 @@ def absl_problems(line: CommandLine, args: Sequence[str]) -> list[Problem]:
         text = args[index]
         at = index
         index += 1
-        if not text.startswith("-") or not text.strip("-"):
-            break  # absl stops at the first argument that is no flag
-        word, equals, value = text.lstrip("-").partition("=")
+        if text == "--":
+            break
+        word, equals, value = text[2 if text.startswith("--") else 1 :].partition("=")
+        if not text.startswith("-") or not word:  # no flag
+            if line.interleaved:
+                continue
+            return found
         name = f"--{word}"
+        has_next = index < len(args) and not args[index].startswith("-")
         option = options.get(name)
         if option is None and word.startswith("no") and f"--{word[2:]}" in options:
             other = options[f"--{word[2:]}"]
@@ -244,11 +281,13 @@ def absl_problems(line: CommandLine, args: Sequence[str]) -> list[Problem]:
             if word in ("flagfile", "undefok"):
                 return []
             if word in _OWN or word.removeprefix("no") in _OWN:
-                if not equals and index < len(args) and not args[index].startswith("-"):
+                if not equals and (word in _OWN_VALUED or (has_next and line.interleaved)):
+                    index += 1
+                elif not equals and has_next:
                     return found  # its value, or the first argument that is no flag
                 continue
             if not line.strict:
-                if not equals:
+                if not equals and not line.interleaved:
                     return found
                 continue
             if len(found) >= _MOST_PROBLEMS:
@@ -256,7 +295,7 @@ def absl_problems(line: CommandLine, args: Sequence[str]) -> list[Problem]:
             problem = unknown_option(name, at, line)
             found.append(problem)
             given.add(problem.name)
-            if not equals and index < len(args) and not args[index].startswith("-"):
+            if not equals and has_next:
                 index += 1
             continue
         given.add(option.names[0])
@@ -265,19 +304,18 @@ def absl_problems(line: CommandLine, args: Sequence[str]) -> list[Problem]:
                 continue
             if index >= len(args):
                 found.append(Problem("value", f"{name} has no value", at, name, place=option.place))
-                break
+                return found
             value = args[index]
             index += 1
         wrong = _wrong_value(option, value)
         if wrong:
             words = f"{name} is {excerpt(value)}, not {wrong}"
             found.append(Problem("value", words, at, name, place=option.place))
-    else:
-        found += [
-            Problem("missing", f"{o.names[0]} is missing", None, o.names[0], place=o.place)
-            for o in line.options
-            if o.required and o.names[0] not in given
-        ]
+    found += [
+        Problem("missing", f"{o.names[0]} is missing", None, o.names[0], place=o.place)
+        for o in line.options
+        if o.required and o.names[0] not in given
+    ]
     return found
 
 

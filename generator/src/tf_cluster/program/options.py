@@ -32,7 +32,7 @@ class CommandLine:
     """All options of a script. `strict`: it refuses an argument that it does not know.
 
     `exclusive` has an entry for each group of options that exclude each other: whether one of them
-    is required.
+    is required. `interleaved`: absl reads flags behind arguments that are no flags.
     """
 
     options: tuple[Option, ...]
@@ -41,6 +41,7 @@ class CommandLine:
     has_help: bool = True
     abbreviates: bool = True
     exclusive: tuple[bool, ...] = ()
+    interleaved: bool = False
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,113 @@
+"""absl itself is the judge of arguments: each command line goes to it and to the tool."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from tf_cluster.check import check
+
+CODE = """\
+from absl import app, flags
+
+flags.DEFINE_bool("use_tpu", False, "")
+flags.DEFINE_integer("steps", 1, "")
+flags.DEFINE_float("lr", 0.1, "")
+flags.DEFINE_string("name", "", "", short_name="n")
+flags.DEFINE_enum("mode", "train", ["train", "eval"], "")
+
+
+def main(argv):
+    pass
+
+
+if __name__ == "__main__":
+    app.run(main)
+"""
+GOOD = (
+    [],
+    ["train"],
+    ["--use_tpu", "false", "--steps=5"],
+    ["train", "-", "--mode=eval", "-n", "x"],
+    ["train", "--", "--stepz=5", "--lr=abc"],
+    ["--", "train", "--stepz=5"],
+    ["--verbosity", "-1", "--steps=2", "-v", "-1"],
+    ["--alsologtostderr", "train", "--steps", "2"],
+    ["--name", "--stepz=5"],
+    ["--name", "--", "--steps=1"],
+    ["--undefok=stepz", "train", "--stepz=5"],
+    ["train", "--stepz=5", "--undefok=stepz"],
+    ["-=1", "--=x"],
+)
+WRONG = (
+    (["--use_tpu", "false", "--stepz=5"], ["TFC512"]),
+    (["train", "--mode=eval", "--lr=abc"], ["TFC513"]),
+    (["-", "--mode=evil"], ["TFC513"]),
+    (["--v", "1", "--stepz=5"], ["TFC512"]),
+    (["--v", "-1", "--stepz=5"], ["TFC512"]),
+    (["--alsologtostderr", "train", "--lr", "x"], ["TFC513"]),
+    (["train", "--steps"], ["TFC513"]),
+    (["---steps=3"], ["TFC512"]),
+    (["--noname", "train"], ["TFC512"]),
+    (["train", "--nouse_tpu=1"], ["TFC513"]),
+)
+
+
+def told(folder: Path, code: str, args: list[str]) -> list[str]:
+    (folder / "train.py").write_text(code)
+    program = {"script": "train.py", "args": args, "source": {"files": ["train.py"]}}
+    text = yaml.safe_dump({"name": "a", "image": "r/i:1", "program": program})
+    return sorted({one.code for one in check("p.yaml", text.encode(), folder=folder).findings})
+
+
+def is_refused(folder: Path, code: str, args: list[str]) -> bool:
+    (folder / "train.py").write_text(code)
+    command = [sys.executable, str(folder / "train.py"), *args]
+    return subprocess.run(command, capture_output=True, check=False).returncode != 0
+
+
+@pytest.mark.parametrize(("args", "codes"), [*((args, []) for args in GOOD), *WRONG])
+def test_absl_itself_is_the_judge_of_arguments(
+    args: list[str], codes: list[str], tmp_path: Path
+) -> None:
+    assert told(tmp_path, CODE, args) == codes
+    assert is_refused(tmp_path, CODE, args) == bool(codes)
+
+
+def test_a_program_that_stops_at_other_arguments_is_read_no_further(tmp_path: Path) -> None:
+    code = CODE.replace("    app.run", "    flags.FLAGS.set_gnu_getopt(False)\n    app.run")
+    args = ["train", "--stepz=5"]
+
+    assert told(tmp_path, code, args) == []
+    assert told(tmp_path, code, ["--stepz=5", "train"]) == ["TFC512"]
+    assert not is_refused(tmp_path, code, args)
+
+
+def test_a_flag_that_has_to_be_there_is_looked_for_behind_other_arguments(tmp_path: Path) -> None:
+    code = CODE.replace('"name", ""', '"name", None').replace(
+        "    app.run", '    flags.mark_flag_as_required("name")\n    app.run'
+    )
+
+    for args in (["train"], ["train", "--", "--name=x"]):
+        assert told(tmp_path, code, args) == ["TFC514"]
+        assert is_refused(tmp_path, code, args)
+    for args in (["train", "--name=x"], ["--name=x", "--", "train"]):
+        assert told(tmp_path, code, args) == []
+        assert not is_refused(tmp_path, code, args)
+
+
+def test_a_run_of_another_kind_is_read_to_the_first_argument_alone(tmp_path: Path) -> None:
+    code = CODE.replace("app.run(main)", "app.run(main, flags_parser=lambda argv: argv)")
+
+    assert told(tmp_path, code, ["train", "--lr=abc"]) == []
+
+
+def test_tensorflows_run_reads_on_and_passes_over_what_it_does_not_know(tmp_path: Path) -> None:
+    code = CODE.replace("from absl import app, flags", "import tensorflow.compat.v1 as tf\n")
+    code = code.replace("flags.D", "tf.flags.D").replace("app.run", "tf.app.run")
+
+    assert told(tmp_path, code, ["train", "--stepz", "5", "-3", "--steps=5"]) == []
+    assert told(tmp_path, code, ["train", "--stepz", "5", "--lr=abc"]) == ["TFC513"]
