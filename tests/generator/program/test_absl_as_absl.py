@@ -111,3 +111,10 @@ def test_tensorflows_run_reads_on_and_passes_over_what_it_does_not_know(tmp_path
 
     assert told(tmp_path, code, ["train", "--stepz", "5", "-3", "--steps=5"]) == []
     assert told(tmp_path, code, ["train", "--stepz", "5", "--lr=abc"]) == ["TFC513"]
+
+
+def test_a_required_flag_with_a_default_need_not_be_given(tmp_path: Path) -> None:
+    code = CODE.replace("    app.run", '    flags.mark_flag_as_required("steps")\n    app.run')
+
+    assert told(tmp_path, code, []) == []
+    assert not is_refused(tmp_path, code, [])

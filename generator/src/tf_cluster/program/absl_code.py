@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from tf_cluster.params.wording import either, excerpt
 from tf_cluster.program.argparse_judge import unknown_option
@@ -89,9 +90,7 @@ def absl_options(code: Code, script: Module) -> CommandLine | Unknown | None:
         return Unknown(f"{script.file}: a flag is defined twice")
     required = _required(code, script)
     options = [
-        Option(o.names, o.place, type=o.type, choices=o.choices, required=True)
-        if o.names[0] in required
-        else o
+        replace(o, required=True) if o.names[0] in required and not o.has_default else o
         for o in options
     ]
     place = options[0].place if options else script.file
@@ -182,8 +181,15 @@ def _options(code: Code, module: Module) -> Iterator[Option]:
                 choices = tuple(constants) if len(constants) == len(values.elts) else None
         required = given.get("required")
         needed = isinstance(required, ast.Constant) and bool(required.value)
-        place = module.place(node)
-        yield Option(tuple(names), place, type=_KINDS[kind], choices=choices, required=needed)
+        default = node.args[1] if len(node.args) > 1 else given.get("default")
+        yield Option(
+            tuple(names),
+            module.place(node),
+            type=_KINDS[kind],
+            choices=choices,
+            required=needed,
+            has_default=not (isinstance(default, ast.Constant) and default.value is None),
+        )
 
 
 def _around(tree: Tree, node: ast.AST) -> Iterator[ast.AST]:

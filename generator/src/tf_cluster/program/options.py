@@ -14,7 +14,8 @@ class Option:
 
     `names` are `--steps`, `-s`, or a positional's one name. `type`: `int`, `float`, `text`, or
     `unknown`. `choices`: None where there are none, or can't be known. `group`: which group of
-    options that exclude each other, -1 for none.
+    options that exclude each other, -1 for none. `has_default`: a flag of absl
+    has a value that is not None, or may have one.
     """
 
     names: tuple[str, ...]
@@ -25,6 +26,7 @@ class Option:
     choices: tuple[Any, ...] | None = None
     required: bool = False
     group: int = -1
+    has_default: bool = False
 
 
 @dataclass(frozen=True)
