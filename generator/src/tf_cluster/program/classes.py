@@ -11,6 +11,7 @@ from tf_cluster.program.resolve import (
     Meaning,
     Missing,
     Unknown,
+    is_standard,
 )
 from tf_cluster.program.scope import Binding, Scope, scope_of
 
@@ -25,6 +26,16 @@ _BARE = (
     "typing.TypedDict",
     "enum.Enum",
 )
+# Decorators that give back the class, or one that differs in nothing that matters here.
+_HARMLESS = (
+    *("dataclasses.dataclass", "enum.unique", "functools.total_ordering"),
+    *("typing.final", "typing_extensions.final", "typing.runtime_checkable"),
+)
+_ABC_META = Elsewhere("abc.ABCMeta")
+_METACLASSES = ("builtins.type", "abc.ABCMeta", "enum.EnumMeta", "enum.EnumType")
+ENUMS = tuple(f"enum.{name}" for name in ("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag"))
+# With one of these a call of the class, or what holds it, gives anything.
+_MAKERS = ("__new__", "__get__", "__class__")
 _DEEPEST = 30
 
 
@@ -148,7 +159,7 @@ def _oddities(code: Code, one: ClassHere) -> Iterator[str]:
     name, place = one.node.name, one.module.place(one.node)
     for keyword in one.node.keywords:
         meant = code.meaning(one.module, keyword.value)
-        if meant != Elsewhere("abc.ABCMeta"):
+        if meant != _ABC_META:
             yield f"{place}: what {keyword.arg or '**'} makes of {name}"
     if name in one.module.changed_outside:
         yield f"{place}: attributes of {name} are set outside it"
@@ -160,6 +171,49 @@ def decorators(code: Code, one: ClassHere) -> list[tuple[ast.expr, Meaning]]:
         (node, code.meaning(one.module, node.func if isinstance(node, ast.Call) else node))
         for node in one.node.decorator_list
     ]
+
+
+def is_plain(code: Code, start: ClassHere) -> bool:
+    """Whether a statement surely makes a class of its own: a new type, and no metaclass."""
+    classes = family(code, start).classes
+    return len(classes) < _DEEPEST and all(_is_plain(code, one) for one in classes)
+
+
+def _is_plain(code: Code, one: ClassHere) -> bool:
+    """The same, as far as a class's own statement says it."""
+    made = [meant for _, meant in decorators(code, one)]
+    if not all(isinstance(meant, Elsewhere) and meant.name in _HARMLESS for meant in made):
+        return False
+    if any(code.meaning(one.module, key.value) != _ABC_META for key in one.node.keywords):
+        return False
+    return all(
+        isinstance(meant, ClassHere)
+        or (
+            isinstance(meant, Elsewhere)
+            and is_standard(meant.name)
+            and meant.name not in _METACLASSES
+        )
+        for meant in (_base(code, one, base) for base in one.node.bases)
+    )
+
+
+def bases_elsewhere(code: Code, one: ClassHere) -> list[str]:
+    """The full names of a class's own bases that were not read."""
+    bases = [_base(code, one, base) for base in one.node.bases]
+    return [meant.name for meant in bases if isinstance(meant, Elsewhere)]
+
+
+def makes_instances(code: Code, one: ClassHere) -> bool:
+    """Whether a call of the class surely gives an instance of it, and so does an attribute."""
+    whole = family(code, one)
+    if whole.unknown or whole.is_program or not is_plain(code, one):
+        return False
+    return not any(
+        own_scope(each).is_open
+        or any(name in own_scope(each).names for name in _MAKERS)
+        or any(name in ENUMS for name in bases_elsewhere(code, each))
+        for each in whole.classes
+    )
 
 
 def own_scope(one: ClassHere) -> Scope:

@@ -9,6 +9,7 @@ from tf_cluster.program.classes import (
     decorators,
     family,
     has_program_before,
+    makes_instances,
     member,
     own_scope,
     resolution_orders,
@@ -26,12 +27,16 @@ from tf_cluster.program.kinds import Anything, Kind, kind_of, unquoted
 from tf_cluster.program.resolve import (
     ClassHere,
     Code,
+    Elsewhere,
     FunctionHere,
     Meaning,
     Missing,
     Unknown,
     ValueHere,
 )
+
+# Calls of Python's own that surely give no dataclass.
+_VALUES = tuple(f"builtins.{name}" for name in ("dict", "list", "tuple", "set", "str", "int"))
 
 
 @dataclass(frozen=True)
@@ -84,14 +89,30 @@ def flags_of(code: Code, program: Family) -> Flags:
     if isinstance(meant, ValueHere):
         if isinstance(meant.node, ast.Constant) and meant.node.value is None:
             return Flags(Undeclared())
-        if isinstance(meant.node, (ast.Constant, ast.Dict, ast.List)):
+        if isinstance(meant.node, (ast.Constant, ast.Dict, ast.List, ast.Tuple, ast.Set)):
             return _no_dataclass(ast.unparse(meant.node), meant.module.place(meant.node))
+        if isinstance(meant.node, ast.Call):
+            return _called(code, found, meant, meant.node)
     if isinstance(meant, FunctionHere) and not meant.node.decorator_list:
         return _no_dataclass(meant.node.name, meant.module.place(meant.node))
     if not isinstance(meant, ClassHere):
         place = found.owner.module.place(found.binding.node)
         return Flags(Unknown(f"{place}: the class of the flags"))
     return _declared(code, meant)
+
+
+def _called(code: Code, found: Member, meant: ValueHere, call: ast.Call) -> Flags:
+    """The flags where a call stands: an instance is refused, a class of flags or not."""
+    place = meant.module.place(call)
+    is_own = call is found.binding.value
+    made = _meant(code, found.owner, call.func) if is_own else code.meaning(meant.module, call.func)
+    if isinstance(made, ClassHere) and makes_instances(code, made):
+        name = made.node.name
+        fix = f"write flags = {name}" if _is_dataclass(code, made) else ""
+        return _no_dataclass(f"an instance of {name}", place, fix)
+    if isinstance(made, Elsewhere) and made.name in _VALUES:
+        return _no_dataclass(f"what {ast.unparse(call.func)}(…) gives", place)
+    return Flags(Unknown(f"{place}: the class of the flags"))
 
 
 def _annotation(code: Code, program: Family) -> Fault | None:
@@ -142,10 +163,10 @@ def _meant(code: Code, owner: ClassHere, value: ast.expr) -> Meaning:
     return code.meaning(owner.module, value)
 
 
-def _no_dataclass(name: str, place: CodePlace) -> Flags:
+def _no_dataclass(name: str, place: CodePlace, fix: str = "") -> Flags:
     why = f"{name} is no dataclass"
-    fix = "name a frozen dataclass"
-    return Flags(Unknown(f"{place}: {why}"), (Fault(_declaring(why), fix, place),))
+    fault = Fault(_declaring(why), fix or "name a frozen dataclass", place)
+    return Flags(Unknown(f"{place}: {why}"), (fault,))
 
 
 def _declaring(why: str) -> str:
