@@ -5,6 +5,7 @@ The trainer's own check is the judge: drawn types and values go to both.
 
 from __future__ import annotations
 
+import importlib
 import random
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 import yaml
 from tf_cluster.check import check
+from tf_cluster.program import kinds
 from tf_cluster.program.classes import family
 from tf_cluster.program.flag_fields import Declared, flags_of
 from tf_cluster.program.kinds import fits, refused_in, unknown_in
@@ -211,6 +213,124 @@ def test_every_declaration_is_judged_alike(
     if declaration in NOT_GUESSED and flags not in ({}, {"a": 1}):
         return
     _judged_alike(DECLARATIONS[declaration], flags, tmp_path)
+
+
+TYPES_HEAD = """\
+import abc
+import collections.abc
+import enum
+import typing
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum, IntEnum
+from typing import Callable, Final, Generic, List, Literal, NamedTuple, Optional, TypeVar
+
+from tf_cluster_trainer import Program
+
+T = TypeVar("T")
+
+
+class Act(Enum):
+    R = "r"
+    G = "g"
+
+
+class Level(IntEnum):
+    LOW = 1
+
+
+@enum.unique
+class Text(str, Enum):
+    R = "r"
+
+
+@dataclass(frozen=True)
+class Opt:
+    rate: float = 0.1
+
+
+class Words(str): ...
+
+
+class Base(abc.ABC): ...
+
+
+class Derived(Base): ...
+
+
+class Box(Generic[T]): ...
+
+
+class Pair(NamedTuple):
+    a: int
+    b: int
+
+
+Alias = Act
+
+
+@dataclass(frozen=True)
+class F:
+    flag: {kind} = None
+
+
+class Net(Program):
+    flags = F
+"""
+REFUSED = (
+    *("Act", "Level", "Text", "Opt", "Words", "Base", "Derived", "Box", "Pair", "Alias", "'Act'"),
+    *("Optional[Act]", "list[Opt]", "Act | None", "List[Level]", "tuple[Act, ...]", "Act | int"),
+    *("Sequence[int]", "Sequence", "Mapping[str, int]", "Final[int]", "Final", "Callable[[], int]"),
+    *("Literal[Act.R]", "Literal['a', Text.R]", "Optional[Literal[Level.LOW]]", "Literal[b'x']"),
+    *("type", "type[int]", "any", "callable", "list[any]", "bytearray", "Exception", "tuple[()]"),
+    *("typing.Iterable[int]", "collections.abc.Iterable[int]", "typing.Type[int]"),
+    *("Optional[Sequence[int]]", "list[Sequence[int]]", "object", "typing.Any"),
+)
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_a_type_that_is_surely_none_of_a_flag_is_told(kind: str, tmp_path: Path) -> None:
+    text = TYPES_HEAD.replace("{kind}", kind)
+    declared = _read(text)
+
+    assert isinstance(declared, Declared)
+    assert refused_in(declared.fields["flag"].kind), kind
+    assert _refuses(_run(text), {"flag": 1})
+
+
+def test_the_trainer_refuses_each_name_that_the_tool_does() -> None:
+    for name in kinds.REFUSED:
+        space, _, word = name.rpartition(".")
+        if not hasattr(importlib.import_module(space), word):
+            continue
+        head = f"import {space} as space\n" + TYPES_HEAD
+        text = head.replace("{kind}", f"space.{word}")
+        declared = _read(text)
+        assert isinstance(declared, Declared)
+        assert refused_in(declared.fields["flag"].kind), name
+        assert _is_refused(text, {"flag": 1}), name
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "@lambda one: int\nclass Odd: ...",
+        "class Odd(metaclass=lambda *_: int): ...",
+        "class Maker(type):\n    def __new__(*_): return int\nclass Odd(metaclass=Maker): ...",
+        "class Maker(type):\n    def __new__(*_): return int\n"
+        "class Made(metaclass=Maker): ...\nclass Odd(Made): ...",
+        "Odd = Act\nOdd = int",
+        "from typing import Text as Odd",
+        "Odd = list[int, str]",
+        "class Texts(str, Enum):\n    X = 'int'\nOdd = Texts['X']",
+    ],
+)
+def test_a_type_that_may_be_another_is_not_guessed(made: str) -> None:
+    text = TYPES_HEAD.replace("{kind}", "Odd").replace("@dataclass", f"{made}\n\n\n@dataclass", 1)
+    declared = _read(text)
+
+    assert isinstance(declared, Declared)
+    assert not refused_in(declared.fields["flag"].kind)
 
 
 def _judged_alike(text: str, flags: dict[str, Any], folder: Path) -> None:

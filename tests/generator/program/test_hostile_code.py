@@ -74,6 +74,15 @@ CODE |= {
         "    a: L30\n",
         "L0 = int\n" + "".join(f"L{i} = L{i - 1} | L{i - 1}\n" for i in range(1, 31)),
     ),
+    "many flags of a class": _declaring(
+        "".join(f"    flag{i}: C28\n" for i in range(8_000)),
+        "class C0: ...\n" + "".join(f"class C{i}(C{i - 1}): ...\n" for i in range(1, 29)),
+    ),
+    "many members of an enum": _declaring(
+        "".join(f"    a{i}: Literal[E.m7, E.m8, E.m9]\n" for i in range(2_000)),
+        "from enum import Enum\nclass E(Enum):\n"
+        + "".join(f"    m{i} = {i}\n" for i in range(8_000)),
+    ),
     "many choices": _declaring(
         "".join(f"    a{i}: Words\n" for i in range(1_000)),
         f"Words = Literal[{', '.join(repr(str(i)) for i in range(15_000))}]\n",

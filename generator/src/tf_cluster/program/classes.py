@@ -175,8 +175,11 @@ def decorators(code: Code, one: ClassHere) -> list[tuple[ast.expr, Meaning]]:
 
 def is_plain(code: Code, start: ClassHere) -> bool:
     """Whether a statement surely makes a class of its own: a new type, and no metaclass."""
-    classes = family(code, start).classes
-    return len(classes) < _DEEPEST and all(_is_plain(code, one) for one in classes)
+    if start.node not in code.plain:
+        classes = family(code, start).classes
+        sure = len(classes) < _DEEPEST and all(_is_plain(code, one) for one in classes)
+        code.plain[start.node] = sure
+    return code.plain[start.node]
 
 
 def _is_plain(code: Code, one: ClassHere) -> bool:

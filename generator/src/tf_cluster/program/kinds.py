@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tf_cluster.params.wording import either
-from tf_cluster.program.resolve import Code, Elsewhere, Unknown, ValueHere
+from tf_cluster.program.classes import ENUMS, bases_elsewhere, is_plain, own_scope
+from tf_cluster.program.resolve import ClassHere, Code, Elsewhere, Unknown, ValueHere
 from tf_cluster.program.scope import Module
 
 _PLAIN = {
@@ -64,13 +65,30 @@ Kind = Plain | Choice | Either | Many | Refused | Anything
 
 _TYPING = ("typing", "typing_extensions")
 _SEQUENCES = ("builtins.list", "builtins.tuple", "typing.List", "typing.Tuple")
-_REFUSED = (
-    *(f"builtins.{name}" for name in ("dict", "set", "frozenset", "bytes", "complex", "object")),
-    *("typing.Any", "typing.Dict", "typing.Set", "pathlib.Path", "pathlib.PurePath"),
+# Abstract collections: typing has them by the same names as collections.abc.
+_ABSTRACT = (
+    *("Callable", "Collection", "Container", "Hashable", "Iterable", "Iterator", "Mapping"),
+    *("MutableMapping", "MutableSequence", "MutableSet", "Reversible", "Sequence", "Sized"),
 )
+_OF_TYPING = (
+    *("AbstractSet", "Any", "ChainMap", "Counter", "DefaultDict", "Deque", "Dict", "Final"),
+    *("FrozenSet", "NoReturn", "OrderedDict", "Set", "Type"),
+)
+REFUSED = frozenset(
+    (
+        *(f"{space}.{name}" for space in _TYPING for name in (*_ABSTRACT, *_OF_TYPING)),
+        *(f"collections.abc.{name}" for name in (*_ABSTRACT, "Set")),
+        *(f"collections.{name}" for name in ("Counter", "OrderedDict", "defaultdict", "deque")),
+        *("datetime.date", "datetime.datetime", "datetime.timedelta", "decimal.Decimal"),
+        *("enum.Enum", "fractions.Fraction", "os.PathLike", "pathlib.Path", "pathlib.PurePath"),
+    )
+)
+"""Types of Python's libraries that the trainer refuses, bare and with [ ] behind."""
+
 _DEEPEST = 20
 _MOST_PARTS = 20_000
 _MOST_CHOICES = 200
+_LONGEST = 60
 
 
 def kind_of(code: Code, module: Module, node: ast.expr, depth: int = 0) -> Kind:
@@ -95,12 +113,23 @@ def kind_of(code: Code, module: Module, node: ast.expr, depth: int = 0) -> Kind:
         plain = meant.name.removeprefix("builtins.")
         if meant.name == f"builtins.{plain}" and plain in _PLAIN:
             return Plain(plain)
-        if meant.name in (*_REFUSED, *_SEQUENCES):
+        if meant.name in _SEQUENCES or _is_refused(meant.name):
             return Refused(plain.rpartition(".")[2])
+    if isinstance(meant, ClassHere) and is_plain(code, meant):
+        return Refused(meant.node.name)
     if isinstance(meant, ValueHere) and meant.node is not node:  # an alias
         return kind_of(code, meant.module, meant.node, depth + 1)
     why = meant.why if isinstance(meant, Unknown) else "what type it is"
     return Anything(f"{module.place(node)}: {why}")
+
+
+def _is_refused(name: str) -> bool:
+    """Whether a thing that is neither plain nor a list or tuple is surely no type of a flag.
+
+    All of Python's built-in names are none, `any` and `callable` among them.
+    """
+    is_builtin = name.startswith("builtins.") and not name.startswith("builtins._")
+    return is_builtin or name in REFUSED
 
 
 def unquoted(node: ast.expr) -> ast.expr | None:
@@ -124,9 +153,13 @@ def _subscripted(code: Code, module: Module, node: ast.Subscript, depth: int) ->
     inner = node.slice
     parts = list(inner.elts) if isinstance(inner, ast.Tuple) else [inner]
     unknown = Anything(f"{module.place(node)}: what type it is")
+    if not parts:
+        return Refused(f"{word}[()]") if name in _SEQUENCES else unknown
     if space in _TYPING and word == "Literal":
         if len(parts) > _MOST_CHOICES:
             return unknown
+        if any(_is_no_choice(code, module, part) for part in parts):
+            return Refused(ast.unparse(node)[:_LONGEST])
         values = [_constant(part) for part in parts]
         if any(isinstance(value, Unknown) for value in values):
             return unknown
@@ -145,7 +178,25 @@ def _subscripted(code: Code, module: Module, node: ast.Subscript, depth: int) ->
         if len(parts) == 2 and isinstance(parts[1], ast.Constant) and parts[1].value is Ellipsis:
             return Many(kind_of(code, module, parts[0], depth + 1))
         return Refused(f"{word}[…]")
-    return Refused(f"{word}[…]") if name in _REFUSED else unknown
+    may_be_good = name in _SEQUENCES or name.removeprefix("builtins.") in _PLAIN
+    return Refused(f"{word}[…]") if _is_refused(name) and not may_be_good else unknown
+
+
+def _is_no_choice(code: Code, module: Module, node: ast.expr) -> bool:
+    """Whether a part of a Literal surely is none that a flag can have: a member of an enum, say."""
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, (bytes, complex)) or node.value is Ellipsis
+    if not isinstance(node, ast.Attribute):
+        return False
+    owner = code.meaning(module, node.value)
+    if not (isinstance(owner, ClassHere) and is_plain(code, owner)):
+        return False
+    scope = own_scope(owner)
+    member = scope.only(node.attr)
+    is_enum = any(name in ENUMS for name in bases_elsewhere(code, owner))
+    is_odd = scope.is_open or "_ignore_" in scope.names or "__new__" in scope.names
+    is_member = member is not None and isinstance(member.value, ast.Constant)
+    return is_enum and not is_odd and is_member and not node.attr.startswith("_")
 
 
 def _constant(node: ast.expr) -> Any:

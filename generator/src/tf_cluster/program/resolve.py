@@ -73,7 +73,8 @@ class Code:
     """The program's code: directories in the order in which Python looks in them.
 
     `modules` are those that were read, or not, by dotted name. `left` is how many bytes may still
-    be read; `type_parts` counts the parts of types that were looked at.
+    be read; `type_parts` counts the parts of types that were looked at. `plain` says of classes
+    whether they are new types, and no more.
     """
 
     roots: Sequence[Root]
@@ -82,6 +83,7 @@ class Code:
     places: dict[str, CodePlace] = field(default_factory=dict)
     left: int = MOST_BYTES
     type_parts: int = 0
+    plain: dict[ast.ClassDef, bool] = field(default_factory=dict)
 
     def module(self, name: str) -> Module | NotParsed | Unknown | Missing | None:
         """A module by its dotted name.
