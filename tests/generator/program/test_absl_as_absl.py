@@ -56,9 +56,10 @@ WRONG = (
 )
 
 
-def told(folder: Path, code: str, args: list[str]) -> list[str]:
+def told(folder: Path, code: str, args: list[str], *beside: str) -> list[str]:
     (folder / "train.py").write_text(code)
-    program = {"script": "train.py", "args": args, "source": {"files": ["train.py"]}}
+    files = ["train.py", *beside]
+    program = {"script": "train.py", "args": args, "source": {"files": files}}
     text = yaml.safe_dump({"name": "a", "image": "r/i:1", "program": program})
     return sorted({one.code for one in check("p.yaml", text.encode(), folder=folder).findings})
 
@@ -118,3 +119,46 @@ def test_a_required_flag_with_a_default_need_not_be_given(tmp_path: Path) -> Non
 
     assert told(tmp_path, code, []) == []
     assert not is_refused(tmp_path, code, [])
+
+
+TRACE = 'from absl import flags\n\nflags.DEFINE_bool("trace", False, "")\n'
+
+
+@pytest.mark.parametrize("how", ["import {}", "from {} import flags as _", "import {} as _"])
+@pytest.mark.parametrize("name", ["profile", "queue", "trace"])
+def test_a_module_by_the_name_of_one_of_pythons_own_may_be_the_programs(
+    name: str, how: str, tmp_path: Path
+) -> None:
+    (tmp_path / f"{name}.py").write_text(TRACE)
+    code = how.format(name) + "\n" + CODE
+    args = ["--steps=3", "--trace"]
+
+    assert told(tmp_path, code, args, f"{name}.py") == []
+    assert not is_refused(tmp_path, code, args)
+
+
+@pytest.mark.parametrize("name", ["sys", "time", "os", "io"])
+def test_what_python_has_before_it_looks_for_the_program_is_pythons(
+    name: str, tmp_path: Path
+) -> None:
+    (tmp_path / f"{name}.py").write_text(TRACE)
+    code = f"import {name}\n" + CODE
+
+    assert told(tmp_path, code, ["--trace"], f"{name}.py") == ["TFC512"]
+    assert is_refused(tmp_path, code, ["--trace"])
+
+
+def test_a_module_of_pythons_alone_hides_nothing(tmp_path: Path) -> None:
+    code = "import profile, queue, json\n" + CODE
+
+    assert told(tmp_path, code, ["--trace"]) == ["TFC512"]
+
+
+def test_an_argparse_of_the_programs_own_is_not_judged(tmp_path: Path) -> None:
+    (tmp_path / "argparse.py").write_text(
+        "class ArgumentParser:\n    def add_argument(*_): ...\n    parse_args = add_argument\n"
+    )
+    code = "import argparse\np = argparse.ArgumentParser()\np.add_argument('-a')\np.parse_args()\n"
+
+    assert told(tmp_path, code, ["--b"], "argparse.py") == []
+    assert not is_refused(tmp_path, code, ["--b"])

@@ -124,7 +124,9 @@ def _all_modules(code: Code, script: Module) -> Iterator[Module]:
                         waiting.append(other)
                     if len(seen) > _MOST_MODULES:
                         raise _UnknowableError(f"{script.file} imports too much")
-                elif isinstance(other, (Unknown, NotParsed)) and not is_standard(name):
+                elif isinstance(other, (Unknown, NotParsed)) and (
+                    code.is_shadowed(name) or not is_standard(name)
+                ):
                     raise _UnknowableError(f"{module.place(node)}: {name} was not read")
                 elif other is None and name.partition(".")[0] not in image_imports():
                     raise _UnknowableError(f"{module.place(node)}: {name} may define flags")

@@ -37,6 +37,8 @@ def argparse_options(code: Code, module: Module) -> CommandLine | Unknown | None
     made = _parsers_made(module)
     if not made:
         return None
+    if code.is_shadowed("argparse"):
+        return Unknown(f"{module.place(made[0])}: argparse is Python's, or the program's")
     if len(made) > 1:
         return Unknown(f"{module.place(made[1])}: there is more than one ArgumentParser")
     try:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from tf_cluster.program.code_place import CodePlace
 from tf_cluster.program.known import module_of
 from tf_cluster.program.parse import NotParsed
-from tf_cluster.program.roots import MOST_BYTES, Root, UnreadableError
+from tf_cluster.program.roots import MOST_BYTES, Directory, Root, UnreadableError
 from tf_cluster.program.scope import Function, Module
 
 
@@ -64,6 +64,11 @@ class ValueHere:
 
 Meaning = ClassHere | FunctionHere | ValueHere | Elsewhere | Unknown | Missing
 
+# What every Python has in itself, or has imported before it looks for the program.
+_AT_START = (
+    *("_thread", "abc", "builtins", "codecs", "encodings", "errno", "gc"),
+    *("io", "itertools", "marshal", "os", "posix", "site", "stat", "sys", "time", "zipimport"),
+)
 _DEEPEST = 20
 _MOST_STARS = 10
 
@@ -84,6 +89,7 @@ class Code:
     left: int = MOST_BYTES
     type_parts: int = 0
     plain: dict[ast.ClassDef, bool] = field(default_factory=dict)
+    _shadowed: dict[str, bool] = field(default_factory=dict)
 
     def module(self, name: str) -> Module | NotParsed | Unknown | Missing | None:
         """A module by its dotted name.
@@ -92,6 +98,8 @@ class Code:
         it is not in it.
         """
         top = name.partition(".")[0]
+        if self.is_shadowed(name):
+            return Unknown(f"{top} is a module of Python itself, and one of the program")
         if is_standard(name):
             return Unknown(f"{top} is a module of Python itself")
         for root in self.roots:
@@ -102,6 +110,18 @@ class Code:
             if found is not None:
                 return found
         return None
+
+    def is_shadowed(self, name: str) -> bool:
+        """Whether the program has a module by the name of one of Python's own.
+
+        Python looks in the script's directory first, but not for what it has imported before.
+        """
+        top = name.partition(".")[0]
+        if top not in self._shadowed:
+            own = (root for root in self.roots if not isinstance(root, Directory) or root.inside)
+            may_be = is_standard(top) and top not in _AT_START
+            self._shadowed[top] = may_be and any(_has_module(root, top) for root in own)
+        return self._shadowed[top]
 
     def _in(self, root: Root, name: str) -> Module | NotParsed | Unknown | Missing | None:
         parts = name.split(".")
@@ -182,6 +202,8 @@ class Code:
             whole = self.meaning(module, node.value, depth + 1)
             if not isinstance(whole, Elsewhere):
                 return whole if isinstance(whole, Unknown) else Unknown("an attribute of a value")
+            if self.is_shadowed(whole.name):
+                return Unknown(f"{whole.name} is Python's, or the program's")
             inner = None if is_standard(whole.name) else self.module(whole.name)
             if isinstance(inner, Module):
                 found = self.named(inner, node.attr, depth + 1)
@@ -252,7 +274,7 @@ class Code:
         if not source:
             return Unknown(f"{module.place(node)} imports from outside its package")
         own = next((alias.name for alias in node.names if (alias.asname or alias.name) == name), "")
-        if is_standard(source):
+        if is_standard(source) and not self.is_shadowed(source):
             return Elsewhere(f"{source}.{own}")
         other = self.module(source)
         if isinstance(other, Module):
@@ -268,8 +290,16 @@ class Code:
 
 
 def is_standard(name: str) -> bool:
-    """Whether a module is one of Python's own, which it takes before the program's."""
+    """Whether a module is one of Python's own, by its name."""
     return name.partition(".")[0] in sys.stdlib_module_names
+
+
+def _has_module(root: Root, name: str) -> bool:
+    try:
+        files = (f"{name}.py", f"{name}/__init__.py")
+        return any(root.read(file) is not None for file in files)
+    except UnreadableError:
+        return True
 
 
 def _imported(node: ast.Import, name: str) -> Elsewhere:
