@@ -74,6 +74,16 @@ CODE |= {
         "    a: L30\n",
         "L0 = int\n" + "".join(f"L{i} = L{i - 1} | L{i - 1}\n" for i in range(1, 31)),
     ),
+    "ways out that double": "\n".join(f"{' ' * i}try: a()\n{' ' * i}finally:" for i in range(90))
+    + "\n"
+    + " " * 90
+    + "b()\n",
+    "ways out of a long end": "def f():\n try:\n"
+    + "  if a: return\n" * 5_000
+    + " finally:\n"
+    + "  b()\n" * 15_000,
+    "functions in functions": "".join(f"{' ' * i}def f{i}(a{i}):\n" for i in range(95))
+    + "".join(f"{' ' * 95}n{i}\n" for i in range(1_900)),
     "many flags of a class": _declaring(
         "".join(f"    flag{i}: C28\n" for i in range(8_000)),
         "class C0: ...\n" + "".join(f"class C{i}(C{i - 1}): ...\n" for i in range(1, 29)),

@@ -29,6 +29,34 @@ _NEWER = re.compile(
     re.MULTILINE | re.VERBOSE,
 )
 
+# What the compilers of all Pythons from 3.10 to 3.13 refuse, in their words.
+_REFUSED = re.compile(
+    r"""'(return|yield|await)'[ ]outside[ ]function
+    |'(await|async[ ]with|async[ ]for)'[ ]outside[ ]async[ ]function
+    |'break'[ ]outside[ ]loop
+    |'continue'[ ]not[ ]properly[ ]in[ ]loop
+    |'yield'[ ]inside[ ].*
+    |'yield[ ]from'[ ]inside[ ]async[ ]function
+    |'return'[ ]with[ ]value[ ]in[ ]async[ ]generator
+    |duplicate[ ]argument[ ].*
+    |keyword[ ]argument[ ]repeated:[ ].*
+    |name[ ]'.*'[ ]is[ ](assigned[ ]to|used[ ]prior[ ]to|parameter[ ]and|nonlocal[ ]and)[ ].*
+    |nonlocal[ ]declaration[ ]not[ ]allowed[ ]at[ ]module[ ]level
+    |no[ ]binding[ ]for[ ]nonlocal[ ].*
+    |annotated[ ]name[ ]'.*'[ ]can't[ ]be[ ](global|nonlocal)
+    |from[ ]__future__[ ]imports[ ]must[ ]occur[ ].*
+    |future[ ]feature[ ].*[ ]is[ ]not[ ]defined
+    |import[ ]\*[ ]only[ ]allowed[ ]at[ ]module[ ]level
+    |default[ ]'except:'[ ]must[ ]be[ ]last
+    |starred[ ]assignment[ ]target[ ].*
+    |multiple[ ]starred[ ]expressions[ ]in[ ]assignment
+    |assignment[ ]expression[ ](cannot|within)[ ].*
+    """,
+    re.VERBOSE,
+)
+_EXITS = (ast.Return, ast.Break, ast.Continue)
+_MOST_COPIED = 20_000  # nodes of a tree that the compiler takes a second time
+
 
 @dataclass(frozen=True)
 class NotParsed:
@@ -54,13 +82,53 @@ def parsed(raw: bytes) -> ast.Module | NotParsed:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return ast.parse(raw)
+            tree = ast.parse(raw)
+            return _refused(tree) or tree
     except SyntaxError as error:
         return _not_parsed(error, raw)
     except (RecursionError, MemoryError):
         return NotParsed("it is nested too deeply to be read", _START, certain=False)
     except (ValueError, LookupError, OverflowError) as error:
         return NotParsed(f"it can't be read: {error}", _START, certain=False)
+
+
+def _refused(tree: ast.Module) -> NotParsed | None:
+    """What each Python's compiler surely refuses of a tree; None if it takes it, or may."""
+    if not _is_compiled_soon(tree):
+        return None
+    try:
+        compile(tree, "program", "exec", dont_inherit=True)
+    except SyntaxError as error:
+        words = error.msg or ""
+        place = Place(max(1, error.lineno or 1), max(1, error.offset or 1))
+        return NotParsed(words, place, certain=True) if _REFUSED.fullmatch(words) else None
+    except (RecursionError, MemoryError, ValueError, OverflowError, SystemError):
+        return None
+    return None
+
+
+def _is_compiled_soon(tree: ast.Module) -> bool:
+    """Whether the code is not much longer than its tree.
+
+    What stands below `finally` is compiled for each way out of its `try`: nested, that doubles.
+    """
+    sizes: dict[ast.AST, int] = {}
+    exits: dict[ast.AST, int] = {}
+    nodes = list(ast.walk(tree))
+    for node in reversed(nodes):  # what is inside a node comes before it
+        inner = list(ast.iter_child_nodes(node))
+        size = 1 + sum(sizes[one] for one in inner)
+        ways = isinstance(node, _EXITS) + sum(exits[one] for one in inner)
+        final: list[ast.stmt] = getattr(node, "finalbody", [])
+        if final:
+            own = sum(exits[one] for one in final)
+            copies = 1 + ways - own
+            size += copies * sum(sizes[one] for one in final)
+            ways += copies * own
+        if size > _MOST_COPIED + len(nodes):
+            return False
+        sizes[node], exits[node] = size, ways
+    return True
 
 
 def _not_parsed(error: SyntaxError, raw: bytes) -> NotParsed:
