@@ -270,6 +270,23 @@ def test_a_hook_that_an_instance_sets_is_not_guessed(how: str, tmp_path: Path) -
     assert found(tmp_path, "{module: 'train:Net', source: {files: [train.py]}}", best) == []
 
 
+@pytest.mark.parametrize(
+    ("start", "sys"),
+    [("import sys", "sys"), ("import sys as _sys", "_sys"), ("import os, sys as s", "s")],
+)
+def test_a_class_that_the_module_sets_on_itself_is_not_missed(
+    start: str, sys: str, tmp_path: Path
+) -> None:
+    program = "{module: 'train:Other', source: {files: [train.py]}}"
+    (tmp_path / "train.py").write_text(f"{start}\n{CODE}")
+    assert "TFC503" in found(tmp_path, program)[0]
+
+    (tmp_path / "train.py").write_text(
+        f"{start}\n{CODE}\n\nsetattr({sys}.modules[__name__], 'Other', Net)\n"
+    )
+    assert found(tmp_path, program) == []
+
+
 def test_explain_says_what_was_read_and_what_can_not_be_known(
     tf_cluster: Command, tmp_path: Path
 ) -> None:

@@ -1,7 +1,7 @@
 """Which names a module or a class binds, and whether that can be known."""
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -96,20 +96,27 @@ class Module:
 
     @cached_property
     def _is_open(self) -> bool:
-        return any(_opens(node) for node in self.nodes)
+        names = {"sys"} | {
+            alias.asname or alias.name
+            for node in self.nodes
+            if isinstance(node, ast.Import)
+            for alias in node.names
+            if alias.name == "sys"
+        }
+        return any(_opens(node, names) for node in self.nodes)
 
     def place(self, node: ast.AST) -> CodePlace:
         """`train.py:12`."""
         return CodePlace(self.file, self.path, getattr(node, "lineno", 1))
 
 
-def _opens(node: ast.AST) -> bool:
-    """Whether this may bind names of the module that no statement names."""
+def _opens(node: ast.AST, names: Collection[str]) -> bool:
+    """Whether this may bind names of the module that no statement names; `names` are sys's."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         name = node.func.id
         return name in ("globals", "exec") or (name in ("vars", "locals") and not node.args)
     if isinstance(node, ast.Attribute) and node.attr == "modules":
-        return isinstance(node.value, ast.Name) and node.value.id == "sys"
+        return isinstance(node.value, ast.Name) and node.value.id in names
     return isinstance(node, ast.ImportFrom) and node.module == "sys" and _imports(node, "modules")
 
 
