@@ -341,3 +341,45 @@ def test_a_finding_has_its_place_in_the_code_for_programs_too(
     (finding,) = document["findings"]
     assert finding["line"] == 3
     assert finding["related"] == [{"file": "src/train.py", "line": 4}]
+
+
+NETS = "{module: 'nets.train:Net', source: {files: [nets/__init__.py, nets/train.py]}}"
+
+
+def _of_nets(folder: Path, code: str, package: str = "") -> list[str]:
+    (folder / "nets").mkdir()
+    (folder / "nets" / "__init__.py").write_text(package)
+    (folder / "nets" / "train.py").write_text(code)
+    return found(folder, NETS)
+
+
+@pytest.mark.parametrize(
+    "line", ["from .layers import Dense", "from nets.layers import Dense", "import nets.layers"]
+)
+def test_a_module_that_was_forgotten_is_told(line: str, tmp_path: Path) -> None:
+    assert _of_nets(tmp_path, f"'Text.'\nimport os\n{line}\n{CODE}") == [
+        "error TFC502: there is no module nets.layers, which nets/train.py:3 imports: "
+        "package nets has none (add its file to program.source.files)"
+    ]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "try:\n    from .layers import Dense\nexcept ImportError:\n    Dense = None\n",
+        "def late():\n    from .layers import Dense\n",
+        "import os\nif os.environ.get('A'):\n    from .layers import Dense\n",
+        "import os\nos.system('make')\nfrom .layers import Dense\n",
+        "import sys\nsys.modules['nets.layers'] = sys\nfrom .layers import Dense\n",
+        "import elsewhere.layers\nimport tensorflow.nothing\nimport json.nothing\n",
+        "from . import layers\n",
+    ],
+)
+def test_a_module_that_may_be_there_is_not_told(code: str, tmp_path: Path) -> None:
+    assert _of_nets(tmp_path, code + CODE) == []
+
+
+def test_a_package_that_looks_elsewhere_for_its_modules_lacks_none(tmp_path: Path) -> None:
+    package = "__path__.append('/data/nets')\n"
+
+    assert _of_nets(tmp_path, f"from .layers import Dense\n{CODE}", package) == []

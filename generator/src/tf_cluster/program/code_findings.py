@@ -2,8 +2,9 @@
 
 from tf_cluster.pointer import Pointer
 from tf_cluster.program.code_place import CodePlace
-from tf_cluster.program.codes import NOT_IN_IMAGE, NOT_PYTHON
+from tf_cluster.program.codes import CODE_NOT_THERE, NOT_IN_IMAGE, NOT_PYTHON
 from tf_cluster.program.image_imports import IMAGE_NAME, not_in_image
+from tf_cluster.program.missing_imports import missing_imports
 from tf_cluster.program.parse import NotParsed
 from tf_cluster.program.reading import Reading
 from tf_cluster.program.resolve import Code
@@ -30,8 +31,16 @@ def parse_finding(reading: Reading, where: Pointer, file: CodePlace, wrong: NotP
 
 
 def imports_findings(reading: Reading, code: Code, module: Module, where: Pointer) -> None:
-    """Warnings on imports that the image lacks, if it is one of ours by its name."""
+    """Findings on imports: modules that were forgotten, and what the image lacks.
+
+    The latter are warnings, if the image is one of ours by its name.
+    """
     params = reading.params
+    for name, place in missing_imports(code, module):
+        package = name.partition(".")[0]
+        message = f"there is no module {name}, which {place} imports: package {package} has none"
+        fix = "add its file to program.source.files"
+        reading.add(where, CODE_NOT_THERE, message, fix=fix, at=place)
     repository = params.value_at(_REPOSITORY) or ""
     if not params.for_cluster or not repository:
         return

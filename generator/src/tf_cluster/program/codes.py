@@ -54,7 +54,7 @@ NOT_PYTHON = Code(
 )
 CODE_NOT_THERE = Code(
     "TFC502",
-    "the program's module or script is not among its code",
+    "the program's module or script, or what it imports of its own, is not among its code",
     why="The import would fail in every task, after the pods have started.",
     wrong=_MODULE.replace("train:", "trian:") + _IMPORTS + _NET,
     right=_MODULE + _IMPORTS + _NET,
