@@ -345,10 +345,9 @@ def test_a_wrong_value_is_one_finding_whatever_rests_on_it(path: Pointer, wrong:
 
 
 def test_all_values_that_are_wrong_are_told_at_once() -> None:
-    wrong: dict[str, Any] = {"surprise": 1}
     data = yaml.safe_load(EVERYTHING)
     for path in LEAVES:
-        data = _with(data, path, wrong)
+        data = _with(data, path, {"surprise": 1})  # each its own: one of all would be an alias
 
     told = pointers(data)
 
