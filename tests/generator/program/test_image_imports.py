@@ -68,6 +68,35 @@ def test_an_import_that_may_not_run_or_is_there_is_none(code: str, tmp_path: Pat
     assert found(tmp_path, code) == []
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import sys\nsys.path.insert(0, 'lib')\nimport helper\n",
+        "import sys as _sys\n_sys.path.append('lib')\nimport helper\n",
+        "from sys import path\npath.append('lib')\nimport helper\n",
+        "import site\nsite.addsitedir('lib')\nimport helper\n",
+    ],
+)
+def test_where_the_code_says_where_modules_are_none_is_missed(code: str, tmp_path: Path) -> None:
+    assert found(tmp_path, code) == []
+    assert len(found(tmp_path, "import sys\nprint(sys.argv)\nimport helper\n")) == 1
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        "program: {script: train.py, path: /data/code}\n",
+        "program: {script: train.py, source: {files: [train.py]}}\n"
+        "extraValues: {pod: {extraEnv: [{name: PYTHONPATH, value: /data/lib}]}}\n",
+    ],
+)
+def test_where_the_file_says_where_modules_are_none_is_missed(params: str, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("import helper\n")
+    text = f"name: a\nimage: {STOCK}\n{params}"
+    checked = check("p.yaml", text.encode(), folder=tmp_path)
+    assert [one.words for one in checked.findings if "has no helper" in one.words] == []
+
+
 def test_an_image_of_another_name_may_have_anything(tmp_path: Path) -> None:
     assert found(tmp_path, "import pandas\n", image="r/team/trainer:1") == []
 

@@ -1,9 +1,10 @@
 """Findings that modules and scripts have in common."""
 
+from tf_cluster.params.params import Params
 from tf_cluster.pointer import Pointer
 from tf_cluster.program.code_place import CodePlace
 from tf_cluster.program.codes import CODE_NOT_THERE, NOT_IN_IMAGE, NOT_PYTHON
-from tf_cluster.program.image_imports import IMAGE_NAME, not_in_image
+from tf_cluster.program.image_imports import IMAGE_NAME, changes_path, not_in_image
 from tf_cluster.program.missing_imports import missing_imports
 from tf_cluster.program.parse import NotParsed
 from tf_cluster.program.reading import Reading
@@ -30,6 +31,21 @@ def parse_finding(reading: Reading, where: Pointer, file: CodePlace, wrong: NotP
         reading.unknown("the program", f"{place}: {wrong.why}")
 
 
+def _elsewhere(params: Params, module: Module) -> str:
+    """Why modules may come from directories that were not looked at; empty if none do."""
+    path = params.value_at(("program", "path")) or ""
+    if path.startswith("/"):
+        return f"others may lie in {path}"
+    change = changes_path(module)
+    if change:
+        return f"{change}: the directories of modules are changed"
+    for section in params.effective.values():
+        variables = (section.get("extraEnv") or ()) if isinstance(section, dict) else ()
+        if any(one.get("name") == "PYTHONPATH" for one in variables):
+            return "extraEnv sets PYTHONPATH"
+    return ""
+
+
 def imports_findings(reading: Reading, code: Code, module: Module, where: Pointer) -> None:
     """Findings on imports: modules that were forgotten, and what the image lacks.
 
@@ -46,6 +62,10 @@ def imports_findings(reading: Reading, code: Code, module: Module, where: Pointe
         return
     if repository.rpartition("/")[2] != IMAGE_NAME:
         reading.unknown("imports", f"image {repository} may have any package")
+        return
+    elsewhere = _elsewhere(params, module)
+    if elsewhere:
+        reading.unknown("imports", elsewhere)
         return
     severity, reading.severity = reading.severity, "warning"
     for name, place in not_in_image(code, module):

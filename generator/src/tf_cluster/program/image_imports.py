@@ -32,6 +32,23 @@ def image_imports() -> frozenset[str]:
     return frozenset({*names, *_OURS})
 
 
+def changes_path(module: Module) -> str:
+    """Where a module uses sys.path or site, which say where modules are; empty if nowhere."""
+    for node in module.nodes:
+        names = [alias.name for alias in node.names] if isinstance(node, ast.ImportFrom) else []
+        is_said = isinstance(node, ast.ImportFrom) and (
+            (node.module == "sys" and "path" in names) or node.module == "site"
+        )
+        value = node.value if isinstance(node, ast.Attribute) else None
+        if is_said or (
+            isinstance(value, ast.Name)
+            and isinstance(node, ast.Attribute)
+            and (value.id.strip("_"), node.attr) in (("sys", "path"), ("site", "addsitedir"))
+        ):
+            return str(module.place(node))
+    return ""
+
+
 def not_in_image(code: Code, module: Module) -> Iterator[tuple[str, str]]:
     """Modules that a module surely imports and no image has: each with the import's place."""
     known = {*image_imports(), *_STANDARD, *sys.stdlib_module_names}
