@@ -247,3 +247,13 @@ def test_what_is_printed_of_a_file_is_escaped(tf_cluster: Command) -> None:
     for line in (done.stdout + done.stderr).splitlines():
         assert not line.lstrip().startswith("::")
         assert not {*"\x1b\u202e\u200b"} & {*line}
+
+
+def test_the_name_of_a_folder_is_no_file(tf_cluster: Command, tmp_path: Path) -> None:
+    (tmp_path / "job.yaml").write_text(tfjob())
+
+    ran = tf_cluster("convert", "job.yaml", "-o", "made/")
+
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr == "tf-cluster: made/ is a folder: name a file in it\n"
+    assert [one.name for one in tmp_path.iterdir()] == ["job.yaml"]
