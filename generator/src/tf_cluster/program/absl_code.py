@@ -8,11 +8,12 @@ from tf_cluster.params.wording import either, excerpt
 from tf_cluster.program.argparse_judge import unknown_option
 from tf_cluster.program.argv import argv_change
 from tf_cluster.program.image_imports import image_imports
+from tf_cluster.program.imports import TooMany, walk
 from tf_cluster.program.options import CommandLine, Option, Problem
 from tf_cluster.program.parse import NotParsed
 from tf_cluster.program.resolve import Code, Elsewhere, Unknown, is_standard
 from tf_cluster.program.scope import Module
-from tf_cluster.program.tree import Tree, imported_names, iterate_imports
+from tf_cluster.program.tree import Tree
 
 _SPACES = (
     "absl.flags",
@@ -62,7 +63,6 @@ _OWN_VALUED = frozenset(
 )
 # absl reads flags behind other arguments too, unless the program calls this.
 _STOPS_READING = ("set_gnu_getopt", "UseGnuGetOpt")
-_MOST_MODULES = 50
 _MOST_PROBLEMS = 20
 
 
@@ -108,28 +108,19 @@ def _all_modules(code: Code, script: Module) -> Iterator[Module]:
 
     Raises _UnknowableError if one of them can't be read, or may define flags out of sight.
     """
-    waiting, seen = [script], {script.file}
-    while waiting:
-        module = waiting.pop()
-        yield module
-        for node in iterate_imports(module):
-            names = imported_names(module, node)
-            if not names:
-                raise _UnknowableError(f"{module.place(node)} imports from outside its package")
-            for name in names:
-                other = code.module(name)
-                if isinstance(other, Module):
-                    if other.file not in seen:
-                        seen.add(other.file)
-                        waiting.append(other)
-                    if len(seen) > _MOST_MODULES:
-                        raise _UnknowableError(f"{script.file} imports too much")
-                elif isinstance(other, (Unknown, NotParsed)) and (
-                    code.is_shadowed(name) or not is_standard(name)
-                ):
-                    raise _UnknowableError(f"{module.place(node)}: {name} was not read")
-                elif other is None and name.partition(".")[0] not in image_imports():
-                    raise _UnknowableError(f"{module.place(node)}: {name} may define flags")
+    for one in walk(code, script):
+        if isinstance(one, Module):
+            yield one
+        elif isinstance(one, TooMany):
+            raise _UnknowableError(f"{script.file} imports too much")
+        elif not one.name:
+            raise _UnknowableError(f"{one.place} imports from outside its package")
+        elif isinstance(one.found, (Unknown, NotParsed)) and (
+            code.is_shadowed(one.name) or not is_standard(one.name)
+        ):
+            raise _UnknowableError(f"{one.place}: {one.name} was not read")
+        elif one.found is None and one.name.partition(".")[0] not in image_imports():
+            raise _UnknowableError(f"{one.place}: {one.name} may define flags")
 
 
 def _definition(code: Code, module: Module, node: ast.AST) -> str:

@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator
 
+from tf_cluster.program.imports import NoModule, TooMany, walk
 from tf_cluster.program.parse import NotParsed
 from tf_cluster.program.resolve import (
     ClassHere,
@@ -14,9 +15,8 @@ from tf_cluster.program.resolve import (
     is_standard,
 )
 from tf_cluster.program.scope import Module
-from tf_cluster.program.tree import Tree, imported_names, is_main_guard, iterate_imports
+from tf_cluster.program.tree import Tree, is_main_guard
 
-_MOST_MODULES = 50
 _DEEPEST = 5
 # What reads the list that it is given, and keeps no hold of it.
 _BUILTINS = frozenset(
@@ -58,22 +58,19 @@ def imported_modules(code: Code, script: Module) -> Iterator[Module | Unknown]:
 
     Unknown for what is among the program's code, but can't be read.
     """
-    waiting, seen = [script], {script.file}
-    while waiting:
-        module = waiting.pop()
-        yield module
-        for node in iterate_imports(module):
-            for name in imported_names(module, node):
-                other = code.module(name)
-                if isinstance(other, Module) and other.file not in seen:
-                    seen.add(other.file)
-                    waiting.append(other)
-                    if len(seen) > _MOST_MODULES:
-                        yield Unknown(f"{script.file} imports too much")
-                        return
-                is_unread = isinstance(other, (Unknown, NotParsed)) and not is_standard(name)
-                if is_unread and not isinstance(other, Namespace):
-                    yield Unknown(f"{module.place(node)}: {name} was not read")
+    for one in walk(code, script):
+        if isinstance(one, Module):
+            yield one
+        elif isinstance(one, TooMany):
+            yield Unknown(f"{script.file} imports too much")
+        elif _may_be_ours(one):
+            yield Unknown(f"{one.place}: {one.name} was not read")
+
+
+def _may_be_ours(one: NoModule) -> bool:
+    """Whether a module of the program could not be read."""
+    is_unread = isinstance(one.found, (Unknown, NotParsed)) and not is_standard(one.name)
+    return is_unread and not isinstance(one.found, Namespace)
 
 
 def _change(code: Code, tree: Tree) -> ast.AST | None:

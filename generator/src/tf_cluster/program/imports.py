@@ -1,0 +1,54 @@
+"""What a script imports of the program, and what those modules import."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tf_cluster.program.code_place import CodePlace
+from tf_cluster.program.parse import NotParsed
+from tf_cluster.program.resolve import Code, Missing, Unknown
+from tf_cluster.program.scope import Module
+from tf_cluster.program.tree import imported_names, iterate_imports
+
+_MOST_MODULES = 50
+
+
+@dataclass(frozen=True)
+class NoModule:
+    """A name of an import at `place` that leads to no module that was read.
+
+    `name` is empty for an import from outside its package. `found` is what `Code.module` says.
+    """
+
+    place: CodePlace
+    name: str = ""
+    found: NotParsed | Unknown | Missing | None = None
+
+
+@dataclass(frozen=True)
+class TooMany:
+    """There are more modules than are looked at."""
+
+
+def walk(code: Code, script: Module) -> Iterator[Module | NoModule | TooMany]:
+    """The script and every module of the program that it imports, and those import, each once.
+
+    After a module come the names that it imports and that lead to none.
+    """
+    waiting, seen = [script], {script.file}
+    while waiting:
+        module = waiting.pop()
+        yield module
+        for node in iterate_imports(module):
+            names = imported_names(module, node)
+            if not names:
+                yield NoModule(module.place(node))
+            for name in names:
+                found = code.module(name)
+                if not isinstance(found, Module):
+                    yield NoModule(module.place(node), name, found)
+                elif found.file not in seen:
+                    seen.add(found.file)
+                    waiting.append(found)
+                    if len(seen) > _MOST_MODULES:
+                        yield TooMany()
+                        return
