@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from tf_cluster.program.resolve import Code, absolute
+from tf_cluster.program.resolve import Code
 from tf_cluster.program.scope import Module
-from tf_cluster.program.tree import is_main_guard
+from tf_cluster.program.tree import is_main_guard, named_modules
 
 _MOST = 20
 IMAGE_NAME = "tf-cluster-trainer"
@@ -23,6 +23,9 @@ _STANDARD = (
     *("_pyrepl", "__main__", "__future__"),
 )
 
+# What says in which directories modules are looked for.
+_PATHS = (("sys", "path"), ("site", "addsitedir"))
+
 
 @cache
 def image_imports() -> frozenset[str]:
@@ -35,16 +38,14 @@ def image_imports() -> frozenset[str]:
 def changes_path(module: Module) -> str:
     """Where a module uses sys.path or site, which say where modules are; empty if nowhere."""
     for node in module.nodes:
-        names = [alias.name for alias in node.names] if isinstance(node, ast.ImportFrom) else []
-        is_said = isinstance(node, ast.ImportFrom) and (
-            (node.module == "sys" and "path" in names) or node.module == "site"
-        )
-        value = node.value if isinstance(node, ast.Attribute) else None
-        if is_said or (
-            isinstance(value, ast.Name)
-            and isinstance(node, ast.Attribute)
-            and (value.id.strip("_"), node.attr) in (("sys", "path"), ("site", "addsitedir"))
-        ):
+        if isinstance(node, ast.ImportFrom):
+            is_path = node.module == "sys" and any(alias.name == "path" for alias in node.names)
+            is_used = is_path or node.module == "site"
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            is_used = (node.value.id.strip("_"), node.attr) in _PATHS
+        else:
+            is_used = False
+        if is_used:
             return str(module.place(node))
     return ""
 
@@ -54,13 +55,10 @@ def not_in_image(code: Code, module: Module) -> Iterator[tuple[str, str]]:
     known = {*image_imports(), *_STANDARD, *sys.stdlib_module_names}
     found = 0
     for statement in _surely_run(module):
-        if isinstance(statement, ast.Import):
-            names = [alias.name for alias in statement.names]
-        elif isinstance(statement, ast.ImportFrom) and not statement.level:
-            names = [absolute(module, statement)]
-        else:
+        is_relative = isinstance(statement, ast.ImportFrom) and statement.level
+        if is_relative or not isinstance(statement, (ast.Import, ast.ImportFrom)):
             continue
-        for name in names:
+        for name in named_modules(module, statement):
             top = name.partition(".")[0]
             if top not in known and code.module(name) is None and code.module(top) is None:
                 known.add(top)

@@ -5,9 +5,10 @@ import re
 from collections.abc import Iterator
 
 from tf_cluster.program.image_imports import image_imports
-from tf_cluster.program.resolve import Code, Missing, absolute, is_standard
+from tf_cluster.program.resolve import Code, Missing, is_standard
 from tf_cluster.program.roots import Texts
 from tf_cluster.program.scope import Function, Module
+from tf_cluster.program.tree import named_modules
 
 _MOST = 20
 # With one of these in any file, modules may come from elsewhere.
@@ -24,7 +25,7 @@ def missing_imports(code: Code, module: Module) -> Iterator[tuple[str, str]]:
         return
     told: set[str] = set()
     for statement in _first_imports(module):
-        for name in _imported(module, statement):
+        for name in named_modules(module, statement):
             top = name.partition(".")[0]
             if is_standard(top) or top in image_imports() or name in told or len(told) >= _MOST:
                 continue
@@ -44,10 +45,3 @@ def _first_imports(module: Module) -> Iterator[ast.Import | ast.ImportFrom]:
         )
         if calls or not (is_text or isinstance(statement, _QUIET)):
             return
-
-
-def _imported(module: Module, statement: ast.Import | ast.ImportFrom) -> list[str]:
-    if isinstance(statement, ast.Import):
-        return [alias.name for alias in statement.names]
-    source = absolute(module, statement)
-    return [source] if source else []

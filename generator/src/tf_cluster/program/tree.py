@@ -128,19 +128,24 @@ def is_main_guard(node: ast.AST) -> bool:
     return ast.dump(node.test) in _MAIN_GUARDS
 
 
+def named_modules(module: Module, node: ast.Import | ast.ImportFrom) -> list[str]:
+    """The modules that an import names itself; empty for one from outside its package."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    source = absolute(module, node)
+    return [source] if source else []
+
+
 def imported_names(module: Module, node: ast.Import | ast.ImportFrom) -> list[str]:
     """What an import runs: modules, the packages that they are in, and names that may be modules.
 
     `from package import name` runs package.name if there is such a module. Empty for an import from
     outside its package.
     """
-    if isinstance(node, ast.Import):
-        names = [alias.name for alias in node.names]
-    else:
-        source = absolute(module, node)
-        if not source:
-            return []
-        names = [source, *(f"{source}.{one.name}" for one in node.names if one.name != "*")]
+    names = named_modules(module, node)
+    if isinstance(node, ast.ImportFrom):
+        inner = [alias.name for alias in node.names if alias.name != "*"]
+        names += [f"{source}.{name}" for source in names for name in inner]
     return [part for name in names for part in accumulate(name.split("."), "{}.{}".format)]
 
 
