@@ -42,13 +42,14 @@ BY_INGRESS, BY_ROUTE, BY_PROXY = (
     yaml.safe_load(block)["tensorboard"]
     for block in re.findall(r"^    tensorboard:\n(?:     .*\n)+", PAGE, re.MULTILINE)
 )
-LAB = yaml.safe_load(
-    re.search(  # type: ignore[union-attr]
+(LAB,) = (
+    yaml.safe_load(block)["notebook"]
+    for block in re.findall(
         r"^```yaml\n(notebook:\n  enabled: true\n  pathPrefix: (?:.*\n)+?)```",
         (ROOT / "docs" / "notebook.md").read_text(),
         re.MULTILINE,
-    )[1]
-)["notebook"]
+    )
+)
 HOST = "digits.example.com"
 SECRET = "not-for-everyone"
 CONTROLLER = "traefik.io/{}-controller"

@@ -133,7 +133,8 @@ class _Nodes:
         quote = written[:1] if written[:1] in ("'", '"') else ""
         head = _BLOCK.match(written)
         said = written[head.end() :] if head else written
-        if source[-1:] != quote if quote else said.split() != node.value.split():
+        is_told = source[-1:] == quote if quote else said.split() == node.value.split()
+        if not is_told:
             return None
         text = repair.text
         if quote and unquoted(text) == text:

@@ -72,7 +72,7 @@ def find(names: Sequence[str]) -> Found:
         file: files[real]
         for real, found in called.items()
         for file in found
-        if file != files[real] and os.path.islink(file)  # noqa: PTH114 (a file on stdin is none)
+        if file != files[real] and os.path.islink(file)  # noqa: PTH114 (it is a text)
     }
     return Found(tuple(files.values()), tuple(unread), tuple(left_out), several, links)
 

@@ -107,7 +107,7 @@ def _read(folder: Path, root: str, name: PurePosixPath, room: int) -> str:
         if os.path.commonpath((root, path)) != root:
             fix = "put the file itself beside or below the params file"
             raise _UnusableError("is a link out of the folder of the params file", fix)
-        size = os.stat(path).st_size  # noqa: PTH116
+        size = os.stat(path).st_size  # noqa: PTH116 (many files)
         raw = read_regular(path, min(room, MOST_KIB * 1024) + 1)
     except FileNotFoundError:
         raise _UnusableError(f"is not there: no file {folder / name}") from None

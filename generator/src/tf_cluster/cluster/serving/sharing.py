@@ -13,7 +13,7 @@ from tf_cluster.cluster.workloads import (
     template_of,
 )
 
-ONE_NODE = ["ReadWriteOnce"]
+_ONE_NODE = ["ReadWriteOnce"]
 """What the chart takes the claims to be."""
 _MANY = ("ReadWriteMany", "ReadOnlyMany")
 BESIDE = ("chief", "worker", "evaluator", "tensorboard", "notebook", "serving")
@@ -58,8 +58,8 @@ def of_one_claim(there: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, 
 
 def with_another(there: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
     """The section of a server with a claim more: what all of them can do, and all releases."""
-    before, after = (list(one.get("accessModes") or ONE_NODE) for one in (there, new))
-    modes = [mode for mode in before if mode in after] or ONE_NODE
+    before, after = (list(one.get("accessModes") or _ONE_NODE) for one in (there, new))
+    modes = [mode for mode in before if mode in after] or _ONE_NODE
     releases = [*(there.get("besideReleases") or ()), *(new.get("besideReleases") or ())]
     made = dict(there)
     if modes != before:
