@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 import yaml
 from tf_cluster.cluster.claim_job import Place, TrainingsPlace
-from tf_cluster.cluster.serving import values as values_module
 from tf_cluster.cluster.serving.exports import Export
 from tf_cluster.cluster.serving.promotion import Wanted, promotion, rolled_back
 from tf_cluster.cluster.serving.releasing import CHART, with_wanted
@@ -183,20 +182,29 @@ def test_the_storage_of_a_server_is_what_all_its_claims_can_do(
     assert with_model(first, "a", more, "team").get("storage") == (made or there)
 
     # A model that moves to another claim, or is the first on one, brings that one's alone.
-    moved = server_values("b", of_claim("two/b", "--claim"), wanted, 1, storage=new)
-    refused = {"b": {**first["models"]["b"], "source": {"image": {"reference": "i:1"}}}}
-    for of_one in (
-        values_module._with_its_claim(first, moved, "b"),
-        values_module._with_its_claim({**first, "models": refused}, more, "a"),
+    before, moved = (
+        server_values("b", of_run_on(claim), wanted, 1, storage=storage)
+        for claim, storage in (("one", there), ("two", new))
+    )
+    packed = {"b": {**first["models"]["b"], "source": {"image": {"reference": "i:1"}}}}
+    kept = {key: one for key, one in there.items() if key == "colocate"}
+    for alone in (
+        with_model(before, "b", moved, "team"),
+        with_model({**first, "models": packed}, "a", more, "team"),
     ):
-        kept = {key: one for key, one in there.items() if key == "colocate"}
-        assert of_one == {"storage": {**kept, **new}}
+        assert alone["storage"] == {**kept, **new}
 
     # On a claim that is mounted already, no other pod may be asked for.
     beside = server_values("a", of_claim("one/a", "--claim"), wanted, 1, storage=new)
     assert with_model(first, "a", beside, "team").get("storage") == there
     again = server_values("b", of_claim("one/b", "--claim"), wanted, 1, storage=new)
     assert with_model(first, "b", again, "team").get("storage") == there
+
+
+def of_run_on(claim: str) -> Source:
+    """A training's run, wherever its claim is."""
+    run = {"release": "b", "id": "1", "directory": "export", "claim": claim}
+    return Source(claim, "b/1/export", {"run": run}, "run 1 of b")
 
 
 @pytest.mark.parametrize("chosen", [{}, {"readinessModel": "", "startSeconds": 9}])
