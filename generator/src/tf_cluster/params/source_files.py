@@ -103,11 +103,12 @@ def _read(folder: Path, root: str, name: PurePosixPath, room: int) -> str:
     file in the folder: a pull request may contain a link to secrets of the machine that checks it.
     """
     try:
-        path = os.path.realpath(os.path.join(root, name), strict=True)  # noqa: PTH118 (many files)
+        named = os.path.join(root, name)  # noqa: PTH118 (many files)
+        size = os.stat(named).st_size  # noqa: PTH116 (many files)
+        path = os.path.realpath(named, strict=True)
         if os.path.commonpath((root, path)) != root:
             fix = "put the file itself beside or below the params file"
             raise _UnusableError("is a link out of the folder of the params file", fix)
-        size = os.stat(path).st_size  # noqa: PTH116 (many files)
         raw = read_regular(path, min(room, MOST_KIB * 1024) + 1)
     except FileNotFoundError:
         raise _UnusableError(f"is not there: no file {folder / name}") from None
