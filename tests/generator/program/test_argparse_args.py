@@ -194,20 +194,46 @@ def test_two_parsers_of_another_name_are_not_guessed(tmp_path: Path) -> None:
 
 
 GET_ARGS = (
-    "import argparse\n\n\ndef get_args():\n    p = argparse.ArgumentParser()\n"
-    "    p.add_argument('--eps', type=float)\n    return p.parse_args()\n"
+    "import argparse\n\n\ndef get_args(args=None):\n    p = argparse.ArgumentParser()\n"
+    "    p.add_argument('--eps', type=float)\n    return p.parse_args(args)\n"
 )
 
 
-def test_a_parser_of_a_module_is_not_read_and_the_note_says_so(tmp_path: Path) -> None:
-    files = {"train.py": "from opts import get_args\nget_args()\n", "opts.py": GET_ARGS}
+@pytest.mark.parametrize(
+    ("call", "wrong"),
+    [
+        ("from opts import get_args\nget_args()", [0]),
+        ("from opts import get_args as get\nget()", [0]),
+        ("import opts\nopts.get_args()", [0]),
+        ("from opts import *\n\n\ndef main():\n    get_args()\n\n\nmain()", [0]),
+        ("from opts import get_args\nget_args(['--eps=3'])", []),
+        ("from opts import get_args as get\nget(['--eps=3'])", []),
+        ("import opts\nget = opts.get_args\nget(['--eps=3'])", []),
+        ("import opts", []),
+    ],
+)
+def test_a_parser_of_a_module_is_read_where_the_script_calls_for_it(
+    call: str, wrong: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {"train.py": f"{call}\n", "opts.py": GET_ARGS}
+
+    one = checked(tmp_path, files, ["--eps=x"])
+
+    told = [(finding.code, *finding.pointer[2:]) for finding in one.findings]
+    assert told == [("TFC513", at) for at in wrong]
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "opts", raising=False)
+    assert refuses(files["train.py"], ["--eps=x"]) == bool(wrong)
+
+
+def test_a_parser_that_the_script_does_not_call_for_is_named_in_the_note(tmp_path: Path) -> None:
+    files = {"train.py": "import opts\ngetattr(opts, 'get_args')()\n", "opts.py": GET_ARGS}
 
     one = checked(tmp_path, files, ["--eps=x"])
 
     assert one.findings == ()
-    assert one.notes[-1] == (
-        "not checked: the script's arguments (opts.py:5: a parser that is made outside the script)"
-    )
+    why = "opts.py:5: the script's way to this parser is unknown"
+    assert one.notes[-1] == f"not checked: the script's arguments ({why})"
 
 
 def test_without_any_parser_the_note_names_the_script(tmp_path: Path) -> None:

@@ -1,10 +1,13 @@
 """The options that a script declares with argparse, followed through its functions and modules."""
 
 import ast
+from collections.abc import Iterator
 from typing import Any
 
-from tf_cluster.program.argv import argv_change, imported_modules
+from tf_cluster.program.argparse_parsers import Parsers, find_parsers
+from tf_cluster.program.argv import argv_change
 from tf_cluster.program.options import CommandLine, Option
+from tf_cluster.program.reach import reached
 from tf_cluster.program.resolve import Code, Elsewhere, FunctionHere, Unknown, ValueHere
 from tf_cluster.program.scope import Function, Module
 from tf_cluster.program.tree import Tree
@@ -32,65 +35,43 @@ class _UnknowableError(Exception):
     """The options can't be known; the text says why."""
 
 
-def argparse_options(code: Code, module: Module) -> CommandLine | Unknown | None:
+def argparse_options(code: Code, script: Module) -> CommandLine | Unknown | None:
     """The command line of a script; None if it makes no parser, or not by argparse alone."""
-    made = _parsers_made(module)
-    if not made:
-        return None
+    parsers = find_parsers(code, script)
+    if isinstance(parsers, Unknown) or not parsers.made:
+        return parsers if isinstance(parsers, Unknown) else None
+    places = [tree.module.place(call) for tree, call in parsers.made]
     if code.is_shadowed("argparse"):
-        return Unknown(f"{module.place(made[0])}: argparse is Python's, or the program's")
-    if len(made) > 1:
-        return Unknown(f"{module.place(made[1])}: there is more than one ArgumentParser")
+        return Unknown(f"{places[0]}: argparse is Python's, or the program's")
+    if len(places) > 1:
+        return Unknown(f"{places[1]}: there is more than one ArgumentParser")
     try:
-        return _Follower(code, module, made[0]).command_line()
+        return _Follower(code, parsers).command_line()
     except _UnknowableError as unknowable:
         return Unknown(str(unknowable))
-
-
-def parser_elsewhere(code: Code, script: Module) -> str:
-    """Where a module that the script imports makes a parser; empty if none does."""
-    for module in imported_modules(code, script):
-        if isinstance(module, Module) and module is not script:
-            for made in _parsers_made(module):
-                return module.place(made)
-    return ""
-
-
-def _parsers_made(module: Module) -> list[ast.Call]:
-    """The calls of ArgumentParser, under that name or one that an import gives it."""
-    names = {"ArgumentParser"}
-    for node in module.nodes:
-        if isinstance(node, ast.ImportFrom) and node.module == "argparse":
-            names |= {one.asname for one in node.names if one.asname and one.name in names}
-    return [node for node in module.nodes if isinstance(node, ast.Call) and _called(node) in names]
-
-
-def _called(call: ast.Call) -> str:
-    function = call.func
-    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-    return str(name)
 
 
 class _Follower:
     """Follows one parser wherever the code takes it, and notes what is asked of it."""
 
-    def __init__(self, code: Code, module: Module, made: ast.Call) -> None:
+    def __init__(self, code: Code, parsers: Parsers) -> None:
         self._code = code
-        self._module = module
-        self._made = made
-        self._trees: dict[str, Tree] = {}
+        self._calling = parsers.calling
+        ((self._home, self._made),) = parsers.made
+        self._trees = {tree.module.file: tree for tree in parsers.calling}
+        self._reached = reached(code, parsers.calling)
         self._options: list[Option] = []
         self._exclusive: list[bool] = []
         self._parses: list[bool] = []
         self._seen: set[tuple[ast.AST, str]] = set()
+        self._argv: set[ast.AST] = set()
         self._returning: dict[ast.AST, int] = {}
         self._called: set[ast.AST] = set()
         self._steps = 0
 
     def command_line(self) -> CommandLine:
         """Raises _UnknowableError."""
-        made = self._made
-        tree = self._tree(self._module)
+        made, tree = self._made, self._home
         meant = self._meaning(tree, made.func)
         if meant != Elsewhere(_PARSER):
             raise self._error(tree, made, "another ArgumentParser than argparse's")
@@ -102,7 +83,7 @@ class _Follower:
             elif key not in _PARSER_KEYS:
                 raise self._error(tree, made, f"its {key}")
         self._use(tree, made, -1)
-        changed = argv_change(self._code, self._module)
+        changed = argv_change(self._code, self._calling[0].module)
         if changed:
             raise _UnknowableError(changed)
         if not self._parses:
@@ -152,6 +133,8 @@ class _Follower:
         self._steps += 1
         if self._steps > _MOST_STEPS:
             raise self._error(tree, node, "it is used too often")
+        if tree.never_runs(node):
+            return
         outer = tree.parents.get(node)
         if isinstance(outer, ast.Attribute):
             self._method(tree, node, outer, group)
@@ -249,7 +232,7 @@ class _Follower:
         """Whether what stands in a function, or in the module, can run at all."""
         if not isinstance(scope, Function):
             return True
-        return scope in self._called or tree.outermost(scope) in tree.reached
+        return scope in self._called or tree.outermost(scope) in self._reached
 
     def _is_argv(self, tree: Tree, scope: ast.AST, node: ast.expr) -> bool:
         """None, sys.argv[1:], or a function's argument that is one of them in each call."""
@@ -262,16 +245,21 @@ class _Follower:
         names = [argument.arg for argument in scope.args.args]
         if names[:1] != [node.id] or self._is_stored(scope, node.id):
             return False
+        if scope in self._argv:
+            return True
+        self._argv.add(scope)
+        if tree.module.scope.only(scope.name) is None:
+            return False
         default = scope.args.defaults[0] if len(scope.args.defaults) == len(names) else None
         has_none = isinstance(default, ast.Constant) and default.value is None
-        for use in tree.uses.get(scope.name, ()):
-            call = tree.parents.get(use)
+        for other, use in self._uses(tree, scope):
+            call = other.parents.get(use)
             if not (isinstance(call, ast.Call) and call.func is use) or call.keywords:
                 return False
             given = call.args[:1]
             if not given and not has_none:
                 return False
-            if given and not self._is_argv(tree, tree.scope_of(call), given[0]):
+            if given and not self._is_argv(other, other.scope_of(call), given[0]):
                 return False
         return True
 
@@ -298,17 +286,21 @@ class _Follower:
         if len(self._returning) > _MOST_NAMES:
             raise self._error(tree, node, "it has too many names")
         self._returning[function] = group
-        trees = [tree, *([] if tree.module is self._module else [self._tree(self._module)])]
-        for other in trees:
-            for use in other.uses.get(function.name, ()):
+        for other, use in self._uses(tree, function):
+            call = other.parents.get(use)
+            if not (isinstance(call, ast.Call) and call.func is use):
+                raise self._error(other, use, f"where {function.name} goes")
+            self._called.add(function)
+            self._use(other, call, group)
+
+    def _uses(self, tree: Tree, function: ast.AST) -> Iterator[tuple[Tree, ast.expr]]:
+        """Where a function of a module is named, there and in the modules whose calls count."""
+        name = getattr(function, "name", "")
+        for other in (tree, *(one for one in self._calling if one is not tree)):
+            for use in other.uses_of(name):
                 meant = self._meaning(other, use)
-                if not (isinstance(meant, FunctionHere) and meant.node is function):
-                    continue
-                call = other.parents.get(use)
-                if not (isinstance(call, ast.Call) and call.func is use):
-                    raise self._error(other, use, f"where {function.name} goes")
-                self._called.add(function)
-                self._use(other, call, group)
+                if isinstance(meant, FunctionHere) and meant.node is function:
+                    yield other, use
 
     def _passed(self, tree: Tree, call: ast.Call, position: int, group: int) -> None:
         """The parser is an argument of a function: follow it there."""

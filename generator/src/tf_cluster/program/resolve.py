@@ -258,9 +258,12 @@ class Code:
         other = self.module(source) if source else None
         if not isinstance(other, Module):
             return Unknown(f"{module.place(star)} imports all of {source or 'a package'}")
-        if name.startswith("_") or "__all__" in other.scope.names:
+        is_given = other.gives_by_star(name)
+        if is_given is None:
             return Unknown(f"{module.place(star)} imports what {source} lists")
-        return Missing() if depth > _DEEPEST else self._starred(other, name, depth)
+        if not is_given or depth > _DEEPEST:
+            return Missing()
+        return self._starred(other, name, depth)
 
     def _starred(self, other: Module, name: str, depth: int) -> Meaning:
         found = self.named(other, name, depth + 1)

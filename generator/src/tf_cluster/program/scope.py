@@ -94,6 +94,26 @@ class Module:
         }
         return frozenset(stored | named)
 
+    def gives_by_star(self, name: str) -> bool | None:
+        """Whether `from … import *` may take a name from here; None where it can't be known."""
+        if "__all__" not in self.scope.names:
+            return not name.startswith("_")
+        return None if self._listed is None else name in self._listed
+
+    @cached_property
+    def _listed(self) -> frozenset[str] | None:
+        """What `__all__` lists; None where that can't be known."""
+        binding = self.scope.only("__all__")
+        listed = binding.value if binding else None
+        if not isinstance(listed, (ast.List, ast.Tuple)) or self._is_open:
+            return None
+        names = [one.value for one in listed.elts if isinstance(one, ast.Constant)]
+        is_read = any(
+            isinstance(node, ast.Name) and node.id == "__all__" and isinstance(node.ctx, ast.Load)
+            for node in self.nodes
+        )
+        return None if is_read or len(names) < len(listed.elts) else frozenset(map(str, names))
+
     @cached_property
     def _is_open(self) -> bool:
         names = {"sys"} | {

@@ -9,8 +9,9 @@ from tf_cluster.params.params import Params
 from tf_cluster.params.values import PRESET
 from tf_cluster.pointer import Pointer, dotted
 from tf_cluster.program.absl_code import absl_options, absl_problems
-from tf_cluster.program.argparse_code import argparse_options, parser_elsewhere
+from tf_cluster.program.argparse_code import argparse_options
 from tf_cluster.program.argparse_judge import problems as argparse_problems
+from tf_cluster.program.argparse_parsers import parser_elsewhere
 from tf_cluster.program.code_findings import imports_findings, parse_finding, use_root
 from tf_cluster.program.codes import (
     CODE_NOT_THERE,
@@ -112,10 +113,10 @@ def _arguments(reading: Reading, code: Code, module: Module) -> None:
 
 
 def _unread(code: Code, module: Module) -> str:
-    """Why a script that makes no parser has no options here."""
+    """Why a script that has no parser, as far as its code is followed, has no options here."""
     place = parser_elsewhere(code, module)
     if place:
-        return f"{place}: a parser that is made outside the script"
+        return f"{place}: the script's way to this parser is unknown"
     return f"{module.file}: no argparse, and no flags of absl"
 
 

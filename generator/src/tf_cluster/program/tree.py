@@ -57,6 +57,21 @@ class Tree:
                 found.setdefault(name, []).append(node)
         return found
 
+    def uses_of(self, name: str) -> Iterator[ast.Name | ast.Attribute]:
+        """Where a name is read, also as what an import calls it here."""
+        for one in (name, *sorted(self._other_names.get(name, ()))):
+            yield from self.uses.get(one, ())
+
+    @cached_property
+    def _other_names(self) -> dict[str, set[str]]:
+        found: dict[str, set[str]] = {}
+        for node in self.module.nodes:
+            if isinstance(node, ast.ImportFrom):
+                for alias in node.names:
+                    if alias.asname:
+                        found.setdefault(alias.name, set()).add(alias.asname)
+        return found
+
     def bound_in(self, scope: ast.AST) -> frozenset[str]:
         """The names that a function's body or arguments bind."""
         if scope not in self._bound:
@@ -82,26 +97,39 @@ class Tree:
         return self._argparse[scope]
 
     @cached_property
-    def reached(self) -> frozenset[ast.AST]:
-        """The functions and classes of the module that what runs at its import or start names."""
-        named: dict[ast.AST, set[str]] = {}
-        for node in self.module.nodes:
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-                named.setdefault(self.outermost(node), set()).add(node.id)
-        definitions = {
+    def definitions(self) -> dict[str, ast.stmt]:
+        """The functions and classes that stand in the module itself."""
+        return {
             one.name: one
             for one in self.module.tree.body
             if isinstance(one, (*Function, ast.ClassDef))
         }
-        reached: set[ast.AST] = set()
-        waiting = [one for one in self.module.tree.body if one not in definitions.values()]
-        while waiting:
-            for name in named.get(waiting.pop(), ()):
-                one = definitions.get(name)
-                if one is not None and one not in reached:
-                    reached.add(one)
-                    waiting.append(one)
-        return frozenset(reached)
+
+    @cached_property
+    def reads(self) -> dict[ast.AST, list[ast.Name | ast.Attribute]]:
+        """What each statement of the module reads, as names or attributes."""
+        found: dict[ast.AST, list[ast.Name | ast.Attribute]] = {}
+        for uses in self.uses.values():
+            for use in uses:
+                found.setdefault(self.outermost(use), []).append(use)
+        return found
+
+    def is_imported(self, node: ast.Name | ast.Attribute) -> bool:
+        """Whether it begins with a name that an import of the module binds, or may bind."""
+        root: ast.expr = node
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if not isinstance(root, ast.Name):
+            return False
+        scope = self.module.scope
+        bound = scope.names.get(root.id, ())
+        return any(isinstance(one.node, (ast.Import, ast.ImportFrom)) for one in bound) or (
+            not bound and bool(scope.stars)
+        )
+
+    def never_runs(self, node: ast.AST) -> bool:
+        """Whether it stands below the main guard of a module that is not the script."""
+        return self.module.name != "__main__" and is_main_guard(self.outermost(node))
 
     def is_sure(self, node: ast.AST) -> bool:
         """Whether a node runs whenever its function, or its module as the script, does."""

@@ -1,0 +1,70 @@
+"""Where the parsers of a script are made: in itself, or in a module that it imports."""
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tf_cluster.program.argv import imported_modules
+from tf_cluster.program.reach import reached
+from tf_cluster.program.resolve import Code, Unknown
+from tf_cluster.program.scope import Module
+from tf_cluster.program.tree import Tree
+
+
+@dataclass(frozen=True)
+class Parsers:
+    """The calls that make parsers, each with its module.
+
+    `calling` are the modules whose calls of functions count, the script first.
+    """
+
+    calling: Sequence[Tree]
+    made: Sequence[tuple[Tree, ast.Call]]
+
+
+def find_parsers(code: Code, script: Module) -> Parsers | Unknown:
+    """Those of the script; if it makes none, those in what it calls of modules that it imports.
+
+    Unknown where it may call for one in a module that was not read, besides those that were.
+    """
+    tree = Tree.of(script)
+    made = [(tree, call) for call in _made(script)]
+    modules = [] if made else list(imported_modules(code, script))
+    others = [one for one in modules if isinstance(one, Module) and one is not script]
+    if not any(map(_made, others)):
+        return Parsers([tree], made)
+    trees = [tree, *map(Tree.of, others)]
+    runs = reached(code, trees)
+    made = [
+        (other, call)
+        for other in trees
+        for call in _made(other.module)
+        if not other.never_runs(call)
+        and (other.scope_of(call) is other.module.tree or other.outermost(call) in runs)
+    ]
+    unread = next((one for one in modules if isinstance(one, Unknown)), None)
+    return unread if made and unread else Parsers(trees, made)
+
+
+def parser_elsewhere(code: Code, script: Module) -> str:
+    """Where a module that the script imports makes a parser; empty if none does."""
+    for module in imported_modules(code, script):
+        if isinstance(module, Module) and module is not script:
+            for call in _made(module):
+                return module.place(call)
+    return ""
+
+
+def _made(module: Module) -> list[ast.Call]:
+    """The calls of ArgumentParser, under that name or one that an import gives it."""
+    names = {"ArgumentParser"}
+    for node in module.nodes:
+        if isinstance(node, ast.ImportFrom) and node.module == "argparse":
+            names |= {one.asname for one in node.names if one.asname and one.name in names}
+    return [node for node in module.nodes if isinstance(node, ast.Call) and _called(node) in names]
+
+
+def _called(call: ast.Call) -> str:
+    function = call.func
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    return str(name)
