@@ -246,6 +246,20 @@ def test_no_template_prints_a_users_name_without_quotes() -> None:
                 assert re.search(r"[$.]names?\b|fullname|quote", named), f"{path.name}: {line}"
 
 
+def test_only_guards_look_at_the_clusters_version() -> None:
+    """Whatever else depended on it would start the training again after a cluster's upgrade."""
+    templates = [
+        path
+        for chart in ("tf-cluster", "tf-serving", "tf-storage", "tf-tenant")
+        for path in (CHART.parent / chart / "templates").rglob("*.*")
+    ]
+
+    looking = [path.name for path in templates if ".Capabilities" in path.read_text()]
+
+    assert looking
+    assert [name for name in looking if not name.startswith("_guards")] == []
+
+
 @pytest.mark.parametrize("name", ["on", "y", "null"])
 def test_a_release_may_have_a_name_that_yaml_takes_for_something_else(name: str) -> None:
     reader = {"networkPolicy": {"statusFrom": [{"podSelector": {}}]}}

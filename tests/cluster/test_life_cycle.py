@@ -118,17 +118,23 @@ def test_helm_test_is_green_while_it_trains(release: Release) -> None:
 @in_turn(turns.LIFE_CYCLE, of=2 * turns.OF)  # a red test looks for 90 s
 def test_helm_test_is_red_when_a_service_or_the_configmap_is_wrong(release: Release) -> None:
     kubectl = release.namespace.kubectl
-    (service,) = (obj["metadata"]["name"] for obj in release.objects("service", "chief"))
 
-    def lead(to: str) -> None:
-        patch = json.dumps({"spec": {"selector": {"app.kubernetes.io/component": to}}})
-        kubectl("patch", "service", service, "--type=merge", f"--patch={patch}")
+    def red(component: str) -> tuple[str, str]:
+        """What it says while a Service has no pods, and the name of that Service."""
+        (service,) = release.objects("service", component)
+        name = service["metadata"]["name"]
+        words = ("patch", "service", name, "--type=merge")
+        kubectl(*words, f"--patch={json.dumps({'spec': {'selector': {'none': 'such'}}})}")
+        with pytest.raises(CommandError) as wrong:
+            _helm_test(release)
+        selector = {"none": None, **service["spec"]["selector"]}
+        kubectl(*words, f"--patch={json.dumps({'spec': {'selector': selector}})}")
+        return str(wrong.value), name
 
-    lead("nobody")
-    with pytest.raises(CommandError) as wrong:
-        _helm_test(release)
-    lead("chief")
-    assert f"chief-0: no status from the Service at {service}" in str(wrong.value)
+    said, service = red("chief")
+    assert f"chief-0: no status from the Service at {service}" in said
+    said, service = red("service")
+    assert "worker-1: " in said and "DNS" in said, said
     (config,) = release.objects("configmap", "config")
     name, before = config["metadata"]["name"], config["data"]["training.json"]
 

@@ -18,13 +18,14 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 
 from tests.cluster.browser import Browser
-from tests.cluster.conftest import IMAGE, REQUESTS
+from tests.cluster.conftest import IMAGE, REQUESTS, ROOT
 from tests.cluster.kubernetes import Namespace, Release
 from tests.cluster.strangers import assert_kept_out, assert_let_in
 from tests.support.waiting import HANG_SECONDS, eventually
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(600)]  # a browser on two busy cores
 
+EXAMPLE = ROOT / "values-examples" / "interactive.values.yaml"
 NOTEBOOK = "in-graph-client.ipynb"
 IDLE = 150  # on a busy machine the browser needs more than a minute to be a client
 OWN_TOKEN = "a-token-of-the-team"
@@ -38,17 +39,15 @@ CALLS = (
 
 
 def _values(folder: Path) -> Path:
+    """The example's, for this cluster's size."""
     repository, _, tag = IMAGE.rpartition(":")
     path = folder / "values.yaml"
-    small = {"resources": REQUESTS}
-    values = {
-        "image": {"repository": repository, "tag": tag},
-        "interactive": {"enabled": True, "idleSeconds": IDLE},
-        "notebook": {"enabled": True, "service": {"type": "NodePort"}, **small},
-        "worker": small,
-        "ps": small,
-        "cleanup": {"delaySeconds": {"success": 0}},
-    }
+    values = yaml.safe_load(EXAMPLE.read_text())
+    values["image"] = {"repository": repository, "tag": tag}
+    values["interactive"]["idleSeconds"] = IDLE
+    values["cleanup"] = {"delaySeconds": {"success": 0}}
+    for role in ("notebook", "worker", "ps"):
+        values[role]["resources"] = REQUESTS
     path.write_text(yaml.safe_dump(values))
     return path
 
@@ -199,8 +198,9 @@ def test_a_notebook_drives_the_cluster_and_only_who_has_its_token_drives_it(
 
     # Both ends of what the client and the tasks say to each other are shut to others.
     client = release.running("notebook")[0]["status"]["podIP"]
-    for there in (client, release.running("ps")[0]["status"]["podIP"]):
-        assert_kept_out(namespace, there)
+    server = release.running("ps")[0]["status"]["podIP"]
+    for there, port in ((client, 2222), (server, 2222), (server, 8080)):
+        assert_kept_out(namespace, there, port)
     assert_let_in(namespace, client, 8888)
 
     # A worker is killed while a cell runs.
@@ -235,7 +235,9 @@ def test_a_notebook_drives_the_cluster_and_only_who_has_its_token_drives_it(
     _log_in(browser, OWN_TOKEN)
     browser.until_it_says("A client of a cluster's servers", seconds=120)
 
-    # Its kernel is gone with it: without a client the cluster ends by itself.
+    # Without a client the cluster ends by itself.
+    deployment = release.one("deployment", "notebook")["metadata"]["name"]
+    namespace.kubectl("scale", f"deployment/{deployment}", "--replicas=0")
     release.await_job("worker", "Complete", IDLE + 120)
     eventually("no ps", lambda: not release.running("ps") or None, 120)
     release.uninstall()

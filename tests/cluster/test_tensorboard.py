@@ -42,8 +42,10 @@ def _asked(url: str) -> Any:
 
 
 def _uid(release: Release) -> str:
-    (pod,) = release.running("tensorboard")
-    return str(pod["metadata"]["uid"])
+    pods = release.running("tensorboard")
+    if len(pods) != 1:
+        raise LookupError(f"{len(pods)} pods")
+    return str(pods[0]["metadata"]["uid"])
 
 
 def test_the_curves_of_this_release_and_of_a_new_run_are_on_the_page(
@@ -95,8 +97,22 @@ def test_the_curves_of_this_release_and_of_a_new_run_are_on_the_page(
     browser.until_it_says("second/events", seconds=60)
     assert _uid(release) == pod
 
-    # Everybody may come to a NodePort, until somebody is named.
+    # A page of every release on the claim: another training trains on it, and ends.
+    others = make_release("others")
+    others.install(
+        make_values("others", train={"steps": 20}), "storage.log.existingClaim=curves-log"
+    )
+    others.await_job("chief", "Complete", 240)
+    release.upgrade(values, *on, "run.id=second", "tensorboard.logdir=/log")
+    found = eventually("both releases", lambda: _both(_tags(address)), 120)
+    assert "loss" in found["curves/1/events"] and "loss" in found["others/1/events"]
+    others.uninstall()
+    release.upgrade(values, *on, "run.id=second")
+    eventually("its own page again", lambda: "1/events" in _tags(address), 120)
+    pod = eventually("one pod", lambda: _uid(release), 60)
     inside = release.running("tensorboard")[0]["status"]["podIP"]
+
+    # Everybody may come to a NodePort, until somebody is named.
     assert_let_in(namespace, inside, 6006)
     named = f"tensorboard.allowFrom[0].ipBlock.cidr={node_address}/32"
     release.upgrade(values, *on, "run.id=second", named)
@@ -126,6 +142,10 @@ def _training(release: Release) -> dict[str, str]:
 
 def _tags(address: str) -> dict[str, Any]:
     return dict(_asked(f"{address}/data/plugin/scalars/tags"))
+
+
+def _both(tags: dict[str, Any]) -> dict[str, Any] | None:
+    return tags if {"curves/1/events", "others/1/events"} <= tags.keys() else None
 
 
 def _scalars(address: str, run: str, tag: str) -> list[list[float]]:

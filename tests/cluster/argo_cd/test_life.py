@@ -106,6 +106,15 @@ def test_while_it_trains_it_is_synced_and_progressing(application: Application) 
     assert (status["sync"]["status"], status["health"]["status"]) == ("Synced", "Progressing")
 
 
+def test_the_pod_of_helm_test_is_none_of_its_objects(application: Application) -> None:
+    status = application.status()
+    synced = status["operationState"]["syncResult"]["resources"]
+
+    assert {"Deployment", "Job"} <= {one["kind"] for one in synced}
+    assert "Pod" not in {one["kind"] for one in (*synced, *status["resources"])}
+    assert not application.release.objects("pod", "test")
+
+
 def test_the_tool_sees_it_as_any_other_and_leaves_its_end_to_git(
     application: Application, kube_config: str
 ) -> None:

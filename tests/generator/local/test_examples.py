@@ -14,7 +14,7 @@ from tests.generator.conftest import ROOT, RunParams
 from tests.generator.local.local_run import LocalRunInTest
 from tests.generator.local.real_run import ended_well, progress
 from tests.programs import idx
-from tests.slices import sliced
+from tests.slices import in_turn, sliced
 
 EXAMPLES = ROOT / "values-examples"
 # What a run of so many steps has to reach, by the metric that the example's `evaluate` gives.
@@ -74,7 +74,7 @@ def test_an_example_learns(start: Start, tmp_path: Path, name: str) -> None:
     ended_well(run, name)
 
 
-@pytest.mark.full
+@in_turn(1, of=4)
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_an_example_of_a_script_ends(start: Start, name: str) -> None:
     run = start(name, change=SCRIPTS[name])
