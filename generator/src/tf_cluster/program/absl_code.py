@@ -1,17 +1,16 @@
 """The flags that a script defines with absl, or with TensorFlow 1's name for it."""
 
 import ast
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
-from tf_cluster.params.wording import either, excerpt
-from tf_cluster.program.argparse_judge import unknown_option
 from tf_cluster.program.argv import argv_change
 from tf_cluster.program.image_imports import image_imports
 from tf_cluster.program.imports import TooMany, walk
-from tf_cluster.program.options import CommandLine, Option, Problem
+from tf_cluster.program.options import CommandLine, Option
 from tf_cluster.program.parse import NotParsed
 from tf_cluster.program.resolve import Code, Elsewhere, Unknown, is_standard
+from tf_cluster.program.runs import APP_RUNS, Runs
 from tf_cluster.program.scope import Module
 from tf_cluster.program.tree import Tree
 
@@ -19,7 +18,6 @@ _SPACES = (
     "absl.flags",
     *(f"tensorflow.{at}flags" for at in ("", "app.", "compat.v1.", "compat.v1.app.")),
 )
-_RUNS = ("absl.app.run", "tensorflow.app.run", "tensorflow.compat.v1.app.run")
 _KINDS = {
     "string": "text",
     "bool": "bool",
@@ -34,36 +32,9 @@ _KINDS = {
     "multi_float": "float",
     "multi_enum": "text",
 }
-# Flags of absl and TensorFlow themselves, and those that absl makes of others.
-_OWN = frozenset(
-    (
-        *("?", "help", "helpfull", "helpshort", "helpxml", "flagfile", "undefok"),
-        *("alsologtostderr", "log_dir", "logger_levels", "logtostderr", "showprefixforinfo"),
-        *("stderrthreshold", "v", "verbosity", "only_check_args", "only_check_flags"),
-        *(
-            "pdb",
-            "pdb_post_mortem",
-            "profile_file",
-            "run_with_pdb",
-            "run_with_profiling",
-            "use_cprofile_for_profiling",
-        ),
-        *("test_random_seed", "test_randomize_ordering_seed", "test_srcdir", "test_tmpdir"),
-        *("delta_threshold", "hbm_oom_exit", "op_conversion_fallback_to_while_loop"),
-        *("runtime_oom_exit", "tt_check_filter", "tt_single_core_summaries", "xml_output_file"),
-    )
-)
-# Those of them that take a value, which may be an argument of its own.
-_OWN_VALUED = frozenset(
-    (
-        *("log_dir", "logger_levels", "stderrthreshold", "v", "verbosity", "profile_file"),
-        *("test_random_seed", "test_randomize_ordering_seed", "test_srcdir", "test_tmpdir"),
-        *("xml_output_file",),
-    )
-)
+_MARKS = ("mark_flag_as_required", "mark_flags_as_required")
 # absl reads flags behind other arguments too, unless the program calls this.
 _STOPS_READING = ("set_gnu_getopt", "UseGnuGetOpt")
-_MOST_PROBLEMS = 20
 
 
 class _UnknowableError(Exception):
@@ -76,10 +47,10 @@ def absl_options(code: Code, script: Module) -> CommandLine | Unknown | None:
         _is_run(code, script, node) for node in script.nodes
     ):
         return None
-    tree = Tree.of(script)
     try:
-        modules = list(_all_modules(code, script))
-        options = [option for module in modules for option in _options(code, module)]
+        trees = {one.file: Tree.of(one) for one in _all_modules(code, script)}
+        runs = Runs(code, trees[script.file], trees)
+        options = [one for tree in trees.values() for one in _options(code, tree, runs)]
         changed = argv_change(code, script)
         if changed:
             raise _UnknowableError(changed)
@@ -88,18 +59,17 @@ def absl_options(code: Code, script: Module) -> CommandLine | Unknown | None:
     names = [name for option in options for name in option.names]
     if len(set(names)) != len(names):
         return Unknown(f"{script.file}: a flag is defined twice")
-    required = _required(code, script)
-    options = [
-        replace(o, required=True) if o.names[0] in required and not o.has_default else o
-        for o in options
-    ]
+    reader = _reader(code, trees[script.file], runs)
+    if options and not reader:
+        return Unknown(f"{script.file}: where it surely reads its flags")
+    marks = _marks(code, trees, runs)
+    options = [_required(one, marks) for one in options]
     place = options[0].place if options else script.file
-    run = _plain_run(code, tree)
     return CommandLine(
         tuple(options),
-        strict=run == "absl.app.run",
+        strict=reader == "absl",
         place=place,
-        interleaved=bool(run) and not any(map(_stops_reading, modules)),
+        interleaved=not any(_stops_reading(tree.module) for tree in trees.values()),
     )
 
 
@@ -139,18 +109,14 @@ def _definition(code: Code, module: Module, node: ast.AST) -> str:
     return "unknown"
 
 
-def _options(code: Code, module: Module) -> Iterator[Option]:
-    tree = Tree.of(module)
+def _options(code: Code, tree: Tree, runs: Runs) -> Iterator[Option]:
+    module = tree.module
     for node in module.nodes:
         kind = _definition(code, module, node)
-        if not kind:
+        if not kind or tree.never_runs(node):
             continue
         assert isinstance(node, ast.Call)
-        is_top = tree.scope_of(node) is module.tree and tree.is_sure(node)
-        guarded = module.name != "__main__" and any(
-            isinstance(one, ast.If) for one in _around(tree, node)
-        )
-        if kind not in _KINDS or not is_top or guarded:
+        if kind not in _KINDS or tree.is_local(node.func) or not runs.surely(tree, node):
             raise _UnknowableError(f"{module.place(node)}: a flag that depends on what runs")
         given = {keyword.arg: keyword.value for keyword in node.keywords}
         odd = any(isinstance(argument, ast.Starred) for argument in node.args)
@@ -185,12 +151,6 @@ def _options(code: Code, module: Module) -> Iterator[Option]:
         )
 
 
-def _around(tree: Tree, node: ast.AST) -> Iterator[ast.AST]:
-    while node in tree.parents:
-        node = tree.parents[node]
-        yield node
-
-
 def _is_run(code: Code, module: Module, node: ast.AST) -> bool:
     if not isinstance(node, ast.Call):
         return False
@@ -199,26 +159,38 @@ def _is_run(code: Code, module: Module, node: ast.AST) -> bool:
     if last != "run":
         return False
     meant = code.meaning(module, function)
-    return isinstance(meant, Elsewhere) and meant.name in _RUNS
+    return isinstance(meant, Elsewhere) and meant.name in APP_RUNS
 
 
-def _plain_run(code: Code, tree: Tree) -> str:
-    """The full name of the app.run that surely reads the arguments; empty if there is no such.
+def _reader(code: Code, tree: Tree, runs: Runs) -> str:
+    """What surely reads the arguments: `absl`, `tensorflow`; empty if nothing does.
 
-    absl's refuses flags that it does not know, TensorFlow's does not.
+    absl's app.run and a call of FLAGS refuse flags that they do not know, TensorFlow's app.run
+    does not.
     """
-    runs = [node for node in tree.module.nodes if _is_run(code, tree.module, node)]
-    if (
-        len(runs) != 1
-        or not tree.is_sure(runs[0])
-        or tree.scope_of(runs[0]) is not tree.module.tree
-    ):
-        return ""
-    (run,) = runs
-    assert isinstance(run, ast.Call)
-    plain = len(run.args) <= 1 and all(keyword.arg == "main" for keyword in run.keywords)
-    meant = code.meaning(tree.module, run.func)
-    return meant.name if plain and isinstance(meant, Elsewhere) else ""
+    found = set()
+    for node in tree.module.nodes:
+        if _is_run(code, tree.module, node):
+            assert isinstance(node, ast.Call)
+            plain = len(node.args) <= 1 and all(keyword.arg == "main" for keyword in node.keywords)
+            if not plain or not runs.surely(tree, node):
+                return ""
+            meant = code.meaning(tree.module, node.func)
+            assert isinstance(meant, Elsewhere)
+            found.add(meant.name.partition(".")[0])
+        elif isinstance(node, ast.Call) and _is_flags(code, tree, node.func):
+            given = [ast.unparse(argument) for argument in node.args]
+            if given == ["sys.argv"] and not node.keywords and runs.surely(tree, node):
+                found.add("absl")
+    return found.pop() if len(found) == 1 else ""
+
+
+def _is_flags(code: Code, tree: Tree, node: ast.expr) -> bool:
+    """Whether an expression is the object FLAGS."""
+    if not isinstance(node, (ast.Name, ast.Attribute)) or tree.is_local(node):
+        return False
+    meant = code.meaning(tree.module, node)
+    return isinstance(meant, Elsewhere) and meant.name in {f"{space}.FLAGS" for space in _SPACES}
 
 
 def _stops_reading(module: Module) -> bool:
@@ -227,110 +199,68 @@ def _stops_reading(module: Module) -> bool:
     )
 
 
-def _required(code: Code, script: Module) -> set[str]:
-    """Flags that are marked as required at the top of the script, or below its main guard."""
-    tree = Tree.of(script)
-    found: set[str] = set()
-    for node in script.nodes:
-        if not (isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute))):
-            continue
-        meant = code.meaning(script, node.func)
-        if not isinstance(meant, Elsewhere) or not node.args:
-            continue
-        space, _, word = meant.name.rpartition(".")
-        if space not in _SPACES or tree.scope_of(node) is not script.tree or not tree.is_sure(node):
-            continue
-        first = node.args[0]
-        if word == "mark_flag_as_required" and isinstance(first, ast.Constant):
-            found.add(f"--{first.value!s}")
-        if word == "mark_flags_as_required" and isinstance(first, (ast.List, ast.Tuple)):
-            found |= {f"--{one.value!s}" for one in first.elts if isinstance(one, ast.Constant)}
-    return found
+@dataclass(frozen=True)
+class _Marks:
+    """Flags that are marked as required, and those that may get a value by the code.
+
+    `all_given`: a flag of any name may.
+    """
+
+    required: frozenset[str]
+    given: frozenset[str]
+    all_given: bool
 
 
-def absl_problems(line: CommandLine, args: Sequence[str]) -> list[Problem]:
-    """What absl refuses of these arguments, as its `FlagValues` reads them."""
-    options = {name: option for option in line.options for name in option.names}
-    found: list[Problem] = []
+def _required(option: Option, marks: _Marks) -> Option:
+    """The option as it is needed by its own definition or a mark, if the code gives no value."""
+    name = option.names[0]
+    is_given = marks.all_given or option.has_default or name in marks.given
+    return replace(option, required=not is_given and (option.required or name in marks.required))
+
+
+def _marks(code: Code, trees: Mapping[str, Tree], runs: Runs) -> _Marks:
+    required: set[str] = set()
     given: set[str] = set()
-    index = 0
-    while index < len(args):
-        text = args[index]
-        at = index
-        index += 1
-        if text == "--":
-            break
-        word, equals, value = text[2 if text.startswith("--") else 1 :].partition("=")
-        if not text.startswith("-") or not word:  # no flag
-            if line.interleaved:
-                continue
-            return found
-        name = f"--{word}"
-        has_next = index < len(args) and not args[index].startswith("-")
-        option = options.get(name)
-        if option is None and word.startswith("no") and f"--{word[2:]}" in options:
-            other = options[f"--{word[2:]}"]
-            if other.type == "bool":
-                given.add(other.names[0])
-                if equals:
-                    words = f"{name} takes no value"
-                    found.append(Problem("value", words, at, other.names[0], place=other.place))
-                continue
-        if option is None:
-            if word in ("flagfile", "undefok"):
-                return []
-            if word in _OWN or word.removeprefix("no") in _OWN:
-                if not equals and (word in _OWN_VALUED or (has_next and line.interleaved)):
-                    index += 1
-                elif not equals and has_next:
-                    return found  # its value, or the first argument that is no flag
-                continue
-            if not line.strict:
-                if not equals and not line.interleaved:
-                    return found
-                continue
-            if len(found) >= _MOST_PROBLEMS:
-                return found
-            problem = unknown_option(name, at, line)
-            found.append(problem)
-            given.add(problem.name)
-            if not equals and has_next:
-                index += 1
-            continue
-        given.add(option.names[0])
-        if not equals:
-            if option.type == "bool":
-                continue
-            if index >= len(args):
-                found.append(Problem("value", f"{name} has no value", at, name, place=option.place))
-                return found
-            value = args[index]
-            index += 1
-        wrong = _wrong_value(option, value)
-        if wrong:
-            words = f"{name} is {excerpt(value)}, not {wrong}"
-            found.append(Problem("value", words, at, name, place=option.place))
-    found += [
-        Problem("missing", f"{o.names[0]} is missing", None, o.names[0], place=o.place)
-        for o in line.options
-        if o.required and o.names[0] not in given
-    ]
-    return found
+    all_given = False
+    for tree in trees.values():
+        for node in tree.module.nodes:
+            if isinstance(node, (ast.Attribute, ast.Subscript)):
+                is_changed = not isinstance(node.ctx, ast.Load) or isinstance(node, ast.Subscript)
+                if is_changed and _is_flags(code, tree, node.value):
+                    name = _name_of(node)
+                    given.add(f"--{name}")
+                    all_given = all_given or not name
+            elif isinstance(node, ast.Call):
+                name = _called(node)
+                if name in ("setattr", "delattr"):
+                    all_given = all_given or any(_is_flags(code, tree, one) for one in node.args)
+                elif name == "set_default":
+                    all_given = True
+                elif name in _MARKS and not tree.is_local(node.func) and runs.surely(tree, node):
+                    required |= _marked(code, tree.module, node)
+    return _Marks(frozenset(required), frozenset(given), all_given)
 
 
-def _wrong_value(option: Option, value: str) -> str:
-    """What is needed instead of a value; empty if it is good."""
-    if option.choices is not None and value not in option.choices:
-        return either(excerpt(choice) for choice in option.choices)
-    if option.type == "bool":
-        good = value.lower() in ("true", "t", "1", "false", "f", "0")
-        return "" if good else "true or false"
-    try:
-        if option.type == "int":
-            base = {"0o": 8, "0x": 16}.get(value[:2], 10) if len(value) > 2 else 10
-            int(value, base)
-        elif option.type == "float":
-            float(value)
-    except ValueError:
-        return "a whole number" if option.type == "int" else "a number"
-    return ""
+def _name_of(node: ast.Attribute | ast.Subscript) -> str:
+    """The flag that `FLAGS.name` or `FLAGS["name"]` is; empty if that can't be known."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return str(node.slice.value) if isinstance(node.slice, ast.Constant) else ""
+
+
+def _called(call: ast.Call) -> str:
+    function = call.func
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    return str(name)
+
+
+def _marked(code: Code, module: Module, call: ast.Call) -> set[str]:
+    """The flags that a call marks as required."""
+    if not call.args:
+        return set()
+    meant = code.meaning(module, call.func)
+    if not isinstance(meant, Elsewhere) or meant.name.rpartition(".")[0] not in _SPACES:
+        return set()
+    first = call.args[0]
+    several = first.elts if isinstance(first, (ast.List, ast.Tuple)) else [first]
+    return {f"--{one.value!s}" for one in several if isinstance(one, ast.Constant)}

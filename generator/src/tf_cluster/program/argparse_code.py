@@ -7,15 +7,18 @@ from typing import Any
 from tf_cluster.program.argparse_parsers import Parsers, find_parsers
 from tf_cluster.program.argv import argv_change
 from tf_cluster.program.options import CommandLine, Option
-from tf_cluster.program.reach import reached
 from tf_cluster.program.resolve import Code, Elsewhere, FunctionHere, Unknown, ValueHere
 from tf_cluster.program.scope import Function, Module
 from tf_cluster.program.tree import Tree
 
 _PARSER = "argparse.ArgumentParser"
-_HARMLESS = (
+_METHODS = (
     *("error", "exit", "print_help", "print_usage", "format_help", "format_usage", "set_defaults"),
-    *("description", "epilog", "prog", "usage", "formatter_class", "get_default"),
+    "get_default",
+)
+_HARMLESS = (
+    *_METHODS,
+    *("description", "epilog", "prog", "usage", "formatter_class"),
 )
 _PARSER_KEYS = ("description", "prog", "usage", "epilog", "formatter_class", "argument_default")
 _ACTIONS = (
@@ -27,6 +30,7 @@ _KEYS = (
     *("action", "nargs", "const", "default", "type", "choices", "required", "help", "metavar"),
     *("dest", "version"),
 )
+_At = tuple[int, int]
 _MOST_STEPS = 10_000
 _MOST_NAMES = 30
 
@@ -56,11 +60,12 @@ class _Follower:
 
     def __init__(self, code: Code, parsers: Parsers) -> None:
         self._code = code
-        self._calling = parsers.calling
         ((self._home, self._made),) = parsers.made
-        self._trees = {tree.module.file: tree for tree in parsers.calling}
-        self._reached = reached(code, parsers.calling)
-        self._options: list[Option] = []
+        self._trees = parsers.trees
+        self._runs = parsers.runs
+        self._calls: tuple[_At, ...] = ()
+        self._depth = 0
+        self._options: list[tuple[int, tuple[_At, ...], Option]] = []
         self._exclusive: list[bool] = []
         self._parses: list[bool] = []
         self._seen: set[tuple[ast.AST, str]] = set()
@@ -68,6 +73,10 @@ class _Follower:
         self._returning: dict[ast.AST, int] = {}
         self._called: set[ast.AST] = set()
         self._steps = 0
+
+    @property
+    def _script(self) -> Module:
+        return next(iter(self._trees.values())).module
 
     def command_line(self) -> CommandLine:
         """Raises _UnknowableError."""
@@ -83,13 +92,13 @@ class _Follower:
             elif key not in _PARSER_KEYS:
                 raise self._error(tree, made, f"its {key}")
         self._use(tree, made, -1)
-        changed = argv_change(self._code, self._calling[0].module)
+        changed = argv_change(self._code, self._script)
         if changed:
             raise _UnknowableError(changed)
         if not self._parses:
-            raise self._error(tree, made, "where it parses the arguments")
+            raise self._error(tree, made, "where it surely parses the arguments")
         return CommandLine(
-            tuple(self._options),
+            tuple(option for _, _, option in sorted(self._options, key=lambda one: one[:2])),
             all(self._parses),
             tree.module.place(made),
             flags["add_help"],
@@ -107,15 +116,11 @@ class _Follower:
 
     def _meaning(self, tree: Tree, node: ast.expr) -> Any:
         """What a name stands for, a function's own imports considered."""
-        root = node
-        while isinstance(root, ast.Attribute):
-            root = root.value
-        scope = tree.scope_of(node)
-        if isinstance(root, ast.Name) and scope is not tree.module.tree:
-            if root.id in tree.argparse_in(scope):
-                return Elsewhere(f"argparse.{getattr(node, 'attr', '')}")
-            if root.id in tree.bound_in(scope):
-                return Unknown("a name of a function")
+        module = getattr(getattr(node, "value", None), "id", "")
+        if any(module in tree.argparse_in(one) for one in tree.functions_around(node)):
+            return Elsewhere(f"argparse.{getattr(node, 'attr', '')}")
+        if tree.is_local(node):
+            return Unknown("a name of a function")
         return self._code.meaning(tree.module, node)
 
     def _keywords(self, tree: Tree, call: ast.Call) -> dict[str, ast.expr]:
@@ -148,6 +153,8 @@ class _Follower:
             self._returned(tree, outer, group)
         elif isinstance(outer, ast.Call) and node in outer.args:
             self._passed(tree, outer, outer.args.index(node), group)
+        elif isinstance(outer, ast.keyword) and isinstance(call := tree.parents[outer], ast.Call):
+            self._passed(tree, call, outer.arg or "", group)
         elif not isinstance(outer, ast.Expr):
             raise self._error(tree, node, "where it goes")
 
@@ -158,16 +165,20 @@ class _Follower:
         self._seen.add((scope, name))
         if len(self._seen) > _MOST_NAMES:
             raise self._error(tree, scope, "it has too many names")
+        set_again = []
         for node in ast.walk(scope):
             if isinstance(node, (ast.Global, ast.Nonlocal)) and name in node.names:
                 raise self._error(tree, node, f"{name} is shared")
-            if isinstance(node, ast.arg) and node.arg == name and tree.scope_of(node) is not scope:
-                raise self._error(tree, node, f"another {name}")
             if not (isinstance(node, ast.Name) and node.id == name):
+                continue
+            if _is_of_another(tree, node, scope):
                 continue
             if isinstance(node.ctx, ast.Load):
                 self._use(tree, node, group)
-            elif not self._keeps(tree, node):
+            else:
+                set_again.append(node)
+        for node in set_again:
+            if not self._keeps(tree, node):
                 raise self._error(tree, node, f"{name} is set again")
 
     def _keeps(self, tree: Tree, target: ast.Name) -> bool:
@@ -192,17 +203,19 @@ class _Follower:
     def _method(self, tree: Tree, node: ast.expr, method: ast.Attribute, group: int) -> None:
         call = tree.parents.get(method)
         if not (isinstance(call, ast.Call) and call.func is method):
-            if method.attr in _HARMLESS:
+            is_read = isinstance(method.ctx, ast.Load)
+            if method.attr in _HARMLESS and (is_read or method.attr not in _METHODS):
                 return
             raise self._error(tree, method, f"its {method.attr}")
         if method.attr in _HARMLESS:
             return
-        if not tree.is_sure(call) or not self._is_called(tree, tree.scope_of(call)):
+        if not self._runs.surely(tree, call):
             raise self._error(tree, call, f"{method.attr} depends on what runs")
         if method.attr == "add_argument":
             if not isinstance(tree.parents.get(call), ast.Expr):
                 raise self._error(tree, call, "an argument that is changed later")
-            self._options.append(self._option(tree, call, group))
+            at = (*self._calls, _position(call))
+            self._options.append((self._depth, at, self._option(tree, call, group)))
         elif method.attr == "add_argument_group":
             self._use(tree, call, group)
         elif method.attr == "add_mutually_exclusive_group":
@@ -227,12 +240,6 @@ class _Follower:
         for argument in arguments:
             if not self._is_argv(tree, scope, argument):
                 raise self._error(tree, call, "which arguments it parses")
-
-    def _is_called(self, tree: Tree, scope: ast.AST) -> bool:
-        """Whether what stands in a function, or in the module, can run at all."""
-        if not isinstance(scope, Function):
-            return True
-        return scope in self._called or tree.outermost(scope) in self._reached
 
     def _is_argv(self, tree: Tree, scope: ast.AST, node: ast.expr) -> bool:
         """None, sys.argv[1:], or a function's argument that is one of them in each call."""
@@ -286,33 +293,43 @@ class _Follower:
         if len(self._returning) > _MOST_NAMES:
             raise self._error(tree, node, "it has too many names")
         self._returning[function] = group
+        before = self._depth, self._calls
+        # What the caller does comes after all that stands in the function.
+        self._depth, self._calls = self._depth + (not self._calls), self._calls[:-1]
         for other, use in self._uses(tree, function):
             call = other.parents.get(use)
             if not (isinstance(call, ast.Call) and call.func is use):
                 raise self._error(other, use, f"where {function.name} goes")
             self._called.add(function)
             self._use(other, call, group)
+        self._depth, self._calls = before
 
     def _uses(self, tree: Tree, function: ast.AST) -> Iterator[tuple[Tree, ast.expr]]:
         """Where a function of a module is named, there and in the modules whose calls count."""
         name = getattr(function, "name", "")
-        for other in (tree, *(one for one in self._calling if one is not tree)):
+        for other in (tree, *(one for one in self._trees.values() if one is not tree)):
             for use in other.uses_of(name):
                 meant = self._meaning(other, use)
                 if isinstance(meant, FunctionHere) and meant.node is function:
                     yield other, use
 
-    def _passed(self, tree: Tree, call: ast.Call, position: int, group: int) -> None:
+    def _passed(self, tree: Tree, call: ast.Call, argument: int | str, group: int) -> None:
         """The parser is an argument of a function: follow it there."""
         meant = self._meaning(tree, call.func)
         if not isinstance(meant, FunctionHere) or not tree.is_sure(call):
             raise self._error(tree, call, "what is done to it there")
         function = meant.node
         names = [one.arg for one in (*function.args.posonlyargs, *function.args.args)]
-        if function.decorator_list or position >= len(names) or function in self._called:
+        if isinstance(argument, int):
+            argument = names[argument] if argument < len(names) else ""
+        is_known = argument in (*names, *(one.arg for one in function.args.kwonlyargs))
+        if function.decorator_list or not is_known or function in self._called:
             raise self._error(tree, call, "what is done to it there")
         self._called.add(function)
-        self._follow(self._tree(meant.module), function, names[position], group)
+        before = self._calls
+        self._calls = (*before, _position(call))
+        self._follow(self._tree(meant.module), function, argument, group)
+        self._calls = before
 
     def _option(self, tree: Tree, call: ast.Call, group: int) -> Option:
         given = self._keywords(tree, call)
@@ -371,3 +388,18 @@ class _Follower:
             return None
         values = [one.value if isinstance(one, ast.Constant) else None for one in node.elts]
         return None if None in values else tuple(values)
+
+
+def _position(node: ast.expr) -> _At:
+    """Line and column where a call ends: of `f(x).g()`, the second comes later."""
+    return node.end_lineno or 0, node.end_col_offset or 0
+
+
+def _is_of_another(tree: Tree, node: ast.Name, scope: ast.AST) -> bool:
+    """Whether a name is one that a function inside `scope` binds itself."""
+    for function in tree.functions_around(node):
+        if function is scope:
+            return False
+        if node.id in tree.bound_in(function):
+            return True
+    return False

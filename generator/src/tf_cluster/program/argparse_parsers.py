@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tf_cluster.program.argv import imported_modules
-from tf_cluster.program.reach import reached
 from tf_cluster.program.resolve import Code, Unknown
+from tf_cluster.program.runs import Runs
 from tf_cluster.program.scope import Module
 from tf_cluster.program.tree import Tree
 
@@ -15,35 +15,32 @@ from tf_cluster.program.tree import Tree
 class Parsers:
     """The calls that make parsers, each with its module.
 
-    `calling` are the modules whose calls of functions count, the script first.
+    `trees`, by the names of their files, are the modules that may call for one, the script first;
+    `runs` says what of them surely runs.
     """
 
-    calling: Sequence[Tree]
     made: Sequence[tuple[Tree, ast.Call]]
+    trees: dict[str, Tree]
+    runs: Runs
 
 
 def find_parsers(code: Code, script: Module) -> Parsers | Unknown:
-    """Those of the script; if it makes none, those in what it calls of modules that it imports.
+    """Those of the script; if it makes none, those that it surely makes by modules it imports.
 
-    Unknown where it may call for one in a module that was not read, besides those that were.
+    Unknown where it may make one by a module that was not read, besides those that were.
     """
     tree = Tree.of(script)
     made = [(tree, call) for call in _made(script)]
     modules = [] if made else list(imported_modules(code, script))
     others = [one for one in modules if isinstance(one, Module) and one is not script]
-    if not any(map(_made, others)):
-        return Parsers([tree], made)
-    trees = [tree, *map(Tree.of, others)]
-    runs = reached(code, trees)
-    made = [
-        (other, call)
-        for other in trees
-        for call in _made(other.module)
-        if not other.never_runs(call)
-        and (other.scope_of(call) is other.module.tree or other.outermost(call) in runs)
+    imported = [*map(Tree.of, others)] if any(map(_made, others)) else []
+    trees = {one.module.file: one for one in (tree, *imported)}
+    runs = Runs(code, tree, trees)
+    made += [
+        (one, call) for one in imported for call in _made(one.module) if runs.surely(one, call)
     ]
     unread = next((one for one in modules if isinstance(one, Unknown)), None)
-    return unread if made and unread else Parsers(trees, made)
+    return unread if made and unread else Parsers(made, trees, runs)
 
 
 def parser_elsewhere(code: Code, script: Module) -> str:

@@ -187,6 +187,19 @@ def scope_of(body: Iterable[ast.stmt]) -> Scope:
     return scope
 
 
+def names_in_function(function: ast.AST) -> frozenset[str]:
+    """The names that a function binds itself: its arguments, and what its statements bind.
+
+    What the functions inside it bind is theirs. A lambda has only arguments.
+    """
+    names: set[str] = set()
+    if isinstance(function, (*Function, ast.Lambda)):
+        names = {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)}
+    if isinstance(function, Function):
+        names |= scope_of(function.body).names.keys()
+    return frozenset(names)
+
+
 def _bound(node: ast.AST) -> Iterator[tuple[str, ast.expr | None]]:
     """The names that this node binds, without those that nodes inside it bind."""
     if isinstance(node, (ast.ClassDef, *Function)):

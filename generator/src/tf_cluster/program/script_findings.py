@@ -8,7 +8,8 @@ from tf_cluster.expand.roles import absent_roles
 from tf_cluster.params.params import Params
 from tf_cluster.params.values import PRESET
 from tf_cluster.pointer import Pointer, dotted
-from tf_cluster.program.absl_code import absl_options, absl_problems
+from tf_cluster.program.absl_code import absl_options
+from tf_cluster.program.absl_judge import absl_problems
 from tf_cluster.program.argparse_code import argparse_options
 from tf_cluster.program.argparse_judge import problems as argparse_problems
 from tf_cluster.program.argparse_parsers import parser_elsewhere

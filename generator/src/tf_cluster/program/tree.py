@@ -1,13 +1,14 @@
 """A module with the way up from each node: what runs for sure, and what runs at all."""
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 
 from tf_cluster.program.resolve import absolute
-from tf_cluster.program.scope import Function, Module
+from tf_cluster.program.scope import Function, Module, names_in_function
 
 _MAIN_GUARDS = tuple(
     ast.dump(ast.parse(text, mode="eval").body)
@@ -23,6 +24,7 @@ class Tree:
     parents: dict[ast.AST, ast.AST] = field(default_factory=dict)
     _bound: dict[ast.AST, frozenset[str]] = field(default_factory=dict)
     _argparse: dict[ast.AST, frozenset[str]] = field(default_factory=dict)
+    _behind_ends: dict[ast.AST, frozenset[ast.AST]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, module: Module) -> "Tree":
@@ -72,17 +74,27 @@ class Tree:
                         found.setdefault(alias.name, set()).add(alias.asname)
         return found
 
-    def bound_in(self, scope: ast.AST) -> frozenset[str]:
-        """The names that a function's body or arguments bind."""
-        if scope not in self._bound:
-            names = set()
-            for node in ast.walk(scope):
-                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                    names.add(node.id)
-                elif isinstance(node, ast.arg):
-                    names.add(node.arg)
-            self._bound[scope] = frozenset(names)
-        return self._bound[scope]
+    def is_local(self, node: ast.expr) -> bool:
+        """Whether the first name of an expression is one that a function around it binds."""
+        root = node
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if not isinstance(root, ast.Name):
+            return False
+        return any(root.id in self.bound_in(scope) for scope in self.functions_around(node))
+
+    def functions_around(self, node: ast.AST) -> Iterator[ast.AST]:
+        """The functions that a node stands in, the innermost first."""
+        scope = self.scope_of(node)
+        while scope is not self.module.tree:
+            yield scope
+            scope = self.scope_of(scope)
+
+    def bound_in(self, function: ast.AST) -> frozenset[str]:
+        """The names that a function binds itself: arguments, and what its statements bind."""
+        if function not in self._bound:
+            self._bound[function] = names_in_function(function)
+        return self._bound[function]
 
     def argparse_in(self, scope: ast.AST) -> frozenset[str]:
         """The names under which a function imports argparse."""
@@ -96,57 +108,101 @@ class Tree:
             )
         return self._argparse[scope]
 
-    @cached_property
-    def definitions(self) -> dict[str, ast.stmt]:
-        """The functions and classes that stand in the module itself."""
-        return {
-            one.name: one
-            for one in self.module.tree.body
-            if isinstance(one, (*Function, ast.ClassDef))
-        }
-
-    @cached_property
-    def reads(self) -> dict[ast.AST, list[ast.Name | ast.Attribute]]:
-        """What each statement of the module reads, as names or attributes."""
-        found: dict[ast.AST, list[ast.Name | ast.Attribute]] = {}
-        for uses in self.uses.values():
-            for use in uses:
-                found.setdefault(self.outermost(use), []).append(use)
-        return found
-
-    def is_imported(self, node: ast.Name | ast.Attribute) -> bool:
-        """Whether it begins with a name that an import of the module binds, or may bind."""
-        root: ast.expr = node
-        while isinstance(root, ast.Attribute):
-            root = root.value
-        if not isinstance(root, ast.Name):
-            return False
-        scope = self.module.scope
-        bound = scope.names.get(root.id, ())
-        return any(isinstance(one.node, (ast.Import, ast.ImportFrom)) for one in bound) or (
-            not bound and bool(scope.stars)
-        )
-
     def never_runs(self, node: ast.AST) -> bool:
         """Whether it stands below the main guard of a module that is not the script."""
         return self.module.name != "__main__" and is_main_guard(self.outermost(node))
 
     def is_sure(self, node: ast.AST) -> bool:
-        """Whether a node runs whenever its function, or its module as the script, does."""
+        """Whether a node runs whenever its function, or its module as the script, runs to its end.
+
+        What may end them before is `may_end_before`'s.
+        """
         inner = node
         while inner in self.parents:
             outer = self.parents[inner]
             if isinstance(outer, (*Function, ast.Module)):
                 return inner not in getattr(outer, "decorator_list", ())
-            is_expression = isinstance(outer, (ast.expr, ast.keyword)) and not isinstance(
-                outer,
-                (ast.Lambda, ast.IfExp, ast.BoolOp, ast.ListComp, ast.SetComp, ast.DictComp),
-            )
-            is_plain = isinstance(outer, (ast.Expr, ast.Assign, ast.AnnAssign, ast.Return))
-            if not (is_expression or is_plain or is_main_guard(outer)):
+            if not _leads_on(outer, inner):
                 return False
             inner = outer
         return True
+
+    def may_end_before(self, node: ast.AST) -> bool:
+        """Whether a statement before a node may end its function, or the script with success."""
+        inner = node
+        while inner in self.parents and not isinstance(inner, (*Function, ast.Lambda)):
+            outer = self.parents[inner]
+            if outer not in self._behind_ends:
+                self._behind_ends[outer] = frozenset(_behind_ends(outer))
+            if inner in self._behind_ends[outer]:
+                return True
+            inner = outer
+        return False
+
+    @cached_property
+    def function_names(self) -> Counter[str]:
+        """How many functions, methods too, have each name."""
+        return Counter(node.name for node in self.module.nodes if isinstance(node, Function))
+
+
+def _leads_on(outer: ast.AST, inner: ast.AST) -> bool:
+    """Whether what runs `outer` runs `inner`, a part of it, and can't catch an exit there."""
+    if isinstance(outer, (ast.expr, ast.keyword)):
+        may_skip = (ast.Lambda, ast.IfExp, ast.BoolOp, ast.ListComp, ast.SetComp, ast.DictComp)
+        return not isinstance(outer, (*may_skip, ast.GeneratorExp))
+    if isinstance(outer, ast.With):
+        return not any("suppress" in ast.unparse(item) for item in outer.items)
+    if isinstance(outer, ast.Try):
+        return outer.body[0] is inner and not any(map(_catches_exit, outer.handlers))
+    if isinstance(outer, (ast.If, ast.While)) and outer.test is inner:
+        return True
+    plain = (ast.Expr, ast.Assign, ast.AnnAssign, ast.Return, ast.Raise)
+    return isinstance(outer, plain) or is_main_guard(outer)
+
+
+def _catches_exit(handler: ast.ExceptHandler) -> bool:
+    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    names = {getattr(kind, "id", getattr(kind, "attr", "")) for kind in kinds}
+    return not names or bool(names & {"", "SystemExit", "BaseException"})
+
+
+def _behind_ends(node: ast.AST) -> Iterator[ast.stmt]:
+    """The statements of a node that stand behind one that may end all."""
+    for name in ("body", "orelse", "finalbody"):
+        block = getattr(node, name, None)
+        may_have_ended = False
+        for statement in block if isinstance(block, list) else ():
+            if may_have_ended:
+                yield statement
+            may_have_ended = may_have_ended or _may_end(statement)
+
+
+def _may_end(statement: ast.stmt) -> bool:
+    """Whether a statement returns, or ends the process with exit code 0 or one that is unknown."""
+    waiting: list[ast.AST] = [statement]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, (*Function, ast.Lambda, ast.ClassDef)):
+            continue
+        if isinstance(node, ast.Return):
+            return True
+        if isinstance(node, ast.Call) and _is_exit(node):
+            return True
+        if isinstance(node, ast.Raise) and getattr(node.exc, "id", "") == "SystemExit":
+            return True
+        waiting.extend(ast.iter_child_nodes(node))
+    return False
+
+
+def _is_exit(call: ast.Call) -> bool:
+    function = call.func
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    if name.startswith("exec") and isinstance(function, ast.Attribute):
+        return True
+    if name not in ("exit", "quit", "_exit", "SystemExit"):
+        return False
+    given = call.args[0] if call.args else None
+    return not (isinstance(given, ast.Constant) and given.value not in (None, 0))
 
 
 def is_main_guard(node: ast.AST) -> bool:

@@ -1,0 +1,124 @@
+"""What absl refuses of a script's arguments, as its `FlagValues` reads them."""
+
+from collections.abc import Sequence
+
+from tf_cluster.params.wording import either, excerpt
+from tf_cluster.program.argparse_judge import unknown_option
+from tf_cluster.program.options import CommandLine, Option, Problem
+
+# Flags of absl and TensorFlow themselves, and those that absl makes of others.
+_OWN = frozenset(
+    (
+        *("?", "help", "helpfull", "helpshort", "helpxml", "flagfile", "undefok"),
+        *("alsologtostderr", "log_dir", "logger_levels", "logtostderr", "showprefixforinfo"),
+        *("stderrthreshold", "v", "verbosity", "only_check_args", "only_check_flags"),
+        *(
+            "pdb",
+            "pdb_post_mortem",
+            "profile_file",
+            "run_with_pdb",
+            "run_with_profiling",
+            "use_cprofile_for_profiling",
+        ),
+        *("test_random_seed", "test_randomize_ordering_seed", "test_srcdir", "test_tmpdir"),
+        *("delta_threshold", "hbm_oom_exit", "op_conversion_fallback_to_while_loop"),
+        *("runtime_oom_exit", "tt_check_filter", "tt_single_core_summaries", "xml_output_file"),
+    )
+)
+# Those of them that take a value, which may be an argument of its own.
+_OWN_VALUED = frozenset(
+    (
+        *("log_dir", "logger_levels", "stderrthreshold", "v", "verbosity", "profile_file"),
+        *("test_random_seed", "test_randomize_ordering_seed", "test_srcdir", "test_tmpdir"),
+        *("xml_output_file",),
+    )
+)
+_MOST_PROBLEMS = 20
+
+
+def absl_problems(line: CommandLine, args: Sequence[str]) -> list[Problem]:
+    """What absl refuses of these arguments, as its `FlagValues` reads them."""
+    options = {name: option for option in line.options for name in option.names}
+    found: list[Problem] = []
+    given: set[str] = set()
+    index = 0
+    while index < len(args):
+        text = args[index]
+        at = index
+        index += 1
+        if text == "--":
+            break
+        word, equals, value = text[2 if text.startswith("--") else 1 :].partition("=")
+        if not text.startswith("-") or not word:  # no flag
+            if line.interleaved:
+                continue
+            return found
+        name = f"--{word}"
+        has_next = index < len(args) and not args[index].startswith("-")
+        option = options.get(name)
+        if option is None and word.startswith("no") and f"--{word[2:]}" in options:
+            other = options[f"--{word[2:]}"]
+            if other.type == "bool":
+                given.add(other.names[0])
+                if equals:
+                    words = f"{name} takes no value"
+                    found.append(Problem("value", words, at, other.names[0], place=other.place))
+                continue
+        if option is None:
+            if word in ("flagfile", "undefok"):
+                return []
+            if word in _OWN or word.removeprefix("no") in _OWN:
+                if not equals and (word in _OWN_VALUED or (has_next and line.interleaved)):
+                    index += 1
+                elif not equals and has_next:
+                    return found  # its value, or the first argument that is no flag
+                continue
+            if not line.strict:
+                if not equals and not line.interleaved:
+                    return found
+                continue
+            if len(found) >= _MOST_PROBLEMS:
+                return found
+            problem = unknown_option(name, at, line)
+            found.append(problem)
+            given.add(problem.name)
+            if not equals and has_next:
+                index += 1
+            continue
+        given.add(option.names[0])
+        if not equals:
+            if option.type == "bool":
+                continue
+            if index >= len(args):
+                found.append(Problem("value", f"{name} has no value", at, name, place=option.place))
+                return found
+            value = args[index]
+            index += 1
+        wrong = _wrong_value(option, value)
+        if wrong:
+            words = f"{name} is {excerpt(value)}, not {wrong}"
+            found.append(Problem("value", words, at, name, place=option.place))
+    found += [
+        Problem("missing", f"{o.names[0]} is missing", None, o.names[0], place=o.place)
+        for o in line.options
+        if o.required and o.names[0] not in given
+    ]
+    return found
+
+
+def _wrong_value(option: Option, value: str) -> str:
+    """What is needed instead of a value; empty if it is good."""
+    if option.choices is not None and value not in option.choices:
+        return either(excerpt(choice) for choice in option.choices)
+    if option.type == "bool":
+        good = value.lower() in ("true", "t", "1", "false", "f", "0")
+        return "" if good else "true or false"
+    try:
+        if option.type == "int":
+            base = {"0o": 8, "0x": 16}.get(value[:2], 10) if len(value) > 2 else 10
+            int(value, base)
+        elif option.type == "float":
+            float(value)
+    except ValueError:
+        return "a whole number" if option.type == "int" else "a number"
+    return ""

@@ -1,0 +1,218 @@
+"""What surely runs: a script that Python ends with 0 has no finding, one that it refuses has.
+
+Each is a process of its own with the variables that a worker has.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from tf_cluster.check import check
+
+GET = """\
+import argparse, contextlib, os, sys
+def parse():
+  parser = argparse.ArgumentParser()
+  parser.add_argument("--data", required=True)
+  return parser.parse_args()
+"""
+ABSL = """\
+import os, sys
+from absl import app, flags
+FLAGS = flags.FLAGS
+flags.DEFINE_integer("n", None, "", required=True)
+def main(argv): pass
+"""
+
+NOT_SURE = {
+    "an else": "args = 1 if os.environ.get('TF_CONFIG') else parse()",
+    "an if": "if 'TF_CONFIG' not in os.environ:\n  parse()",
+    "more arguments": "if len(sys.argv) > 9:\n  parse()",
+    "an exit that is caught": "try:\n  parse()\nexcept SystemExit:\n  pass",
+    "every exception is caught": "try:\n  parse()\nexcept:\n  pass",
+    "an exit that is suppressed": "with contextlib.suppress(SystemExit):\n  parse()",
+    "an end before": "if 'TF_CONFIG' in os.environ:\n  sys.exit()\nparse()",
+    "an end with 0 before": "if 'TF_CONFIG' in os.environ:\n  raise SystemExit(0)\nparse()",
+    "a return before": (
+        "def main():\n  if 'TF_CONFIG' in os.environ:\n    return\n  parse()\nmain()"
+    ),
+    "a table of functions": "{'a': print, 'b': parse}['a']()",
+    "another name": "run = print if 'TF_CONFIG' in os.environ else parse\nrun()",
+    "a function that nothing calls": "def other():\n  parse()\nprint(other)",
+    "a generator": "def other():\n  parse()\n  yield\nother()",
+    "another function of that name": "def main():\n  def parse(): pass\n  parse()\nmain()",
+    "a method that nothing calls": (
+        "class A:\n  @classmethod\n  def of_args(cls):\n    parse()\n  def of_variables(self):\n"
+        "    pass\nA().of_variables()"
+    ),
+    "the first of an or": "os.environ.get('TF_CONFIG') or parse()",
+}
+SURE = {
+    "the module": "parse()",
+    "the main guard": "if __name__ == '__main__':\n  parse()",
+    "a function of a function": "def main():\n  args = parse()\nmain()",
+    "an exit by what it gives": "def main():\n  parse()\nsys.exit(main())",
+    "an exit that is raised": "def main():\n  parse()\nraise SystemExit(main())",
+    "an interrupt is caught": "try:\n  parse()\nexcept KeyboardInterrupt:\n  pass",
+    "a context": "with open(os.devnull) as nothing:\n  parse()",
+    "a failure before": "if sys.version_info < (3,):\n  sys.exit('too old')\nparse()",
+    "what makes a class": "class A:\n  def __init__(self):\n    self.args = parse()\nA()",
+    "the one method of a name": "class A:\n  def of_args(self):\n    parse()\nA().of_args()",
+    "a test": "if parse():\n  pass",
+}
+
+
+def findings(folder: Path, files: dict[str, str], args: list[str]) -> list[str]:
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    program = {"script": "train.py", "args": args, "source": {"files": list(files)}}
+    params = {"name": "a", "image": "r/i:1", "strategy": "all-reduce", "program": program}
+    text = yaml.safe_dump(params)
+    return [one.code for one in check("p.yaml", text.encode(), folder=folder).findings]
+
+
+def is_refused(folder: Path, args: list[str]) -> bool:
+    variables = {**os.environ, "TF_CONFIG": "{}", "JOB_NAME": "worker"}
+    command = [sys.executable, "train.py", *args]
+    done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, check=False)
+    return done.returncode != 0
+
+
+@pytest.mark.parametrize("case", NOT_SURE)
+def test_a_parse_that_may_not_run_has_no_finding(case: str, tmp_path: Path) -> None:
+    assert findings(tmp_path, {"train.py": f"{GET}{NOT_SURE[case]}\n"}, []) == []
+    assert not is_refused(tmp_path, [])
+
+
+@pytest.mark.parametrize("case", SURE)
+def test_what_a_sure_parse_lacks_is_found(case: str, tmp_path: Path) -> None:
+    assert findings(tmp_path, {"train.py": f"{GET}{SURE[case]}\n"}, []) == ["TFC514"]
+    assert is_refused(tmp_path, [])
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "app.run(main, argv=[sys.argv[0], '--n=3'])",
+        "if 'TF_CONFIG' not in os.environ:\n  app.run(main)",
+        "if 'TF_CONFIG' in os.environ:\n  sys.exit()\napp.run(main)",
+        "FLAGS.set_default('n', 3)\napp.run(main)",
+        "FLAGS.n = 3\napp.run(main)",
+        "FLAGS['n'].value = 3\napp.run(main)",
+        "delattr(FLAGS, 'n')\napp.run(main)",
+        "print('nothing reads them')",
+    ],
+)
+def test_flags_of_absl_that_may_be_given_or_not_read_have_no_finding(
+    code: str, tmp_path: Path
+) -> None:
+    assert findings(tmp_path, {"train.py": f"{ABSL}{code}\n"}, []) == []
+    assert not is_refused(tmp_path, [])
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "app.run(main)",
+        "if __name__ == '__main__':\n  app.run(main)",
+        "FLAGS(sys.argv)",
+        "FLAGS.steps = 3\napp.run(main)",
+    ],
+)
+def test_flags_of_absl_that_are_surely_read_are_judged(code: str, tmp_path: Path) -> None:
+    more = "flags.DEFINE_integer('steps', 1, '')\n"
+
+    assert findings(tmp_path, {"train.py": f"{ABSL}{more}{code}\n"}, []) == ["TFC514"]
+    assert is_refused(tmp_path, [])
+
+
+ADD_N = "  p.add_argument('--n', type=int)\nmain(p)\np.parse_args()"
+PARSER = "import argparse\np = argparse.ArgumentParser()\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "good", "wrong"),
+    [
+        ("p.add_argument('a')\nadd(p)\np.add_argument('b')\n", ["x", "3", "z"], ["3", "x", "z"]),
+        (
+            "g = p.add_argument_group('g')\np.add_argument('a')\ng.add_argument('n', type=int)\n",
+            ["x", "3"],
+            ["3", "x"],
+        ),
+        (
+            "g = p.add_argument_group()\nh = p.add_argument_group()\ng.add_argument('a')\n"
+            "h.add_argument('n', type=int)\ng.add_argument('b')\n",
+            ["x", "3", "z"],
+            ["x", "z", "3"],
+        ),
+        ("p = add(p)\np.add_argument('a')\n", ["3", "x"], ["x", "3"]),
+        ("p.add_argument('a')\nadd(q=p)\n", ["x", "3"], ["3", "x"]),
+    ],
+)
+def test_positional_arguments_are_in_the_order_in_which_they_are_added(
+    code: str, good: list[str], wrong: list[str], tmp_path: Path
+) -> None:
+    add = "def add(q):\n  q.add_argument('n', type=int)\n  return q\n"
+    files = {"train.py": f"{add}{PARSER}{code}p.parse_args()\n"}
+
+    assert (findings(tmp_path, files, good), is_refused(tmp_path, good)) == ([], False)
+    assert findings(tmp_path, files, wrong) == ["TFC513"]
+    assert is_refused(tmp_path, wrong)
+
+
+def test_positional_arguments_of_a_module_come_before_those_of_the_script(tmp_path: Path) -> None:
+    opts = "import argparse\ndef get():\n  p = argparse.ArgumentParser()\n  p.add_argument('a')\n"
+    files = {
+        "train.py": "import opts\np = opts.get()\np.add_argument('n', type=int)\np.parse_args()\n",
+        "opts.py": f"{opts}  return p\n",
+    }
+
+    assert findings(tmp_path, files, ["x", "3"]) == []
+    assert not is_refused(tmp_path, ["x", "3"])
+    assert findings(tmp_path, files, ["3", "x"]) == ["TFC513"]
+
+
+@pytest.mark.parametrize(
+    ("code", "args"),
+    [
+        ("p.add_argument('--n')\np.error = print\np.parse_args()", ["--m=3"]),
+        (
+            "p.add_argument('--n', type=int)\np.exit = lambda *a: None\np.parse_known_args()",
+            ["--n=x"],
+        ),
+        (
+            "def main(p):\n  int = str\n  p.add_argument('--n', type=int)\nmain(p)\np.parse_args()",
+            ["--n=x"],
+        ),
+        (
+            "def main(p):\n  def int(text): return text\n  p.add_argument('--n', type=int)\nmain(p)\n"
+            "p.parse_args()",
+            ["--n=x"],
+        ),
+        (
+            "def main(p):\n  from builtins import str as int\n  p.add_argument('--n', type=int)\n"
+            "main(p)\np.parse_args()",
+            ["--n=x"],
+        ),
+    ],
+)
+def test_what_the_code_puts_in_place_of_pythons_own_is_not_judged(
+    code: str, args: list[str], tmp_path: Path
+) -> None:
+    assert findings(tmp_path, {"train.py": f"{PARSER}{code}\n"}, args) == []
+    assert not is_refused(tmp_path, args)
+
+
+def test_a_variable_of_another_function_is_another_parser(tmp_path: Path) -> None:
+    code = (
+        "import argparse\ndef add(parser):\n  parser.add_argument('--n', type=int)\n"
+        "parser = argparse.ArgumentParser()\nadd(parser)\nparser.parse_args()\n"
+    )
+
+    assert findings(tmp_path, {"train.py": code}, ["--n=3"]) == []
+    assert findings(tmp_path, {"train.py": code}, ["--n=x"]) == ["TFC513"]
