@@ -185,20 +185,9 @@ def test_positional_arguments_of_a_module_come_before_those_of_the_script(tmp_pa
             "p.add_argument('--n', type=int)\np.exit = lambda *a: None\np.parse_known_args()",
             ["--n=x"],
         ),
-        (
-            "def main(p):\n  int = str\n  p.add_argument('--n', type=int)\nmain(p)\np.parse_args()",
-            ["--n=x"],
-        ),
-        (
-            "def main(p):\n  def int(text): return text\n  p.add_argument('--n', type=int)\nmain(p)\n"
-            "p.parse_args()",
-            ["--n=x"],
-        ),
-        (
-            "def main(p):\n  from builtins import str as int\n  p.add_argument('--n', type=int)\n"
-            "main(p)\np.parse_args()",
-            ["--n=x"],
-        ),
+        (f"def main(p):\n  int = str\n{ADD_N}", ["--n=x"]),
+        (f"def main(p):\n  def int(text): return text\n{ADD_N}", ["--n=x"]),
+        (f"def main(p):\n  from builtins import str as int\n{ADD_N}", ["--n=x"]),
     ],
 )
 def test_what_the_code_puts_in_place_of_pythons_own_is_not_judged(
