@@ -182,6 +182,10 @@ DECLARATIONS = {
     "class Net(Base):\n    flags: F\n",
     "a type behind Program": f"{PLAIN}class M:\n    flags: F\n\n\nclass Net(Program, M):\n",
     "a type before Program": f"{PLAIN}class M:\n    flags: F\n\n\nclass Net(M, Program):\n",
+    "a value behind Program": f"{PLAIN}class M:\n    flags = F\n\n\nclass Net(Program, M):\n",
+    "a value behind a base of Program's": f"{PLAIN}class M:\n    flags = F\n\n\n"
+    "class Base(Program): ...\n\n\nclass Net(Base, M):\n",
+    "a value before Program": f"{PLAIN}class M:\n    flags = F\n\n\nclass Net(M, Program):\n",
     "another type after it": f"{PLAIN}class Net(Program):\n    flags: F\n    flags: int\n",
     "an annotated one": f"from __future__ import annotations\n{PLAIN}class Net(Program):\n"
     "    flags: Annotated[F, 1]\n",

@@ -3,7 +3,18 @@
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
+from tf_cluster.program.code_place import CodePlace
+from tf_cluster.program.order import (
+    GENERIC,
+    PROTOCOL,
+    Base,
+    Bases,
+    ContradictionError,
+    is_circle,
+    orders_of,
+)
 from tf_cluster.program.resolve import (
     ClassHere,
     Code,
@@ -16,6 +27,12 @@ from tf_cluster.program.resolve import (
 from tf_cluster.program.scope import Binding, Scope, scope_of
 
 PROGRAM = ("tf_cluster_trainer.Program", "tf_cluster_trainer.program.base.Program")
+PROGRAM_CLASS = Elsewhere(PROGRAM[0])
+OF_PROGRAM = (
+    *("flags", "shuffle_buffer", "requests_in_export", "build_model", "dataset", "loss"),
+    *("metrics", "evaluate", "signatures", "after_train"),
+)
+"""What Program itself has: no class behind it gives a program one of these."""
 # Classes of Python itself that are no programs and bring nothing that a program or its flags have.
 _BARE = (
     "builtins.object",
@@ -47,98 +64,106 @@ class Member:
     binding: Binding
 
 
+Orders = dict[ast.ClassDef, tuple[ClassHere, ...]]
+"""For each class the order in which Python looks for its attributes, itself first."""
+
+
 @dataclass(frozen=True)
 class Family:
     """A class with all that it inherits from, itself first, as far as that can be known.
 
-    `is_program`: it inherits from Program. `unknown`: why the rest can't be known; empty when all
-    is. `is_line`: no class has two bases that were read.
+    `bases` are those of each class. `is_program`: it inherits from Program. `unknown`: why the rest
+    can't be known; empty when all is.
     """
 
     classes: tuple[ClassHere, ...]
+    bases: Bases
     is_program: bool
     unknown: str
-    is_line: bool
 
     @property
     def itself(self) -> ClassHere:
         """The class."""
         return self.classes[0]
 
+    @property
+    def place(self) -> CodePlace:
+        """Where it stands."""
+        return self.itself.module.place(self.itself.node)
+
+    @property
+    def order(self) -> tuple[Base, ...] | None:
+        """Where Python looks for an attribute, one after the other, if nothing is unknown.
+
+        None where there is no such order, and Python refuses the class.
+        """
+        return None if self._orders is None else self._orders[self.itself.node]
+
+    @property
+    def orders(self) -> Orders | None:
+        """The same of each class, without those that were not read."""
+        if self._orders is None:
+            return None
+        return {
+            node: tuple(one for one in order if isinstance(one, ClassHere))
+            for node, order in self._orders.items()
+        }
+
+    @cached_property
+    def _orders(self) -> dict[ast.ClassDef, tuple[Base, ...]] | None:
+        try:
+            return orders_of(self.classes, self.bases)
+        except ContradictionError:
+            return None
+
 
 def family(code: Code, start: ClassHere) -> Family:
     """Follow a class to its bases, each before the bases beside it."""
     classes: list[ClassHere] = []
+    bases: dict[ast.ClassDef, tuple[Base, ...]] = {}
     unknown: list[str] = []
-    is_program, is_line = False, True
     waiting = [start]
     while waiting and len(classes) < _DEEPEST:
         one = waiting.pop(0)
-        if any(one.node is other.node for other in classes):
-            is_line = False
+        if one.node in bases:
             continue
         classes.append(one)
         unknown += _oddities(code, one)
-        here = []
-        for base in one.node.bases:
-            meant = _base(code, one, base)
+        known: list[Base] = []
+        for base, meant in _bases(code, one):
             if _is_program(meant):
-                is_program = True
-            elif isinstance(meant, ClassHere):
-                here.append(meant)
-            elif not (isinstance(meant, Elsewhere) and meant.name in _BARE):
+                known.append(PROGRAM_CLASS)
+            elif isinstance(meant, ClassHere) or (
+                isinstance(meant, Elsewhere) and meant.name in _BARE
+            ):
+                known.append(meant)
+            else:
                 unknown.append(f"{one.module.place(base)}: what {one.node.name} inherits from")
-        is_line = is_line and len(here) < 2
-        waiting = here + waiting
+        bases[one.node] = tuple(known)
+        waiting = [base for base in known if isinstance(base, ClassHere)] + waiting
     if waiting:
         unknown.append(f"{start.node.name} inherits too deeply")
-    return Family(tuple(classes), is_program, unknown[0] if unknown else "", is_line)
+    elif is_circle(bases):
+        unknown.append(f"{start.module.place(start.node)}: {start.node.name} inherits from itself")
+    is_program = any(PROGRAM_CLASS in own for own in bases.values())
+    return Family(tuple(classes), bases, is_program, unknown[0] if unknown else "")
 
 
-Orders = dict[ast.ClassDef, tuple[ClassHere, ...]]
-"""For each class the order in which Python looks for its attributes, itself first."""
+def _bases(code: Code, one: ClassHere) -> Iterator[tuple[ast.AST, Meaning]]:
+    """What a class names as its bases, without `Generic[T]` where Python leaves it out."""
+    written = [(base, _base(code, one, base)) for base in one.node.bases]
+    last = max((i for i, (base, _) in enumerate(written) if _has_types(base)), default=-1)
+    if any(meant == PROTOCOL and not _has_types(base) for base, meant in written):
+        last = len(written)
+    for i, (base, meant) in enumerate(written):
+        if not (meant == GENERIC and _has_types(base) and i < last):
+            yield base, meant
+    if getattr(one.node, "type_params", ()):  # class Net[T]
+        yield one.node, GENERIC
 
 
-def resolution_orders(code: Code, of: Family) -> Orders | None:
-    """Those of a class of which nothing is unknown, and of what it inherits from.
-
-    Classes that were not read are left out. None where there is none, and Python refuses the class.
-    """
-    orders: Orders = {}
-
-    def order(one: ClassHere) -> tuple[ClassHere, ...]:
-        if one.node not in orders:
-            bases = [_base(code, one, base) for base in one.node.bases]
-            here = [base for base in bases if isinstance(base, ClassHere)]
-            orders[one.node] = (one, *_merged([*map(order, here), tuple(here)]))
-        return orders[one.node]
-
-    try:
-        order(of.itself)
-    except _NoOrderError:
-        return None
-    return orders
-
-
-class _NoOrderError(Exception):
-    """Bases that contradict each other."""
-
-
-def _merged(lists: list[tuple[ClassHere, ...]]) -> Iterator[ClassHere]:
-    """Python's C3: the first head that stands in the tail of none."""
-    while lists := [one for one in lists if one]:
-        tails = {later.node for one in lists for later in one[1:]}
-        head = next((one[0] for one in lists if one[0].node not in tails), None)
-        if head is None:
-            raise _NoOrderError
-        yield head
-        lists = [one[1:] if one[0].node is head.node else one for one in lists]
-
-
-def has_program_before(code: Code, one: ClassHere) -> bool:
-    """Whether Program is a base of a class, and another one stands behind it."""
-    meant = [_base(code, one, base) for base in one.node.bases]
-    return any(map(_is_program, meant[:-1]))
+def _has_types(base: ast.expr) -> bool:
+    return isinstance(base, ast.Subscript)
 
 
 def _is_program(meant: Meaning) -> bool:
@@ -238,25 +263,35 @@ def own_scope(one: ClassHere) -> Scope:
 
 def member(of: Family, name: str) -> Member | Unknown | Missing:
     """An attribute of a class, its own or inherited; Missing if it has none but Program's."""
-    holders = []
     for one in of.classes:
-        scope = own_scope(one)
         if name in one.module.attributes_set:
             return Unknown(f"{one.module.file} sets {name} as it runs")
-        if scope.is_open or (name in scope.names and scope.only(name) is None):
-            return Unknown(f"{one.module.place(one.node)}: what {one.node.name}.{name} is")
-        binding = scope.only(name)
-        if binding is not None:
-            holders.append(Member(one, binding))
-    if of.unknown and not (holders and _is_own(of, holders[0])):
-        return Unknown(of.unknown)
-    if of.unknown and of.itself.node.name in of.itself.module.changed_outside:
-        return Unknown(of.unknown)
-    if len(holders) > 1 and not of.is_line and not _is_own(of, holders[0]):
-        place = of.itself.module.place(of.itself.node)
-        return Unknown(f"{place}: whose {name} {of.itself.node.name} has")
-    return holders[0] if holders else Missing()
+    if of.unknown:
+        is_changed = of.itself.node.name in of.itself.module.changed_outside
+        return (not is_changed and _own(of.itself, name)) or Unknown(of.unknown)
+    if of.order is None:
+        return Unknown(f"{of.place}: the bases of {of.itself.node.name} contradict each other")
+    for base in of.order:
+        if base == PROGRAM_CLASS and name in OF_PROGRAM:
+            return Missing()
+        own = _own(base, name) if isinstance(base, ClassHere) else None
+        if own is not None:
+            return own
+    return Missing()
 
 
-def _is_own(of: Family, one: Member) -> bool:
-    return one.owner.node is of.itself.node
+def _own(one: ClassHere, name: str) -> Member | Unknown | None:
+    """What a class's own body binds a name to; None if it does not."""
+    scope = own_scope(one)
+    binding = scope.only(name)
+    if scope.is_open or (binding is None and name in scope.names):
+        return Unknown(f"{one.module.place(one.node)}: what {one.node.name}.{name} is")
+    return Member(one, binding) if binding else None
+
+
+def behind_program(of: Family, name: str) -> str:
+    """The class that has an attribute and stands behind Program, which has it, too; or nothing."""
+    order = (of.order or ()) if not of.unknown else ()
+    behind = order[order.index(PROGRAM_CLASS) :] if PROGRAM_CLASS in order else ()
+    having = (one for one in behind if isinstance(one, ClassHere) and _own(one, name))
+    return next((one.node.name for one in having), "")

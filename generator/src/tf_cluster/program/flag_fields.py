@@ -4,15 +4,14 @@ import ast
 from dataclasses import dataclass
 
 from tf_cluster.program.classes import (
+    PROGRAM_CLASS,
     Family,
     Member,
     decorators,
     family,
-    has_program_before,
     makes_instances,
     member,
     own_scope,
-    resolution_orders,
 )
 from tf_cluster.program.code_place import CodePlace
 from tf_cluster.program.dataclass_fields import (
@@ -117,8 +116,11 @@ def _called(code: Code, found: Member, meant: ValueHere, call: ast.Call) -> Flag
 
 def _annotation(code: Code, program: Family) -> Fault | None:
     """Why a line `flags: F` is refused: it names the flags' class, and gives no value."""
-    orders = None if program.unknown else resolution_orders(code, program)
-    for one in orders[program.itself.node] if orders else (program.itself,):
+    for one in (None if program.unknown else program.order) or (program.itself,):
+        if one == PROGRAM_CLASS:  # Program's own flags come first
+            return None
+        if not isinstance(one, ClassHere):
+            continue
         scope = own_scope(one)
         if scope.is_open or "flags" in scope.names or "flags" in one.module.attributes_set:
             return None
@@ -135,8 +137,6 @@ def _annotation(code: Code, program: Family) -> Fault | None:
             name = meant.node.name
             why = f"{one.node.name} has the line flags: {name}, which gives flags no value"
             return Fault(why, f"write flags = {name}", one.module.place(lines[-1]))
-        if has_program_before(code, one):  # Program's own flags come first
-            return None
     return None
 
 
@@ -180,7 +180,7 @@ def _declared(code: Code, start: ClassHere) -> Flags:
     name, place = start.node.name, start.module.place(start.node)
     if not any(decorators(code, one) for one in whole.classes):
         return _no_dataclass(name, place)
-    orders = resolution_orders(code, whole)
+    orders = whole.orders
     if orders is None:
         why = f"Python can't define {name}: its bases contradict each other"
         fault = Fault(why, "change their order", place)

@@ -8,7 +8,7 @@ from typing import Any
 from tf_cluster.expand.roles import has_evaluator
 from tf_cluster.params.wording import excerpt
 from tf_cluster.pointer import Pointer, dotted
-from tf_cluster.program.classes import Family, decorators, family, member
+from tf_cluster.program.classes import Family, behind_program, decorators, family, member
 from tf_cluster.program.code_findings import imports_findings, parse_finding, use_root
 from tf_cluster.program.codes import (
     CODE_NOT_THERE,
@@ -148,11 +148,16 @@ def _hook(reading: Reading, program: Family, hook: str, reference: str) -> None:
         node = program.itself.node
         names = [one.name for one in node.body if isinstance(one, ast.FunctionDef)]
         likely = near(hook, names)
-        place = program.itself.module.place(node)
-        message = f"{node.name} defines no {hook} ({place})"
-        fix = f"did you mean {likely} to be {hook}?" if likely else ""
+        message = f"{node.name} defines no {hook} ({program.place})"
+        fix = f"did you mean {likely} to be {hook}?" if likely else _before(program, hook)
         where = reading.params.origin_of(_MODULE)
-        reading.add(where, HOOK_MISSING, message, reference, fix, at=place)
+        reading.add(where, HOOK_MISSING, message, reference, fix, at=program.place)
+
+
+def _before(program: Family, name: str) -> str:
+    """A fix where a class has what Program has, too, and comes too late; or nothing."""
+    behind = behind_program(program, name)
+    return f"{behind} has one, but stands behind Program: change their order" if behind else ""
 
 
 def _flags(reading: Reading, code: Code, program: Family) -> None:
@@ -289,9 +294,10 @@ def _metric(reading: Reading, code: Code, program: Family) -> None:
         reading.unknown("the metric of exportBest", found.why)
         return
     if isinstance(found, Missing):
-        place = program.itself.module.place(program.itself.node)
+        place = program.place
         message = f"{dotted(where)} is {excerpt(metric)}, but the program has no evaluate ({place})"
-        reading.add(where, UNKNOWN_METRIC, message, metric, "write one that gives it", at=place)
+        fix = _before(program, "evaluate") or "write one that gives it"
+        reading.add(where, UNKNOWN_METRIC, message, metric, fix, at=place)
         return
     names, at = found
     reading.read(f"metrics {listed(sorted(names))} ({at})")
