@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeGuard
 
 from tf_cluster.program.classes import Family, Member, member
@@ -14,11 +15,20 @@ from tf_cluster.program.resolve import (
     Unknown,
     ValueHere,
 )
-from tf_cluster.program.scope import Function, Module
+from tf_cluster.program.scope import (
+    Function,
+    Module,
+    Scope,
+    arguments_of,
+    names_in_function,
+    scope_of,
+)
 
 _DEEPEST = 6
 _MOST_NODES = 300_000
 _PLAIN_DECORATORS = ("staticmethod", "classmethod", "override", "final")
+_ASSIGNMENTS = (ast.Assign, ast.AnnAssign, ast.AugAssign)
+_READERS = tuple(Elsewhere(f"builtins.{name}") for name in ("print", "len", "sorted", "dict"))
 _READING = ("items", "keys", "values", "get", "copy")
 
 
@@ -89,7 +99,12 @@ class _Reader:
         self._nodes = tuple(_inside(function))
         self._budget = budget
         budget.take(len(self._nodes))
+        self._names = names_in_function(function)
         self._following: set[str] = set()
+
+    @cached_property
+    def _scope(self) -> Scope:
+        return scope_of(self._function.body)
 
     def keys(self) -> set[str]:
         """The keys of all that is returned. Raises _UnknowableError."""
@@ -130,37 +145,27 @@ class _Reader:
     def _key(self, node: ast.expr) -> str:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             return node.value
-        if isinstance(node, ast.Name) and not self._bindings(node.id):
+        if isinstance(node, ast.Name) and node.id not in self._names:
             meant = self._code.meaning(self._module, node)
             if isinstance(meant, ValueHere) and isinstance(meant.node, ast.Constant):
                 return str(meant.node.value)
         raise self._unknowable(node, "a name of a metric")
-
-    def _bindings(self, name: str) -> list[ast.Name]:
-        arguments = self._function.args
-        every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-        every += [one for one in (arguments.vararg, arguments.kwarg) if one]
-        if any(argument.arg == name for argument in every):
-            raise self._unknowable(self._function, f"the argument {name}")
-        return [
-            node
-            for node in self._nodes
-            if isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load)
-        ]
 
     def _keys_of_local(self, node: ast.Name) -> set[str]:
         """A variable that is set to dictionaries, and gets more keys by name."""
         name = node.id
         if name in self._following:
             raise self._unknowable(node, f"what {name} is")
-        if not self._bindings(name):
+        bindings = self._scope.names.get(name, [])
+        is_set = bindings and all(isinstance(one.node, _ASSIGNMENTS) for one in bindings)
+        if not is_set or name in arguments_of(self._function):
             raise self._unknowable(node, f"what {name} has")
         self._following.add(name)
         self._budget.take(3 * len(self._nodes))
         found: set[str] = set()
         accounted: set[ast.AST] = set()
         for statement in self._nodes:
-            accounted.update(_reads(statement))
+            accounted.update(self._reads(statement))
             if isinstance(statement, ast.Call) and _is_update_of(statement, name):
                 accounted.update(ast.iter_child_nodes(statement.func))
                 found |= {self._named(keyword) for keyword in statement.keywords}
@@ -180,6 +185,29 @@ class _Reader:
                 raise self._unknowable(use, f"what happens to {name}")
         return found
 
+    def _reads(self, node: ast.AST) -> Iterator[ast.expr]:
+        """Expressions that a node only reads: a dictionary there stays what it is."""
+        if isinstance(node, ast.Return):
+            yield from [node.value] if node.value else []
+        elif isinstance(node, ast.FormattedValue):
+            yield node.value
+        elif isinstance(node, ast.Subscript):
+            yield from [node.value] if isinstance(node.ctx, ast.Load) else []
+        elif isinstance(node, ast.Dict):  # {**metrics}
+            yield from (value for key, value in zip(node.keys, node.values, strict=True) if not key)
+        elif isinstance(node, ast.Call):
+            function = node.func
+            if self._is_reader(function):
+                yield from node.args
+            elif isinstance(function, ast.Attribute) and function.attr in _READING:
+                yield function.value
+
+    def _is_reader(self, function: ast.expr) -> bool:
+        """Whether it is a function of Python that changes no dictionary."""
+        if not isinstance(function, ast.Name) or function.id in self._names:
+            return False
+        return self._code.meaning(self._module, function) in _READERS
+
     def _named(self, keyword: ast.keyword) -> str:
         if keyword.arg is None:
             raise self._unknowable(keyword.value, "names by **")
@@ -196,7 +224,7 @@ class _Reader:
                         self._code, self._program, found, self._depth + 1, self._budget
                     )
             raise self._unknowable(node, "what it calls")
-        if not isinstance(function, ast.Name) or self._bindings(function.id):
+        if not isinstance(function, ast.Name) or function.id in self._names:
             raise self._unknowable(node, "what it calls")
         meant = self._code.meaning(self._module, function)
         if meant == Elsewhere("builtins.dict"):
@@ -242,24 +270,6 @@ def _assignment(node: ast.AST) -> tuple[ast.expr | None, ast.expr | None]:
     ):
         return node.target, node.value
     return None, None
-
-
-def _reads(node: ast.AST) -> Iterator[ast.expr]:
-    """Expressions that a node only reads: a dictionary there stays what it is."""
-    if isinstance(node, ast.Return):
-        yield from [node.value] if node.value else []
-    elif isinstance(node, ast.FormattedValue):
-        yield node.value
-    elif isinstance(node, ast.Subscript):
-        yield from [node.value] if isinstance(node.ctx, ast.Load) else []
-    elif isinstance(node, ast.Dict):  # {**metrics}
-        yield from (value for key, value in zip(node.keys, node.values, strict=True) if not key)
-    elif isinstance(node, ast.Call):
-        function = node.func
-        if isinstance(function, ast.Name) and function.id in ("print", "len", "sorted", "dict"):
-            yield from node.args
-        elif isinstance(function, ast.Attribute) and function.attr in _READING:
-            yield function.value
 
 
 def _inside(function: ast.FunctionDef) -> Iterator[ast.AST]:

@@ -187,17 +187,26 @@ def scope_of(body: Iterable[ast.stmt]) -> Scope:
     return scope
 
 
-def names_in_function(function: ast.AST) -> frozenset[str]:
-    """The names that a function binds itself: its arguments, and what its statements bind.
+AnyFunction = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
-    What the functions inside it bind is theirs. A lambda has only arguments.
+
+def arguments_of(function: AnyFunction) -> frozenset[str]:
+    """The names of a function's arguments."""
+    every = function.args
+    found = (*every.posonlyargs, *every.args, *every.kwonlyargs, every.vararg, every.kwarg)
+    return frozenset(one.arg for one in found if one is not None)
+
+
+def names_in_function(function: AnyFunction) -> frozenset[str]:
+    """The names that mean something of the function's own: what its arguments and its body bind.
+
+    Those that `global` and `nonlocal` share with the outside are among them, those of functions in
+    it are not.
     """
-    names: set[str] = set()
-    if isinstance(function, (*Function, ast.Lambda)):
-        names = {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)}
-    if isinstance(function, Function):
-        names |= scope_of(function.body).names.keys()
-    return frozenset(names)
+    types = {one.name for one in getattr(function, "type_params", ())}  # def f[T](…)
+    if isinstance(function, ast.Lambda):
+        return arguments_of(function) | {*_walruses(function)}
+    return arguments_of(function) | types | scope_of(function.body).names.keys()
 
 
 def _bound(node: ast.AST) -> Iterator[tuple[str, ast.expr | None]]:
@@ -228,6 +237,10 @@ def _bound(node: ast.AST) -> Iterator[tuple[str, ast.expr | None]]:
         yield node.name, None
     elif isinstance(node, ast.MatchMapping) and node.rest:
         yield node.rest, None
+    elif isinstance(node, (ast.Global, ast.Nonlocal)):
+        yield from ((name, None) for name in node.names)
+    elif type(node).__name__ == "TypeAlias":  # type Words = …, of Python 3.12
+        yield from _targets(node.name)  # type: ignore[attr-defined]
 
 
 def _targets(
@@ -242,11 +255,9 @@ def _targets(
 
 
 def _walruses(node: ast.AST) -> Iterator[str]:
-    """Names that `:=` binds in the expressions of a statement."""
-    if isinstance(node, (ast.ClassDef, *Function)):
-        return
+    """Names that `:=` binds in the expressions of a statement, or in the head of a definition."""
     for inner in ast.iter_child_nodes(node):
-        if isinstance(inner, ast.expr):
+        if isinstance(inner, (ast.expr, ast.arguments, ast.keyword)):
             for one in ast.walk(inner):
                 if isinstance(one, ast.NamedExpr):
                     yield one.target.id
