@@ -99,6 +99,10 @@ class Family:
         """
         return None if self._orders is None else self._orders[self.itself.node]
 
+    def order_of(self, one: ClassHere) -> tuple[Base, ...]:
+        """The same of a class that it inherits from; empty where there is none."""
+        return self._orders[one.node] if not self.unknown and self._orders else ()
+
     @property
     def orders(self) -> Orders | None:
         """The same of each class, without those that were not read."""

@@ -158,3 +158,18 @@ NOT_IN_IMAGE = Code(
     wrong=_OUR_IMAGE + _SCRIPT + "import torch",
     right=_OUR_IMAGE + _SCRIPT + "import tensorflow",
 )
+NO_INSTANCE = Code(
+    "TFC516",
+    "the program's class can't be made, or not without arguments",
+    why=(
+        "The trainer makes one object of the class, and gives no arguments. Python refuses a class "
+        "whose bases contradict each other, one that still has an abstract method, and a "
+        "constructor that asks for arguments. What a run may set is a flag."
+    ),
+    wrong=_MODULE
+    + _IMPORTS
+    + _NET.replace("Program):", "Program):\n    def __init__(self, units): ...\n"),
+    right=_MODULE
+    + _IMPORTS
+    + _NET.replace("Program):", "Program):\n    def __init__(self, units=64): ...\n"),
+)

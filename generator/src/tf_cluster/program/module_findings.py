@@ -17,12 +17,14 @@ from tf_cluster.program.codes import (
     FLAG_TYPE,
     FLAGS_CLASS,
     HOOK_MISSING,
+    NO_INSTANCE,
     NO_PROGRAM,
     NO_SUCH_CLASS,
     UNKNOWN_FLAG,
     UNKNOWN_METRIC,
 )
 from tf_cluster.program.flag_fields import Declared, FlagField, flags_of
+from tf_cluster.program.instances import is_abstract, refusals
 from tf_cluster.program.kinds import choices, fits, is_choice_missed, refused_in, unknown_in, words
 from tf_cluster.program.metrics import metrics_of
 from tf_cluster.program.near import listed, mistyped, near
@@ -135,13 +137,18 @@ def _class(reading: Reading, code: Code, module: Module, reference: str, class_n
         return
     reading.read(f"class {class_name} ({place})")
     for hook in _HOOKS:
-        _hook(reading, program, hook, reference)
+        _hook(reading, code, program, hook, reference)
+    for fault in refusals(code, program):
+        if fault.name not in _HOOKS:
+            message = f"{fault.why} ({fault.place})"
+            reading.add(where, NO_INSTANCE, message, reference, fault.fix, at=fault.place)
     _flags(reading, code, program)
     _metric(reading, code, program)
 
 
-def _hook(reading: Reading, program: Family, hook: str, reference: str) -> None:
+def _hook(reading: Reading, code: Code, program: Family, hook: str, reference: str) -> None:
     found = member(program, hook)
+    where = reading.params.origin_of(_MODULE)
     if isinstance(found, Unknown):
         reading.unknown(f"whether there is a {hook}", found.why)
     elif isinstance(found, Missing):
@@ -150,8 +157,12 @@ def _hook(reading: Reading, program: Family, hook: str, reference: str) -> None:
         likely = near(hook, names)
         message = f"{node.name} defines no {hook} ({program.place})"
         fix = f"did you mean {likely} to be {hook}?" if likely else _before(program, hook)
-        where = reading.params.origin_of(_MODULE)
         reading.add(where, HOOK_MISSING, message, reference, fix, at=program.place)
+    elif is_abstract(code, program, found):
+        name, owner = program.itself.node.name, found.owner
+        place = owner.module.place(found.binding.node)
+        message = f"{name} defines no {hook}: {owner.node.name}.{hook} is abstract ({place})"
+        reading.add(where, HOOK_MISSING, message, reference, f"define {hook} in {name}", at=place)
 
 
 def _before(program: Family, name: str) -> str:
