@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 import sys
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -166,12 +167,59 @@ def test_mixins_behind_program_give_it_nothing_that_program_has(bases: str, tmp_
     ]
 
 
-def _found(text: str, folder: Path) -> list[str]:
-    (folder / "train.py").write_text(text)
+IMPORTS = """\
+import abc, collections, google.cloud, keras, ourteam, threading
+import tensorflow as tf
+import tf_cluster_trainer
+from sklearn.base import BaseEstimator
+from tf_keras import Model
+
+
+class Own(tf.Module): ...
+
+
+"""
+
+
+@pytest.mark.parametrize(
+    "base",
+    [
+        *("keras.Model", "tf.keras.Model", "Model", "tf.Module", "Own", "BaseEstimator", "dict"),
+        *("threading.Thread", "collections.abc.Mapping", "Exception", "object", "abc.ABC"),
+        *("keras.Model, metaclass=abc.ABCMeta", "Own, threading.Thread"),
+    ],
+)
+def test_a_class_of_the_image_s_packages_is_no_program(base: str, tmp_path: Path) -> None:
+    (words,) = _found(f"{IMPORTS}class Net({base}): ...\n", tmp_path)
+
+    assert words.startswith("Net is no subclass of tf_cluster_trainer.Program (train.py:11)")
+    assert ("whose build_model returns Net()" in words) == ("Model" in base)
+
+
+@pytest.mark.parametrize(
+    "base",
+    [
+        *("ourteam.Base", "keras.Model, ourteam.Base", "Own, ourteam.Base", "google.cloud.Base"),
+        *("tf_cluster_trainer.interactive.Base", "keras.Model[Program]", "keras.made(Program)"),
+        *("keras.Model, metaclass=ourteam.Meta", "keras.Model, **ourteam.more", "keras.Changed"),
+        "numpy.Base",
+    ],
+)
+def test_a_class_of_other_packages_may_be_a_program(base: str, tmp_path: Path) -> None:
+    text = f"import numpy\n{IMPORTS}keras.Changed = ourteam.Base\n"
+    beside = {"numpy.py": "from ourteam import *\n"}
+
+    assert _found(f"{text}class Net({base}): ...\n", tmp_path, beside) == []
+
+
+def _found(text: str, folder: Path, beside: Mapping[str, str] | None = None) -> list[str]:
+    files = {"train.py": text, **(beside or {})}
+    for name, one in files.items():
+        (folder / name).write_text(one)
     params = {
         "name": "a",
         "image": "r/i:1",
-        "program": {"module": "train:Net", "source": {"files": ["train.py"]}},
+        "program": {"module": "train:Net", "source": {"files": list(files)}},
         "flags": {"units": 3},
         "evaluator": {"exportBest": {"metric": "acc", "mode": "max"}},
     }

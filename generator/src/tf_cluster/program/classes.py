@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tf_cluster.program.code_place import CodePlace
+from tf_cluster.program.image_imports import image_imports
 from tf_cluster.program.order import (
     GENERIC,
     PROTOCOL,
@@ -53,6 +54,8 @@ _METACLASSES = ("builtins.type", "abc.ABCMeta", "enum.EnumMeta", "enum.EnumType"
 ENUMS = tuple(f"enum.{name}" for name in ("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag"))
 # With one of these a call of the class, or what holds it, gives anything.
 _MAKERS = ("__new__", "__get__", "__class__")
+# Of the image's packages: ours, and those into which others may put modules.
+_NOT_FOREIGN = ("tf_cluster_trainer", "tf_cluster_cleanup", "google", "nvidia")
 _DEEPEST = 30
 
 
@@ -73,13 +76,15 @@ class Family:
     """A class with all that it inherits from, itself first, as far as that can be known.
 
     `bases` are those of each class. `is_program`: it inherits from Program. `unknown`: why the rest
-    can't be known; empty when all is.
+    can't be known; empty when all is. `may_be_program`: why what is unknown may be Program; empty
+    when it surely is not.
     """
 
     classes: tuple[ClassHere, ...]
     bases: Bases
     is_program: bool
     unknown: str
+    may_be_program: str
 
     @property
     def itself(self) -> ClassHere:
@@ -126,13 +131,16 @@ def family(code: Code, start: ClassHere) -> Family:
     classes: list[ClassHere] = []
     bases: dict[ast.ClassDef, tuple[Base, ...]] = {}
     unknown: list[str] = []
+    may_be_program: list[str] = []
     waiting = [start]
     while waiting and len(classes) < _DEEPEST:
         one = waiting.pop(0)
         if one.node in bases:
             continue
         classes.append(one)
-        unknown += _oddities(code, one)
+        odd = list(_oddities(code, one))
+        unknown += odd
+        may_be_program += odd
         known: list[Base] = []
         for base, meant in _bases(code, one):
             if _is_program(meant):
@@ -142,15 +150,30 @@ def family(code: Code, start: ClassHere) -> Family:
             ):
                 known.append(meant)
             else:
-                unknown.append(f"{one.module.place(base)}: what {one.node.name} inherits from")
+                why = f"{one.module.place(base)}: what {one.node.name} inherits from"
+                unknown.append(why)
+                if not _is_foreign(code, one, base, meant):
+                    may_be_program.append(why)
         bases[one.node] = tuple(known)
         waiting = [base for base in known if isinstance(base, ClassHere)] + waiting
-    if waiting:
-        unknown.append(f"{start.node.name} inherits too deeply")
-    elif is_circle(bases):
-        unknown.append(f"{start.module.place(start.node)}: {start.node.name} inherits from itself")
+    if waiting or is_circle(bases):
+        how = "inherits too deeply" if waiting else "inherits from itself"
+        why = f"{start.module.place(start.node)}: {start.node.name} {how}"
+        unknown.append(why)
+        may_be_program.append(why)
     is_program = any(PROGRAM_CLASS in own for own in bases.values())
-    return Family(tuple(classes), bases, is_program, unknown[0] if unknown else "")
+    first, hidden = (next(iter(whys), "") for whys in (unknown, may_be_program))
+    return Family(tuple(classes), bases, is_program, first, hidden)
+
+
+def _is_foreign(code: Code, one: ClassHere, base: ast.AST, meant: Meaning) -> bool:
+    """Whether a base is surely no program: a class of Python's, or of a package of the image."""
+    if not isinstance(meant, Elsewhere) or isinstance(base, ast.Subscript):
+        return False
+    top, last = meant.name.partition(".")[0], meant.name.rpartition(".")[2]
+    if top in _NOT_FOREIGN or last in one.module.attributes_set or code.is_shadowed(top):
+        return False
+    return is_standard(top) or (top in image_imports() and code.module(top) is None)
 
 
 def _bases(code: Code, one: ClassHere) -> Iterator[tuple[ast.AST, Meaning]]:

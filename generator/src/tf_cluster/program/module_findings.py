@@ -8,7 +8,14 @@ from typing import Any
 from tf_cluster.expand.roles import has_evaluator
 from tf_cluster.params.wording import excerpt
 from tf_cluster.pointer import Pointer, dotted
-from tf_cluster.program.classes import Family, behind_program, decorators, family, member
+from tf_cluster.program.classes import (
+    Family,
+    bases_elsewhere,
+    behind_program,
+    decorators,
+    family,
+    member,
+)
 from tf_cluster.program.code_findings import imports_findings, parse_finding, use_root
 from tf_cluster.program.codes import (
     CODE_NOT_THERE,
@@ -126,13 +133,15 @@ def _class(reading: Reading, code: Code, module: Module, reference: str, class_n
         place = found.module.place(found.node)
         reading.unknown(f"class {class_name}", f"{place}: what its decorators make of it")
         return
-    if not program.is_program and program.unknown:
-        reading.unknown(f"class {class_name}", program.unknown)
+    if not program.is_program and program.may_be_program:
+        reading.unknown(f"class {class_name}", program.may_be_program)
         return
     place = found.module.place(found.node)
     if not program.is_program:
         message = f"{class_name} is no subclass of tf_cluster_trainer.Program ({place})"
         fix = f"write class {class_name}(Program)"
+        if any(name.endswith(".Model") for name in bases_elsewhere(code, found)):
+            fix = f"name a subclass of Program whose build_model returns {found.node.name}()"
         reading.add(where, NO_PROGRAM, message, reference, fix, at=place)
         return
     reading.read(f"class {class_name} ({place})")
