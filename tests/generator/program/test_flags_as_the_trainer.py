@@ -32,6 +32,8 @@ from typing import Annotated, List, Literal, Optional, Tuple, Union
 from tf_cluster_trainer import Program
 
 Words = Literal["a", "b"]
+UNITS = "32"
+MANY = UNITS
 
 
 """
@@ -149,8 +151,39 @@ SHAPES = {
     "out of order": ("    a: int = 1\n    b: str", "@dataclass(frozen=True)"),
     "a list as default": ("    a: list[int] = []", "@dataclass(frozen=True)"),
     "given to the constructor alone": ("    a: InitVar[int]", "@dataclass(frozen=True)"),
+    "a constant of another type": ("    a: int = UNITS", "@dataclass(frozen=True)"),
+    "the same by another name": ("    a: int = MANY", "@dataclass(frozen=True)"),
+    "the same in a field": ("    a: int = field(default=UNITS)", "@dataclass(frozen=True)"),
+    "a constant of its type": ("    a: str = UNITS", "@dataclass(frozen=True)"),
+    "a name of the class itself": (
+        "    UNITS: int = 3\n    a: int = UNITS",
+        "@dataclass(frozen=True)",
+    ),
     "its default, too": ("    a: InitVar[int] = 1", "@dataclass(frozen=True)"),
 }
+
+CHANGES = (
+    "def change():\n    global UNITS\n    UNITS = 3\nchange()\n",
+    "globals()['UNITS'] = 3\n",
+    "if UNITS:\n    UNITS = 3\n",
+    "import sys\nsys.modules[__name__].UNITS = 3\n",
+    "for UNITS in (3,): ...\n",
+)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_constant_that_changes_is_not_guessed(change: str, tmp_path: Path) -> None:
+    text = _program("    a: int = UNITS").replace("@dataclass", f"{change}@dataclass")
+
+    _judged_alike(text, {}, tmp_path)
+
+
+def test_a_default_of_a_base_is_none_of_this_module_s(tmp_path: Path) -> None:
+    (tmp_path / "base.py").write_text("UNITS = 3\nclass Base:\n    a = UNITS\n")
+    text = f"from base import Base\n{_program('    a: int')}".replace("class F", "class F(Base)")
+    (tmp_path / "train.py").write_text(f"{text}{HOOKS}")
+
+    assert _checked({}, tmp_path) == []
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -337,11 +370,18 @@ def test_a_type_that_may_be_another_is_not_guessed(made: str) -> None:
     assert not refused_in(declared.fields["flag"].kind)
 
 
+HOOKS = "    def build_model(self, ctx): ...\n    def dataset(self, ctx, input_context): ...\n"
+
+
 def _judged_alike(text: str, flags: dict[str, Any], folder: Path) -> None:
-    text += "    def build_model(self, ctx): ...\n    def dataset(self, ctx, input_context): ...\n"
-    (folder / "train.py").write_text(text)
+    (folder / "train.py").write_text(f"{text}{HOOKS}")
+
+    findings = _checked(flags, folder)
+
+    assert bool(findings) == _is_refused(f"{text}{HOOKS}", flags), findings
+
+
+def _checked(flags: dict[str, Any], folder: Path) -> list[str]:
     params = {"name": "a", "program": {"module": "train:Net", "path": "."}, "flags": flags}
-
-    checked = check("p.yaml", yaml.safe_dump(params).encode(), folder=folder, for_cluster=False)
-
-    assert bool(checked.findings) == _is_refused(text, flags), checked.findings
+    found = check("p.yaml", yaml.safe_dump(params).encode(), folder=folder, for_cluster=False)
+    return [one.words for one in found.findings]

@@ -42,7 +42,7 @@ _VALUES = tuple(f"builtins.{name}" for name in ("dict", "list", "tuple", "set", 
 class FlagField:
     """A flag: its type, whether it has a default (None: can't be known), and where it stands.
 
-    `default` is the default's expression, where it is one.
+    `default` is the default's expression, where it is one; of a name, the constant that it has.
     """
 
     name: str
@@ -221,4 +221,17 @@ def _field(code: Code, made: Made, *, is_at_fault: bool) -> FlagField:
     if any(isinstance(n, ast.Name) and n.id in own for n in ast.walk(node.annotation)):
         kind = Anything(f"{module.place(node)}: a type of the class itself")
     has_default = None if is_at_fault and made.has_default is False else made.has_default
-    return FlagField(made.name, kind, has_default, module.place(node), made.default)
+    return FlagField(made.name, kind, has_default, module.place(node), _default(code, made))
+
+
+def _default(code: Code, made: Made) -> ast.expr | None:
+    """A default's expression; that of a constant, where it is surely one by its name."""
+    node, module = made.default, made.owner.module
+    if not isinstance(node, ast.Name) or node.id in own_scope(made.owner).names:
+        return node
+    if node.id in module.attributes_set or not any(one is node for one in ast.walk(made.node)):
+        return node  # the name of a base's default may be one of another module
+    meant = code.meaning(module, node)
+    if isinstance(meant, ValueHere) and not meant.module.scope.is_open:
+        return meant.node
+    return node
