@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import accumulate
 
 from tf_cluster.program.resolve import absolute
-from tf_cluster.program.scope import Function, Module, names_in_function
+from tf_cluster.program.scope import AnyFunction, Function, Module, names_in_function
 
 _MAIN_GUARDS = tuple(
     ast.dump(ast.parse(text, mode="eval").body)
@@ -83,14 +83,14 @@ class Tree:
             return False
         return any(root.id in self.bound_in(scope) for scope in self.functions_around(node))
 
-    def functions_around(self, node: ast.AST) -> Iterator[ast.AST]:
+    def functions_around(self, node: ast.AST) -> Iterator[AnyFunction]:
         """The functions that a node stands in, the innermost first."""
         scope = self.scope_of(node)
-        while scope is not self.module.tree:
+        while isinstance(scope, AnyFunction):
             yield scope
             scope = self.scope_of(scope)
 
-    def bound_in(self, function: ast.AST) -> frozenset[str]:
+    def bound_in(self, function: AnyFunction) -> frozenset[str]:
         """The names that a function binds itself: arguments, and what its statements bind."""
         if function not in self._bound:
             self._bound[function] = names_in_function(function)
