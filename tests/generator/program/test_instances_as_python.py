@@ -106,7 +106,8 @@ def test_drawn_programs_are_made_or_not_as_python_does(tmp_path: Path) -> None:
     assert min(seen.values()) > 5, seen
 
 
-BASE = "class Base(Program, ABC):\n    @abstractmethod\n    def {0}(self, *_): ...\n"
+METHOD = "    @abstractmethod\n    def {0}(self, *_): ...\n"
+BASE = f"class Base(Program, ABC):\n{METHOD}"
 NET = f"class Net(Base):\n{HOOKS}"
 
 
@@ -116,6 +117,11 @@ NET = f"class Net(Base):\n{HOOKS}"
         (
             BASE.format("net") + NET,
             "TFC516: Python makes no Net(): Base.net is abstract (train.py:12) (define net in Net)",
+        ),
+        (
+            BASE.format("net") + METHOD.format("loss") + METHOD.format("rate") + NET,
+            "TFC516: Python makes no Net(): Base.net is abstract, and so: loss, rate (train.py:12) "
+            "(define them in Net)",
         ),
         (
             BASE.format("build_model") + NET.replace("build_model", "model"),

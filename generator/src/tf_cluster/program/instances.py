@@ -1,7 +1,7 @@
 """Whether Python makes an instance of a program's class, as the trainer asks: without arguments."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 from tf_cluster.program.classes import (
     Family,
@@ -20,6 +20,7 @@ _ABSTRACT = Elsewhere("abc.abstractmethod")
 _KEEPING = tuple(Elsewhere(f"builtins.{name}") for name in ("property", "staticmethod"))
 _KEEPING += (Elsewhere("builtins.classmethod"), _ABSTRACT)
 _HARMLESS = ("typing.final", "typing_extensions.final", "typing.runtime_checkable")
+_SHOWN = 3  # abstract methods besides the first
 # With one of these in a class its making, or a call of it, may do anything.
 _MAKERS = ("__new__", "__init_subclass__", "__abstractmethods__")
 
@@ -36,8 +37,8 @@ def is_abstract(code: Code, of: Family, found: Member) -> bool:
     return isinstance(found.binding.node, ast.FunctionDef) and _is_empty(found.binding.node)
 
 
-def refusals(code: Code, of: Family) -> Iterator[Fault]:
-    """Why Python surely makes no instance of a program's class; what a hook lacks aside."""
+def refusals(code: Code, of: Family, hooks: Collection[str]) -> Iterator[Fault]:
+    """Why Python surely makes no instance of a program's class, abstract hooks aside."""
     name = of.itself.node.name
     if of.unknown:
         return
@@ -47,11 +48,9 @@ def refusals(code: Code, of: Family) -> Iterator[Fault]:
         return
     if not _is_simple(code, of):
         return
-    for found in _abstract(code, of):
-        method = getattr(found.binding.node, "name", "")
-        place = found.owner.module.place(found.binding.node)
-        why = f"Python makes no {name}(): {found.owner.node.name}.{method} is abstract"
-        yield Fault(why, f"define {method} in {name}", place, method)
+    methods = [one for one in _abstract(code, of) if one[0] not in hooks]
+    if methods:
+        yield _of_methods(name, sorted(methods, key=_line))
     init = member(of, "__init__")
     asked = _asked(init) if isinstance(init, Member) and PROTOCOL not in of.order else ""
     if asked and isinstance(init, Member):
@@ -60,8 +59,18 @@ def refusals(code: Code, of: Family) -> Iterator[Fault]:
         yield Fault(why, "give it a default, or make it a flag", place)
 
 
-def _abstract(code: Code, of: Family) -> Iterator[Member]:
-    """The abstract methods that a class still has."""
+def _of_methods(name: str, methods: Sequence[tuple[str, Member]]) -> Fault:
+    """Why Python makes no instance of a class with these abstract methods."""
+    (method, first), *rest = methods
+    others = [other for other, _ in rest[:_SHOWN]] + ["…"] * (len(rest) > _SHOWN)
+    also = f", and so: {', '.join(others)}" if others else ""
+    why = f"Python makes no {name}(): {first.owner.node.name}.{method} is abstract{also}"
+    place = first.owner.module.place(first.binding.node)
+    return Fault(why, f"define {'them' if others else method} in {name}", place)
+
+
+def _abstract(code: Code, of: Family) -> Iterator[tuple[str, Member]]:
+    """The abstract methods that a class still has, by name."""
     names = {
         name: None
         for one in of.classes
@@ -72,7 +81,11 @@ def _abstract(code: Code, of: Family) -> Iterator[Member]:
     for name in names:
         found = member(of, name)
         if isinstance(found, Member) and _is_of_abc(of, found.owner) and _is_marked(code, found):
-            yield found
+            yield name, found
+
+
+def _line(found: tuple[str, Member]) -> int:
+    return getattr(found[1].binding.node, "lineno", 0)
 
 
 def _is_marked(code: Code, found: Member) -> bool:

@@ -147,10 +147,9 @@ def _class(reading: Reading, code: Code, module: Module, reference: str, class_n
     reading.read(f"class {class_name} ({place})")
     for hook in _HOOKS:
         _hook(reading, code, program, hook, reference)
-    for fault in refusals(code, program):
-        if fault.name not in _HOOKS:
-            message = f"{fault.why} ({fault.place})"
-            reading.add(where, NO_INSTANCE, message, reference, fault.fix, at=fault.place)
+    for fault in refusals(code, program, _HOOKS):
+        message = f"{fault.why} ({fault.place})"
+        reading.add(where, NO_INSTANCE, message, reference, fault.fix, at=fault.place)
     _flags(reading, code, program)
     _metric(reading, code, program)
 
