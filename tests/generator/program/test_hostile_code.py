@@ -47,6 +47,18 @@ CODE = {
     "an encoding that runs": "# coding: unicode_escape\n\\x69mport os\n",
     "a circle of names": "a = b\nb = a\nNet = a\n",
     "a circle of bases": "class A(B): ...\nclass B(A): ...\nNet = A\n",
+    "a circle of a program's bases": GOOD.replace("(Program)", "(B, Program)")
+    + "    flags: int\nclass B(Net): ...\n",
+    "many times one base": GOOD.replace("(Program)", f"(Program{', A' * 60_000})")
+    + "class A: ...\n",
+    "a base of each class before": "".join(
+        f"class C{i}({', '.join(f'C{j}' for j in range(i - 1, -1, -1)) or 'Program'}): ...\n"
+        for i in range(28)
+    )
+    + GOOD.replace("(Program)", "(C27)"),
+    "many abstract methods": "from abc import ABC, abstractmethod\n"
+    + GOOD.replace("(Program)", "(Program, ABC)")
+    + "".join(f"    @abstractmethod\n    def f{i}(s): 0\n" for i in range(4_000)),
     "a circle of types": "from train import *\n",
     "many bases": "\n".join(f"class A{i}(A{i - 1}): ..." for i in range(1, 2_000))
     + "\nNet = A1999",
