@@ -221,7 +221,7 @@ def test_a_task_of_one_type_alone_may_refuse_an_argument(tmp_path: Path) -> None
     ("code", "args", "told"),
     [
         ("p.add_argument('--a', required=True)", ["--help"], []),
-        ("p.add_argument('-v', action='store_true')", ["-vq"], []),
+        ("p.add_argument('-v', action='store_true')", ["-vq"], ["TFC512"]),
         (
             "p.add_argument('--x', type=float)\np.add_argument('n', nargs='*')",
             ["--x", "-3", "y"],

@@ -12,6 +12,7 @@ from tf_cluster.program.absl_code import absl_options
 from tf_cluster.program.absl_judge import absl_problems
 from tf_cluster.program.argparse_code import argparse_options
 from tf_cluster.program.argparse_judge import problems as argparse_problems
+from tf_cluster.program.argparse_judge import refused_options
 from tf_cluster.program.argparse_parsers import parser_elsewhere
 from tf_cluster.program.code_findings import imports_findings, parse_finding, use_root
 from tf_cluster.program.codes import (
@@ -95,6 +96,10 @@ def _arguments(reading: Reading, code: Code, module: Module) -> None:
         return
     if not line.strict:
         reading.unknown("unknown arguments", f"{line.place}: the script passes over them")
+    refused = refused_options(line) if by_argparse else ""
+    if refused:
+        reading.unknown("the script's arguments", refused)
+        return
     found: dict[tuple[str, int | None, str], list[Problem]] = {}
     tasks = list(_tasks(reading.params))
     for task in tasks:
@@ -103,9 +108,6 @@ def _arguments(reading: Reading, code: Code, module: Module) -> None:
             return  # a finding of its own: TFC322
         texts = [text for text in given if text is not None]
         problems = argparse_problems(line, texts) if by_argparse else absl_problems(line, texts)
-        if problems is None:
-            reading.unknown("the script's arguments", f"{line.place}: argparse refuses its options")
-            return
         for problem in problems:
             key = (problem.kind, problem.index, problem.name)
             found.setdefault(key, []).append(problem)
