@@ -66,6 +66,7 @@ SYNC = (
     "g.add_argument('--async', action='store_true')\n"
     "g.add_argument('--every', type=int)\n"
 )
+BATCHES = "p.add_argument('--batch_size')\np.add_argument('--batch_norm', required=True)\n"
 MISTAKES = [
     (LAYERS, ["--layers", "64", "32", "x"], [("TFC513", 3)]),
     (LAYERS, ["--layers", "64", "y", "32", "x"], [("TFC513", 2), ("TFC513", 4)]),
@@ -100,6 +101,11 @@ MISTAKES = [
     (PLACE, ["1", "x"], [("TFC512", 1)]),
     (REST + EPS, ["1", "--eps=2", "3"], [("TFC512", 2)]),
     (REST + EPS, ["--eps", "2", "3", "x"], [("TFC513", 3)]),
+    (BATCHES, ["--batch=3", "--n", "x"], [("TFC512", 1), ("TFC513", 0)]),
+    (BATCHES, ["--batch", "3", "--n", "x"], [("TFC512", 2), ("TFC513", 0)]),
+    (BATCHES, ["--oops", "--batch=3"], [("TFC512", 0), ("TFC513", 1)]),
+    (BATCHES, ["--batch_norm=3", "--batc", "3"], [("TFC513", 1)]),
+    (BATCHES + PLACE, ["--batc", "3"], [("TFC513", 0)]),
 ]
 
 
@@ -145,6 +151,45 @@ def test_a_value_that_looks_like_an_option_is_told_with_the_way_to_write_it(tmp_
     assert one.words.endswith("(write --eps=-1e-8)")
 
 
+XLA = "p.add_argument('--xla', action='store_true')\n"
+HERE = " (train.py:3) "
+
+
+@pytest.mark.parametrize(
+    ("options", "arg", "words"),
+    [
+        (EPS, "--eps 0.1", f"the script has no option \"--eps 0.1\"{HERE}({{}}: '--eps', '0.1')"),
+        (EPS, "--epz 0.1", f"the script has no option \"--epz 0.1\"{HERE}({{}}: '--eps', '0.1')"),
+        (
+            EPS,
+            "--epz=1 -b",
+            f"the script has no option \"--epz=1 -b\"{HERE}({{}}: '--eps=1', '-b')",
+        ),
+        (
+            EPS,
+            "--eps 1 -b",
+            f'the script has no option "--eps 1 -b"{HERE}(write each of its words as an argument)',
+        ),
+        (XLA, "--xla true", f'the script has no option "--xla true"{HERE}(write --xla)'),
+        (XLA, "-x 3", 'the script has no option "-x 3" (train.py:2)'),
+        (
+            EPS + XLA,
+            "--eps=1 --xla",
+            f'--eps is "1 --xla", not a number{HERE}(write --xla as an argument of its own)',
+        ),
+    ],
+)
+def test_several_arguments_in_one_are_told_with_the_way_to_write_them(
+    options: str, arg: str, words: str, tmp_path: Path
+) -> None:
+    code = f"{HEAD}{options}p.parse_args()\n"
+
+    (one,) = checked(tmp_path, {"train.py": code}, [arg]).findings
+
+    assert one.words == words.format("write two arguments")
+    assert refuses(code, [arg])
+
+
 @pytest.mark.parametrize(
     ("option", "likely"),
     [
@@ -156,12 +201,14 @@ def test_a_value_that_looks_like_an_option_is_told_with_the_way_to_write_it(tmp_
         ("--leern=3", "--learning_rate"),
         ("--max-step=3", "--steps"),
         ("--V=3", "-v"),
+        ("--bad=3", ""),
+        ("--batsh=3", ""),
     ],
 )
 def test_an_option_is_likely_where_its_letters_are_without_the_dashes(
     option: str, likely: str, tmp_path: Path
 ) -> None:
-    names = ("--steps", "--learning_rate", "-v")
+    names = ("--steps", "--learning_rate", "-v", "--batch_size", "--batch_normal")
     code = HEAD + "".join(f"p.add_argument('{name}')\n" for name in names) + "p.parse_args()\n"
 
     (one,) = checked(tmp_path, {"train.py": code}, [option]).findings

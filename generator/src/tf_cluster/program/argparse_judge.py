@@ -1,14 +1,18 @@
 """What argparse refuses of arguments, by the options that a script declares."""
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Container, Iterator, Sequence
 
 from tf_cluster.params.wording import either, excerpt
+from tf_cluster.printable import cut
 from tf_cluster.program.argparse_rules import Outcome, Refusal, read, size
 from tf_cluster.program.argparse_values import wrong_value
 from tf_cluster.program.near import listed, mistyped, near
 from tf_cluster.program.options import CommandLine, Option, Problem, names_of
 
 _MOST = 20
+_LEAST_SHORTENED = 4
+"""Letters of a word that may be the beginning of a name, mistyped."""
 
 
 def refused_options(line: CommandLine) -> str:
@@ -47,7 +51,7 @@ def problems(line: CommandLine, args: Sequence[str]) -> list[Problem]:
     texts = dict(enumerate(args))
     outcome = read(line, texts)
     if outcome.ended:
-        return _refused(outcome)
+        return _refused(outcome, line)
     unknown = outcome.unknown[:_MOST] if line.strict else []
     found = [unknown_option(text.partition("=")[0], index, line) for index, text in unknown]
     # The value of an unknown option is left out with it; then no count is sure.
@@ -58,29 +62,32 @@ def problems(line: CommandLine, args: Sequence[str]) -> list[Problem]:
     is_sure = not values and not outcome.unsure
     taken = {problem.name for problem in found}
     left = _left_over(outcome, line) if line.strict else ()
-    for problem in (*_refused(outcome), *left, *_missing(outcome, line)):
+    for problem in (*_refused(outcome, line), *left, *_missing(outcome, line)):
         is_told = problem.kind == "missing" and taken & set(problem.name.split("/"))
         if not is_told and (problem.name.startswith("-") or is_sure):
             found.append(problem)
     return found
 
 
-def _refused(outcome: Outcome) -> list[Problem]:
+def _refused(outcome: Outcome, line: CommandLine) -> list[Problem]:
     """What argparse ends at, once for each argument."""
+    names = frozenset(names_of(line.options))
     found: dict[int, Problem] = {}
     for refusal in outcome.refusals[:_MOST]:
-        found.setdefault(refusal.index, _problem(refusal))
+        found.setdefault(refusal.index, _problem(refusal, names))
     return list(found.values())
 
 
-def _problem(refusal: Refusal) -> Problem:
+def _problem(refusal: Refusal, names: Container[str]) -> Problem:
     option, text = refusal.option, refusal.text
     name, fix = option.names[0], ""
     if refusal.why == "wrong":
         words = f"{name} {wrong_value(option, text)}"
+        other = next((one for one in text.split() if one.partition("=")[0] in names), "")
+        fix = f"write {cut(other)} as an argument of its own" if other else ""
     elif refusal.why == "few":
         words = f"{name} has {_too_few(option)}"
-        fix = f"write {text}" if text else ""
+        fix = f"write {cut(text)}" if text else ""
     elif refusal.why == "full":
         words, fix = f"{name} takes no value", f"write {name}"
     elif refusal.why == "beside":
@@ -108,6 +115,9 @@ def _missing(outcome: Outcome, line: CommandLine) -> Iterator[Problem]:
 
 def _left_over(outcome: Outcome, line: CommandLine) -> Iterator[Problem]:
     for index, text in outcome.extras[:_MOST]:
+        if text.startswith("-") and len(text.split()) > 1:
+            yield unknown_option(text, index, line)
+            continue
         words = f"the script takes no argument {excerpt(text)}"
         yield Problem("unknown", words, index, place=line.place)
 
@@ -119,17 +129,33 @@ def _likely(word: str, names: Sequence[str]) -> str:
     """
     letters = word.lstrip("-")
     bare = {name.lstrip("-"): name for name in names}
-    short = {name[: len(letters)]: name for name in bare}
-    return bare.get(near(letters, bare) or short.get(mistyped(letters, short), ""), "")
+    begins = Counter(name[: len(letters)] for name in bare)
+    short = {name[: len(letters)]: name for name in bare if begins[name[: len(letters)]] == 1}
+    shortened = mistyped(letters, short) if len(letters) >= _LEAST_SHORTENED else ""
+    return bare.get(near(letters, bare) or short.get(shortened, ""), "")
 
 
 def unknown_option(word: str, index: int, line: CommandLine) -> Problem:
     """The problem with an option that the script does not declare."""
     names = names_of(line.options)
-    likely = _likely(word, names)
+    first, *others = word.split() or [word]
+    name, equals, value = first.partition("=")
+    likely = _likely(name, names)
     fix = f"did you mean {likely}?" if likely else ""
     option = next((one for one in line.options if likely in one.names), None)
+    if option and others:
+        takes_value = size(option) != (0, 0) and option.type != "bool"
+        is_other = others[0].startswith("-")
+        fix = f"write {likely}"
+        if takes_value or is_other:
+            fix = _apart(f"{likely}{equals}{value}", others)
     place = option.place if option else line.place
-    return Problem(
-        "unknown", f"the script has no option {excerpt(word)}", index, likely, fix, place
-    )
+    words = f"the script has no option {excerpt(word)}"
+    return Problem("unknown", words, index, likely, fix, place)
+
+
+def _apart(first: str, others: Sequence[str]) -> str:
+    """How to write an argument that has several in it, with a space between them."""
+    if len(others) > 1:
+        return "write each of its words as an argument"
+    return f"write two arguments: '{cut(first)}', '{cut(others[0])}'"
