@@ -204,19 +204,6 @@ def test_a_class_of_flags_that_stands_as_a_type_alone_is_told(tmp_path: Path) ->
     ]
 
 
-def test_a_task_of_one_type_alone_may_refuse_an_argument(tmp_path: Path) -> None:
-    (tmp_path / "train.py").write_text(
-        "import argparse\np = argparse.ArgumentParser()\n"
-        "p.add_argument('--job', choices=['ps', 'worker'])\np.parse_args()\n"
-    )
-    program = "{script: train.py, args: [--job=$(JOB_NAME)], source: {files: [train.py]}}"
-
-    assert found(tmp_path, program, "replication: between-graph\n") == []
-    assert found(tmp_path, program) == [
-        'error TFC513: in the chief, --job is "chief", not "ps" or "worker" (train.py:3)'
-    ]
-
-
 @pytest.mark.parametrize(
     ("code", "args", "told"),
     [

@@ -3,6 +3,7 @@
 import posixpath
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from tf_cluster.expand.roles import absent_roles
 from tf_cluster.params.params import Params
@@ -100,17 +101,16 @@ def _arguments(reading: Reading, code: Code, module: Module) -> None:
     if refused:
         reading.unknown("the script's arguments", refused)
         return
-    found: dict[tuple[str, int | None, str], list[Problem]] = {}
+    found: dict[tuple[str, int | None, str], dict[str, Problem]] = {}
     tasks = list(_tasks(reading.params))
     for task in tasks:
         given = [_expanded(arg, _variables(reading.params, task)) for arg in args]
-        if None in given:
-            return  # a finding of its own: TFC322
-        texts = [text for text in given if text is not None]
+        texts = [one.text for one in given]
         problems = argparse_problems(line, texts) if by_argparse else absl_problems(line, texts)
         for problem in problems:
-            key = (problem.kind, problem.index, problem.name)
-            found.setdefault(key, []).append(problem)
+            if _is_sure(problem, given):
+                key = (problem.kind, problem.index, problem.name)
+                found.setdefault(key, {})[task] = problem
     for same in found.values():
         _tell(reading, same, tasks, args)
 
@@ -124,10 +124,10 @@ def _unread(code: Code, module: Module) -> str:
 
 
 def _tell(
-    reading: Reading, same: Sequence[Problem], tasks: Sequence[str], args: Sequence[str]
+    reading: Reading, same: Mapping[str, Problem], tasks: Sequence[str], args: Sequence[str]
 ) -> None:
-    """One finding for a problem that one task or several have."""
-    problem = same[0]
+    """One finding for a problem that one task or several have; `same` has it by task."""
+    problem = next(iter(same.values()))
     where = reading.params.origin_of(_ARGS)
     if where == PRESET:
         where = reading.params.origin_of(_SCRIPT)
@@ -138,15 +138,8 @@ def _tell(
     place = f" ({problem.place})" if problem.place else ""
     message = f"{problem.words}{place}"
     if len(same) < len(tasks):
-        message = f"in the {_role_of(reading, same, tasks)}, {message}"
+        message = f"in the {' and the '.join(same)}, {message}"
     reading.add(where, _CODES[problem.kind], message, value, problem.fix, at=problem.place)
-
-
-def _role_of(reading: Reading, same: Sequence[Problem], tasks: Sequence[str]) -> str:
-    for task in tasks:
-        if any(f'"{task}"' in problem.words for problem in same):
-            return task
-    return "task"
 
 
 def _tasks(params: Params) -> Iterable[str]:
@@ -172,9 +165,22 @@ def _variables(params: Params, task: str) -> Mapping[str, str]:
     }
 
 
-def _expanded(arg: str, values: Mapping[str, str]) -> str | None:
-    """An argument with the values of its $(NAME); None if one of them is not known."""
-    parts = []
+class _Given(NamedTuple):
+    """An argument as a task gets it; `open_at` is where a $(NAME) is that is not known."""
+
+    text: str
+    open_at: int | None = None
+
+    @property
+    def has_open_name(self) -> bool:
+        """Whether the option's name, or the whole argument, can't be known."""
+        return self.open_at is not None and self.open_at < len(self.text.partition("=")[0])
+
+
+def _expanded(arg: str, values: Mapping[str, str]) -> _Given:
+    """An argument with the values of its $(NAME); one that is not known stays as it is."""
+    parts: list[str] = []
+    open_at = None
     at = 0
     end = arg.rfind(")") + 1
     for match in _REFERENCE.finditer(arg):
@@ -182,10 +188,21 @@ def _expanded(arg: str, values: Mapping[str, str]) -> str | None:
             break
         parts.append(arg[at : match.start()])
         at = match.end()
-        if match[1] is None:
-            parts.append("$")
-        elif match[1] in values:
-            parts.append(values[match[1]])
-        else:
-            return None
-    return "".join((*parts, arg[at:]))
+        if match[1] is not None and match[1] not in values and open_at is None:
+            open_at = sum(map(len, parts))
+        parts.append("$" if match[1] is None else values.get(match[1], match[0]))
+    return _Given("".join((*parts, arg[at:])), open_at)
+
+
+def _is_sure(problem: Problem, given: Sequence[_Given]) -> bool:
+    """Whether a problem is one whatever the $(NAME) stand for that are not known.
+
+    Those have a finding of their own: TFC322.
+    """
+    if problem.index is None:
+        return not any(one.has_open_name for one in given)
+    one = given[problem.index]
+    if problem.kind == "unknown":
+        return not one.has_open_name
+    behind = given[problem.index + 1 : problem.index + 2] if "=" not in one.text else ()
+    return one.open_at is None and not any(other.has_open_name for other in behind)
