@@ -80,13 +80,15 @@ def test_absl_itself_is_the_judge_of_arguments(
 
 def test_two_arguments_in_one_are_told_with_the_way_to_write_them(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(CODE)
-    program = {"script": "train.py", "args": ["--lr 0.1"], "source": {"files": ["train.py"]}}
-    text = yaml.safe_dump({"name": "a", "image": "r/i:1", "program": program})
+    fixes = {"--lr 0.1": "two arguments: '--lr', '0.1'", "--use_tpu false": "--use_tpu=false"}
+    for arg, fix in fixes.items():
+        program = {"script": "train.py", "args": [arg], "source": {"files": ["train.py"]}}
+        text = yaml.safe_dump({"name": "a", "image": "r/i:1", "program": program})
 
-    (one,) = check("p.yaml", text.encode(), folder=tmp_path).findings
+        (one,) = check("p.yaml", text.encode(), folder=tmp_path).findings
 
-    assert one.words.endswith("(write two arguments: '--lr', '0.1')")
-    assert is_refused(tmp_path, CODE, ["--lr 0.1"])
+        assert one.words.endswith(f"(write {fix})")
+        assert is_refused(tmp_path, CODE, [arg])
 
 
 def test_a_program_that_stops_at_other_arguments_is_read_no_further(tmp_path: Path) -> None:

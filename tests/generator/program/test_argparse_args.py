@@ -190,6 +190,47 @@ def test_several_arguments_in_one_are_told_with_the_way_to_write_them(
     assert refuses(code, [arg])
 
 
+OPT = "p.add_argument('--opt', choices=['adam', 'sgd'])\n"
+GPUS = "p.add_argument('--gpus', choices=[1, 2])\n"
+PIPE = "p.add_argument('--pipe', action=argparse.BooleanOptionalAction)\n"
+OFF = "p.add_argument('--off', dest='on', action='store_false')\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "arg", "words"),
+    [
+        (XLA, "--xla=True", f"--xla takes no value{HERE}(write --xla)"),
+        (XLA, "--xla=False", f"--xla takes no value{HERE}(leave it out)"),
+        (XLA.replace("'--x", "'-x', '--x"), "-x=1", f"--xla takes no value{HERE}(write --xla)"),
+        (OFF, "--off=False", f"--off takes no value{HERE}(write --off)"),
+        (PIPE, "--pipe=true", f"--pipe takes no value{HERE}(write --pipe)"),
+        (PIPE, "--pipe=no", f"--pipe takes no value{HERE}(write --no-pipe)"),
+        (OPT, "--opt='sgd'", f'--opt is "\'sgd\'", not "adam" or "sgd"{HERE}({{}})'),
+        (EPS, '--eps="1"', f'--eps is "\\"1\\"", not a number{HERE}({{}})'),
+        (
+            GPUS,
+            "--gpus=1",
+            f'--gpus is "1", not 1 or 2{HERE}'
+            "(add type=int to --gpus in the script: the choices are numbers)",
+        ),
+        (
+            BATCHES,
+            "--batch=1",
+            "--batch may be --batch_size or --batch_norm (train.py:3) (write the whole name)",
+        ),
+    ],
+)
+def test_a_wrong_value_is_told_with_what_would_be_right(
+    options: str, arg: str, words: str, tmp_path: Path
+) -> None:
+    code = f"{HEAD}{options}p.parse_args()\n"
+
+    (one,) = checked(tmp_path, {"train.py": code}, [arg]).findings
+
+    assert one.words == words.format("leave out the inner quotes")
+    assert refuses(code, [arg])
+
+
 @pytest.mark.parametrize(
     ("option", "likely"),
     [
@@ -281,6 +322,18 @@ def test_a_parser_that_the_script_does_not_call_for_is_named_in_the_note(tmp_pat
     assert one.findings == ()
     why = "opts.py:5: the script's way to this parser is unknown"
     assert one.notes[-1] == f"not checked: the script's arguments ({why})"
+
+
+def test_the_options_that_were_read_are_listed(tmp_path: Path) -> None:
+    one = checked(tmp_path, {"train.py": f"{HEAD}{EPS}{OPT}p.parse_args()\n"}, [])
+
+    assert one.notes[-1] == "read: options --eps, --opt (train.py)"
+
+
+def test_without_a_parser_the_note_names_the_import_that_may_bring_one(tmp_path: Path) -> None:
+    one = checked(tmp_path, {"train.py": "from opts import *\nmain()\n"}, ["--eps=x"])
+
+    assert one.notes[-1] == "not checked: the script's arguments (train.py:1 imports all of opts)"
 
 
 def test_without_any_parser_the_note_names_the_script(tmp_path: Path) -> None:

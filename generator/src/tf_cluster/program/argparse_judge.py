@@ -6,8 +6,8 @@ from collections.abc import Container, Iterator, Sequence
 from tf_cluster.params.wording import either, excerpt
 from tf_cluster.printable import cut
 from tf_cluster.program.argparse_rules import Outcome, Refusal, read, size
-from tf_cluster.program.argparse_values import wrong_value
-from tf_cluster.program.near import listed, mistyped, near
+from tf_cluster.program.argparse_values import flag_fix, value_fix, wrong_value
+from tf_cluster.program.near import mistyped, near
 from tf_cluster.program.options import CommandLine, Option, Problem, names_of
 
 _MOST = 20
@@ -80,21 +80,20 @@ def _refused(outcome: Outcome, line: CommandLine) -> list[Problem]:
 
 def _problem(refusal: Refusal, names: Container[str]) -> Problem:
     option, text = refusal.option, refusal.text
-    name, fix = option.names[0], ""
+    name, fix = option.title, ""
     if refusal.why == "wrong":
         words = f"{name} {wrong_value(option, text)}"
-        other = next((one for one in text.split() if one.partition("=")[0] in names), "")
-        fix = f"write {cut(other)} as an argument of its own" if other else ""
+        fix = value_fix(option, text, names)
     elif refusal.why == "few":
         words = f"{name} has {_too_few(option)}"
         fix = f"write {cut(text)}" if text else ""
     elif refusal.why == "full":
-        words, fix = f"{name} takes no value", f"write {name}"
+        words, fix = f"{name} takes no value", flag_fix(option, text)
     elif refusal.why == "beside":
         words = f"{name} does not go with {refusal.others[0]}"
     else:
         name = text
-        words, fix = f"{name} may be {listed(refusal.others)}", "write the whole name"
+        words, fix = f"{name} may be {either(refusal.others[:_MOST])}", "write the whole name"
     return Problem("value", words, refusal.index, name, fix, option.place)
 
 
@@ -146,7 +145,7 @@ def unknown_option(word: str, index: int, line: CommandLine) -> Problem:
     if option and others:
         takes_value = size(option) != (0, 0) and option.type != "bool"
         is_other = others[0].startswith("-")
-        fix = f"write {likely}"
+        fix = flag_fix(option, others[0])
         if takes_value or is_other:
             fix = _apart(f"{likely}{equals}{value}", others)
     place = option.place if option else line.place

@@ -318,7 +318,7 @@ class _Reader:
         for other in self._given:
             if other is not option and other.group == option.group:
                 self._free.add(option.group)
-                self._refuse("beside", option, at, "", other.names[0])
+                self._refuse("beside", option, at, "", other.title)
                 return
 
     def _look_for_missing(self) -> None:

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from itertools import islice
 
 from tf_cluster.params.spelling import likely, meant, most_alike
-from tf_cluster.params.wording import either
 from tf_cluster.printable import cut
 
 _MOST_WORDS = 300
@@ -31,6 +30,4 @@ def mistyped(word: str, words: Iterable[str]) -> str:
 def listed(words: Iterable[str]) -> str:
     """The words, or the first of them; `none` where there are none."""
     some = [cut(word) for word in islice(words, _SHOWN + 1)]
-    if len(some) > _SHOWN:
-        return f"{', '.join(some[:_SHOWN])}, …"
-    return either(some) if some else "none"
+    return ", ".join((*some[:_SHOWN], *("…" for _ in some[_SHOWN:]))) or "none"

@@ -12,10 +12,10 @@ MOST = 500
 class Option:
     """An option or a positional argument; `place` is where the script declares it.
 
-    `names` are `--steps`, `-s`, or a positional's one name. `type`: `int`, `float`, `text`, or
-    `unknown`. `choices`: None where there are none, or can't be known. `group`: which group of
-    options that exclude each other, -1 for none. `has_default`: a flag of absl
-    has a value that is not None, or may have one.
+    `names` are `--steps`, `-s`, or a positional's one name. `type`: `int`, `float`, `text`, absl's
+    `bool`, or `unknown`. `choices`: None where there are none, or can't be known. `group`: which
+    group of options that exclude each other, -1 for none. `has_default`: a flag of absl has a
+    value that is not None, or may have one.
     """
 
     names: tuple[str, ...]
@@ -27,6 +27,11 @@ class Option:
     required: bool = False
     group: int = -1
     has_default: bool = False
+
+    @property
+    def title(self) -> str:
+        """The name that messages have: a long one, if there is one."""
+        return next((name for name in self.names if name.startswith("--")), self.names[0])
 
 
 @dataclass(frozen=True)

@@ -120,6 +120,10 @@ def _unread(code: Code, module: Module) -> str:
     place = parser_elsewhere(code, module)
     if place:
         return f"{place}: the script's way to this parser is unknown"
+    for name in ("argparse", "flags") if module.scope.stars else ():
+        meant = code.named(module, name)
+        if isinstance(meant, Unknown):
+            return meant.why
     return f"{module.file}: no argparse, and no flags of absl"
 
 
