@@ -10,7 +10,7 @@ import random
 from typing import Any, NoReturn
 
 import pytest
-from tf_cluster.program.argparse_judge import problems, refused_options
+from tf_cluster.program.argparse_judge import problems
 from tf_cluster.program.options import CommandLine, Option
 
 PLACE = "train.py:1"
@@ -67,23 +67,6 @@ def test_what_the_images_python_refuses_is_told(
     found = problems(line(*options, **more), args)
 
     assert [(one.kind, one.index) for one in found] == told
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ((LR, NUMBER, LR), "--lr is declared twice"),
-        ((Option(("-h", "--hosts"), PLACE),), "-h is declared twice, by argparse itself too"),
-        ((Option(("--a",), PLACE, nargs=0),), "argparse refuses this argument"),
-        ((Option(("a", "b"), PLACE),), "argparse refuses this argument"),
-        ((Option(("--",), PLACE),), "argparse refuses this argument"),
-        ((Option(("",), PLACE), DATA), "argparse refuses this argument"),
-        ((DATA, DATA, LR), ""),
-    ],
-)
-def test_declarations_that_argparse_refuses(options: tuple[Option, ...], words: str) -> None:
-    assert words in refused_options(line(*options))
-    assert bool(refused_options(line(*options))) == bool(words)
 
 
 class Parser(argparse.ArgumentParser):

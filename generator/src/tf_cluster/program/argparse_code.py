@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
+from tf_cluster.program.argparse_declared import refused_keys
 from tf_cluster.program.argparse_parsers import Parsers, find_parsers
 from tf_cluster.program.argv import argv_change
 from tf_cluster.program.options import CommandLine, Option
@@ -367,6 +368,7 @@ class _Follower:
             choices,
             isinstance(required, ast.Constant) and bool(required.value),
             group,
+            refused=refused_keys(names[0], action, frozenset(given)),
         )
 
     def _action(self, tree: Tree, node: ast.expr | None) -> str | None:

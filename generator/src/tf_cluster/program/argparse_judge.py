@@ -15,39 +15,8 @@ _LEAST_SHORTENED = 4
 """Letters of a word that may be the beginning of a name, mistyped."""
 
 
-def refused_options(line: CommandLine) -> str:
-    """Why argparse refuses the declarations themselves; empty if it does not."""
-    named: dict[str, str] = dict.fromkeys(("-h", "--help"), "argparse itself")
-    named = named if line.has_help else {}
-    for option in line.options:
-        is_positional = not option.names[0].startswith("-")
-        for name in option.names:
-            if is_positional:
-                continue
-            if name in named:
-                return f"{option.place}: {name} is declared twice, by {named[name]} too"
-            named[name] = option.place
-        if _is_odd(option, is_positional=is_positional):
-            return f"{option.place}: argparse refuses this argument"
-    return ""
-
-
-def _is_odd(option: Option, *, is_positional: bool) -> bool:
-    if is_positional:
-        must_be = option.nargs not in ("?", "*")
-        one, *more = option.names
-        if not one or more or option.required or (option.group >= 0 and must_be):
-            return True
-    elif not all(name.startswith("-") and name.strip("-") for name in option.names):
-        return True
-    if option.group >= 0 and option.required:
-        return True
-    takes = size(option) != (0, 0) or option.action in ("store", "append", "extend")
-    return takes and isinstance(option.nargs, int) and option.nargs < 1
-
-
 def problems(line: CommandLine, args: Sequence[str]) -> list[Problem]:
-    """What argparse refuses of arguments; the declarations are such that it takes them."""
+    """What argparse refuses of arguments, if it takes the declarations."""
     texts = dict(enumerate(args))
     outcome = read(line, texts)
     if outcome.ended:

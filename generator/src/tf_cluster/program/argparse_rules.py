@@ -112,7 +112,7 @@ def size(option: Option) -> tuple[int, int]:
     if option.action in _FLAGS or option.action == "optional":
         return 0, 0
     if isinstance(option.nargs, int):
-        return option.nargs, option.nargs
+        return max(option.nargs, 0), max(option.nargs, 0)
     least = 1 if option.nargs in (None, "+") else 0
     return least, 1 if option.nargs in (None, "?") else _ANY
 

@@ -173,3 +173,13 @@ NO_INSTANCE = Code(
     + _IMPORTS
     + _NET.replace("Program):", "Program):\n    def __init__(self, units=64): ...\n"),
 )
+REFUSED_DECLARATION = Code(
+    "TFC517",
+    "an option of the script that argparse refuses",
+    why=(
+        "The script would end in every task where it declares the option: argparse takes no name "
+        "twice, and no type for an option without a value."
+    ),
+    wrong=_TOLD + _OPTIONS.replace("args =", "parser.add_argument('--steps', type=int)\nargs ="),
+    right=_TOLD + _OPTIONS.replace("args =", "parser.add_argument('--rate', type=float)\nargs ="),
+)

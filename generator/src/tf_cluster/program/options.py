@@ -15,7 +15,8 @@ class Option:
     `names` are `--steps`, `-s`, or a positional's one name. `type`: `int`, `float`, `text`, absl's
     `bool`, or `unknown`. `choices`: None where there are none, or can't be known. `group`: which
     group of options that exclude each other, -1 for none. `has_default`: a flag of absl has a
-    value that is not None, or may have one.
+    value that is not None, or may have one. `refused`: keywords of its declaration that argparse
+    does not take with its action.
     """
 
     names: tuple[str, ...]
@@ -27,6 +28,7 @@ class Option:
     required: bool = False
     group: int = -1
     has_default: bool = False
+    refused: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:

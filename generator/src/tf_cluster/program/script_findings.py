@@ -12,14 +12,15 @@ from tf_cluster.pointer import Pointer, dotted
 from tf_cluster.program.absl_code import absl_options
 from tf_cluster.program.absl_judge import absl_problems
 from tf_cluster.program.argparse_code import argparse_options
+from tf_cluster.program.argparse_declared import refused_option
 from tf_cluster.program.argparse_judge import problems as argparse_problems
-from tf_cluster.program.argparse_judge import refused_options
 from tf_cluster.program.argparse_parsers import parser_elsewhere
 from tf_cluster.program.code_findings import imports_findings, parse_finding, use_root
 from tf_cluster.program.codes import (
     CODE_NOT_THERE,
     OPTION_MISSING,
     OPTION_VALUE,
+    REFUSED_DECLARATION,
     UNKNOWN_OPTION,
 )
 from tf_cluster.program.near import listed, near
@@ -97,9 +98,11 @@ def _arguments(reading: Reading, code: Code, module: Module) -> None:
         return
     if not line.strict:
         reading.unknown("unknown arguments", f"{line.place}: the script passes over them")
-    refused = refused_options(line) if by_argparse else ""
+    refused = refused_option(line) if by_argparse else None
     if refused:
-        reading.unknown("the script's arguments", refused)
+        where = reading.params.origin_of(_SCRIPT)
+        message = f"{refused.words} ({refused.place})"
+        reading.add(where, REFUSED_DECLARATION, message, fix=refused.fix, at=refused.place)
         return
     found: dict[tuple[str, int | None, str], dict[str, Problem]] = {}
     tasks = list(_tasks(reading.params))
