@@ -67,6 +67,7 @@ SYNC = (
     "g.add_argument('--every', type=int)\n"
 )
 BATCHES = "p.add_argument('--batch_size')\np.add_argument('--batch_norm', required=True)\n"
+TEXT = "p.add_argument('--num', type=int, default='1e3')\n"
 MISTAKES = [
     (LAYERS, ["--layers", "64", "32", "x"], [("TFC513", 3)]),
     (LAYERS, ["--layers", "64", "y", "32", "x"], [("TFC513", 2), ("TFC513", 4)]),
@@ -106,6 +107,13 @@ MISTAKES = [
     (BATCHES, ["--oops", "--batch=3"], [("TFC512", 0), ("TFC513", 1)]),
     (BATCHES, ["--batch_norm=3", "--batc", "3"], [("TFC513", 1)]),
     (BATCHES + PLACE, ["--batc", "3"], [("TFC513", 0)]),
+    (TEXT, [], [("TFC513", None)]),
+    (TEXT, ["--other=3"], [("TFC512", 0), ("TFC513", None)]),
+    (TEXT, ["--num=x"], [("TFC513", 0)]),
+    (TEXT, ["--nun=3"], [("TFC512", 0)]),
+    (TEXT.replace("'1e3'", "'1e3', nargs='*'"), [], [("TFC513", None)]),
+    (TEXT.replace("'--num'", "'num', nargs='?'") + EPS, ["--eps=1"], [("TFC513", None)]),
+    ("p.add_argument('n', nargs='?', choices=['a'], default='b')\n", [], [("TFC513", None)]),
 ]
 
 
@@ -134,6 +142,14 @@ def test_a_mistake_is_told_once_where_it_is(
         (SYNC, ["--every", "3"]),
         (REST, []),
         (REST + EPS, ["--eps=3", "--", "-3"]),
+        (TEXT, ["--num=3"]),
+        (TEXT.replace("1e3", "1000"), []),
+        (TEXT + "p.set_defaults(num=3)\n", []),
+        (TEXT + "p.parse_args(namespace=argparse.Namespace(num=3))\np.set_defaults(num=3)\n", []),
+        ("p.add_argument('--num', default=3)\n" + TEXT.replace("--", "--x', dest='"), []),
+        (TEXT.replace("'--num'", "'num', nargs='*'"), []),
+        ("p.add_argument('--n', choices=['a'], default='b')\n", []),
+        ("p.add_argument('--n', type=int, default=argparse.SUPPRESS)\n", []),
     ],
 )
 def test_what_argparse_takes_has_no_finding(options: str, args: list[str], tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tf_cluster.program.argparse_declared import refused_keys
+from tf_cluster.program.argparse_defaults import target, text_default
 from tf_cluster.program.argparse_parsers import Parsers, find_parsers
 from tf_cluster.program.argv import argv_change
 from tf_cluster.program.options import CommandLine, Option
@@ -369,6 +370,8 @@ class _Follower:
             isinstance(required, ast.Constant) and bool(required.value),
             group,
             refused=refused_keys(names[0], action, frozenset(given)),
+            default=text_default(given),
+            target=target(names, given),
         )
 
     def _action(self, tree: Tree, node: ast.expr | None) -> str | None:

@@ -5,6 +5,7 @@ from collections.abc import Container, Iterator, Sequence
 
 from tf_cluster.params.wording import either, excerpt
 from tf_cluster.printable import cut
+from tf_cluster.program.argparse_defaults import wrong_defaults
 from tf_cluster.program.argparse_rules import Outcome, Refusal, read, size
 from tf_cluster.program.argparse_values import flag_fix, value_fix, wrong_value
 from tf_cluster.program.near import mistyped, near
@@ -31,8 +32,9 @@ def problems(line: CommandLine, args: Sequence[str]) -> list[Problem]:
     is_sure = not values and not outcome.unsure
     taken = {problem.name for problem in found}
     left = _left_over(outcome, line) if line.strict else ()
-    for problem in (*_refused(outcome, line), *left, *_missing(outcome, line)):
-        is_told = problem.kind == "missing" and taken & set(problem.name.split("/"))
+    absent = (*_missing(outcome, line), *wrong_defaults(outcome.absent))
+    for problem in (*_refused(outcome, line), *left, *absent):
+        is_told = problem.index is None and taken & set(problem.name.split("/"))
         if not is_told and (problem.name.startswith("-") or is_sure):
             found.append(problem)
     return found

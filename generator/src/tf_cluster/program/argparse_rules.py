@@ -44,6 +44,7 @@ class Outcome:
     `unknown`: options that are none of the script's, or a part of an argument: `-q` of `-vq`.
     `ended`: the script prints its help or version, and ends well. `unsure`: which arguments
     go where, as one of them may be another's value. `lacking`: groups with none of their options.
+    `absent`: options that are not given, whether they are missed or not.
     """
 
     refusals: list[Refusal] = field(default_factory=list)
@@ -51,6 +52,7 @@ class Outcome:
     unknown: list[tuple[int, str]] = field(default_factory=list)
     missing: list[Option] = field(default_factory=list)
     lacking: list[int] = field(default_factory=list)
+    absent: list[Option] = field(default_factory=list)
     ended: bool = False
     unsure: bool = False
 
@@ -326,6 +328,8 @@ class _Reader:
             is_needed = option.required or (option in self._positional and size(option)[0] > 0)
             if is_needed and id(option) not in self._seen:
                 self._outcome.missing.append(option)
+        ids = set(map(id, self._given))
+        self._outcome.absent = [one for one in self._line.options if id(one) not in ids]
         given = {option.group for option in self._given}
         for group, is_required in enumerate(self._line.exclusive):
             if is_required and group not in given:

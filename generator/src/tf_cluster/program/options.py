@@ -16,7 +16,8 @@ class Option:
     `bool`, or `unknown`. `choices`: None where there are none, or can't be known. `group`: which
     group of options that exclude each other, -1 for none. `has_default`: a flag of absl has a
     value that is not None, or may have one. `refused`: keywords of its declaration that argparse
-    does not take with its action.
+    does not take with its action. `default`: one of argparse that is a text, None for any other.
+    `target`: the attribute that has the value, empty where it can't be known.
     """
 
     names: tuple[str, ...]
@@ -29,6 +30,8 @@ class Option:
     group: int = -1
     has_default: bool = False
     refused: tuple[str, ...] = ()
+    default: str | None = None
+    target: str = ""
 
     @property
     def title(self) -> str:

@@ -13,6 +13,7 @@ from tf_cluster.program.absl_code import absl_options
 from tf_cluster.program.absl_judge import absl_problems
 from tf_cluster.program.argparse_code import argparse_options
 from tf_cluster.program.argparse_declared import refused_option
+from tf_cluster.program.argparse_defaults import with_sure_defaults
 from tf_cluster.program.argparse_judge import problems as argparse_problems
 from tf_cluster.program.argparse_parsers import parser_elsewhere
 from tf_cluster.program.code_findings import imports_findings, parse_finding, use_root
@@ -104,6 +105,7 @@ def _arguments(reading: Reading, code: Code, module: Module) -> None:
         message = f"{refused.words} ({refused.place})"
         reading.add(where, REFUSED_DECLARATION, message, fix=refused.fix, at=refused.place)
         return
+    line = with_sure_defaults(line, code.modules.values()) if by_argparse else line
     found: dict[tuple[str, int | None, str], dict[str, Problem]] = {}
     tasks = list(_tasks(reading.params))
     for task in tasks:
