@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import random
+import time
 from typing import Any, NoReturn
 
 import pytest
@@ -20,6 +21,7 @@ LR = Option(("--lr",), PLACE, type="float")
 PAIR = Option(("--pair",), PLACE, nargs=2)
 SIZES = Option(("--sizes",), PLACE, nargs=2, type="int")
 VERBOSE = Option(("-v",), PLACE, "store_true")
+QUIET = Option(("-q",), PLACE, "store_true")
 NUMBER = Option(("-n",), PLACE, type="int")
 LONG = Option(("-steps",), PLACE, type="int")
 SYNC = Option(("--sync",), PLACE, "store_true", group=0)
@@ -53,6 +55,8 @@ def test_what_the_images_python_takes_is_good(options: tuple[Option, ...], args:
         ((DATA, EXTRA), {}, ["/data", "a", "b"], [("unknown", 2)]),
         ((VERBOSE,), {}, ["-vq"], [("unknown", 0)]),
         ((VERBOSE,), {}, ["-v=1"], [("value", 0)]),
+        ((VERBOSE, NUMBER), {}, ["-vvn", "x", "-vn-"], [("value", 1), ("value", 2)]),
+        ((VERBOSE, QUIET), {}, ["-vqv-q", "-vv=1"], [("value", 0), ("value", 1)]),
         ((LONG,), {"abbreviates": False}, ["-st=3"], [("unknown", 0)]),
         ((SIZES, LR), {}, ["--sizes", "1", "--lr=2"], [("value", 0)]),
         ((LR,), {}, ["--"], [("unknown", 0)]),
@@ -67,6 +71,23 @@ def test_what_the_images_python_refuses_is_told(
     found = problems(line(*options, **more), args)
 
     assert [(one.kind, one.index) for one in found] == told
+
+
+@pytest.mark.parametrize(
+    ("options", "args"),
+    [
+        ((VERBOSE, QUIET), ["-" + "vq" * 100_000] * 10),
+        ([Option((f"at{at}",), PLACE, nargs="*") for at in range(400)] + [SIZES], ["1"] * 500),
+        ([Option((f"at{at}",), PLACE, nargs=2) for at in range(400)] + [SIZES], ["1"] * 500),
+        ((Option(("--at",), PLACE, nargs=500), LR), ["--at"] * 500),
+    ],
+)
+def test_many_arguments_are_read_in_little_time(options: list[Option], args: list[str]) -> None:
+    start = time.process_time()
+
+    problems(line(*options), args)
+
+    assert time.process_time() - start < 3
 
 
 class Parser(argparse.ArgumentParser):

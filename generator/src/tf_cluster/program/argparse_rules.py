@@ -140,7 +140,7 @@ class _Reader:
         self._kinds = self._all_kinds()
         self._positional = [one for one in line.options if not one.names[0].startswith("-")]
         self._seen: set[int] = set()
-        self._given: list[Option] = []
+        self._given: dict[int, Option] = {}
         self._free: set[int] = set()
         self._outcome = Outcome()
 
@@ -183,7 +183,7 @@ class _Reader:
 
     def _note(self, option: Option) -> None:
         self._seen.add(id(option))
-        self._given.append(option)
+        self._given[id(option)] = option
 
     def _take_option(self, at: int) -> int:
         """The option of an argument with its values; where to read on."""
@@ -194,27 +194,43 @@ class _Reader:
         if len(named) > 1:
             return self._ambiguous(at, named)
         option, name, equals, value = named[0]
-        while value is not None:
-            least, most = size(option)
-            if least > 1:
-                self._refuse("few", option, at)
+        if value and not equals and not name.startswith("--") and size(option) == (0, 0):
+            last = self._take_flags(at, option, value)
+            if last is None:
                 return at + 1
-            if most > 0:
-                self._take(option, at, [(at, value)])
-                return at + 1
-            if name.startswith("--") or not value or equals or value[0] == "-":
-                self._refuse("full", option, at, value)
-                return at + 1
-            self._take(option, at, [])  # -vx is -v -x
+            option, value = last
+        if value is None:
+            return self._take_following(option, at)
+        least, most = size(option)
+        if least > 1:
+            self._refuse("few", option, at)
+        elif most > 0:
+            self._take(option, at, [(at, value)])
+        else:
+            self._refuse("full", option, at, value)
+        return at + 1
+
+    def _take_flags(
+        self, at: int, option: Option, letters: str
+    ) -> tuple[Option, str | None] | None:
+        """The last option of -vxn3, which is -v -x -n3, with its value; None if there is none."""
+        for number, letter in enumerate(letters):
+            if letter == "-":
+                return option, letters[number:]
+            if id(option) not in self._given:
+                self._take(option, at, [])
             if self._outcome.ended:
-                return at + 1
-            name = f"-{value[0]}"
-            if name not in self._names.known:
-                self._outcome.unknown.append((self._indexes[at], f"-{value}"))
-                return at + 1
-            option = self._names.known[name]
-            equals, value = value[1:2] == "=", value[1:].removeprefix("=") if value[1:] else None
-        return self._take_following(option, at)
+                return None
+            if f"-{letter}" not in self._names.known:
+                self._outcome.unknown.append((self._indexes[at], f"-{letters[number:]}"))
+                return None
+            option = self._names.known[f"-{letter}"]
+            rest = letters[number + 1 : number + 2]
+            if rest == "=":
+                return option, letters[number + 2 :]
+            if size(option) != (0, 0):
+                return option, letters[number + 1 :] if rest else None
+        return option, None
 
     def _ambiguous(self, at: int, named: Sequence[Named]) -> int:
         word = self._texts[at].partition("=")[0]
@@ -305,7 +321,7 @@ class _Reader:
         self._check(option, values)
         if option.names[0].startswith("-") or values:
             self._exclude(option, at)
-            self._given.append(option)
+            self._given[id(option)] = option
         self._outcome.ended |= option.action in _ENDS
 
     def _check(self, option: Option, values: Sequence[tuple[int, str]]) -> None:
@@ -317,7 +333,7 @@ class _Reader:
         """Refuse an option beside another of its group: one of them, and no more."""
         if option.group < 0 or option.group in self._free:
             return
-        for other in self._given:
+        for other in self._given.values():
             if other is not option and other.group == option.group:
                 self._free.add(option.group)
                 self._refuse("beside", option, at, "", other.title)
@@ -328,9 +344,8 @@ class _Reader:
             is_needed = option.required or (option in self._positional and size(option)[0] > 0)
             if is_needed and id(option) not in self._seen:
                 self._outcome.missing.append(option)
-        ids = set(map(id, self._given))
-        self._outcome.absent = [one for one in self._line.options if id(one) not in ids]
-        given = {option.group for option in self._given}
+        self._outcome.absent = [one for one in self._line.options if id(one) not in self._given]
+        given = {option.group for option in self._given.values()}
         for group, is_required in enumerate(self._line.exclusive):
             if is_required and group not in given:
                 self._outcome.lacking.append(group)
