@@ -187,7 +187,7 @@ HERE = " (train.py:3) "
             f'the script has no option "--eps 1 -b"{HERE}(write each of its words as an argument)',
         ),
         (XLA, "--xla true", f'the script has no option "--xla true"{HERE}(write --xla)'),
-        (XLA, "-x 3", 'the script has no option "-x 3" (train.py:2)'),
+        (XLA, "-q 3", 'the script has no option "-q 3" (train.py:2)'),
         (
             EPS + XLA,
             "--eps=1 --xla",

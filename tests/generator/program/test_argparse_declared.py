@@ -96,3 +96,38 @@ def test_no_option_of_a_group_that_excludes_is_required(
 
     assert [one.code for one in findings] == ["TFC517"] * refused
     assert is_refused(code) == refused
+
+
+CHOOSE = "import os\nif os.environ.get('MODE') == 'a':\n    a()\nelse:\n    b()\n"
+MAKE = "import argparse\ndef make():\n    return argparse.ArgumentParser()\n"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        f"{HEAD}def a():\n    p.add_argument('--x')\ndef b():\n    p.add_argument('--x')\n{CHOOSE}"
+        "p.parse_args()\n",
+        f"{MAKE}def a():\n    p = make()\n    p.add_argument('--x')\n    p.parse_args()\n"
+        "def b():\n    p = make()\n    p.add_argument('--x')\n    p.parse_args()\n" + CHOOSE,
+        f"{MAKE}p = make()\np.add_argument('--x')\np.parse_args()\n"
+        "q = make()\nq.add_argument('--x')\nq.parse_args()\n",
+    ],
+)
+def test_a_name_that_may_be_declared_for_another_parser_is_a_note(
+    code: str, tmp_path: Path
+) -> None:
+    one = checked(tmp_path, {"train.py": code}, [])
+
+    assert one.findings == ()
+    assert "--x is declared twice" in one.notes[-1]
+    assert not is_refused(code)
+
+
+def test_a_name_that_a_function_declares_twice_is_told(tmp_path: Path) -> None:
+    twice = "    p.add_argument('--x')\n" * 2
+    code = MAKE.replace("return ", "p = ") + f"{twice}    return p\nmake().parse_args()\n"
+
+    (one,) = checked(tmp_path, {"train.py": code}, []).findings
+
+    assert one.words.startswith("--x is declared twice, at train.py:4 too (train.py:5)")
+    assert is_refused(code)

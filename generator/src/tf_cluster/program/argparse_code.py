@@ -360,6 +360,9 @@ class _Follower:
             kind = _TYPES.get(meant.name, "unknown") if isinstance(meant, Elsewhere) else "unknown"
         choices = None if kind == "unknown" else self._choices(tree, given.get("choices"))
         required = given.get("required")
+        scope = tree.scope_of(call)
+        is_home = scope is self._home.scope_of(self._made)
+        within = f"{tree.module.place(scope)} {getattr(scope, 'name', '')}"
         return Option(
             tuple(names),
             tree.module.place(call),
@@ -372,6 +375,7 @@ class _Follower:
             refused=refused_keys(names[0], action, frozenset(given)),
             default=text_default(given),
             target=target(names, given),
+            within=within if is_home or not self._returning else "",
         )
 
     def _action(self, tree: Tree, node: ast.expr | None) -> str | None:

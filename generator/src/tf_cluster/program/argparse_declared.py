@@ -27,17 +27,22 @@ def refused_keys(name: str, action: str, keys: frozenset[str]) -> tuple[str, ...
 
 
 def refused_option(line: CommandLine) -> Problem | None:
-    """The first declaration that argparse refuses."""
-    named = dict.fromkeys(("-h", "--help") if line.has_help else (), "")
+    """The first declaration that argparse refuses; of kind `unsure`, if it only may."""
+    own = Option(("-h", "--help"), "")
+    named = dict.fromkeys(own.names if line.has_help else (), own)
     for option in line.options:
+        kind = "declared"
         words, fix = _refused(option)
         for name in option.names if option.names[0].startswith("-") else ():
             if name in named and not words:
-                by = f", at {named[name]} too" if named[name] else ": argparse has it for its help"
+                other = named[name]
+                by = ": argparse has it for its help" if other is own else f", at {other.place} too"
                 words, fix = f"{name} is declared twice{by}", "give it another name"
-            named[name] = option.place
+                is_sure = other is own or (option.within and option.within == other.within)
+                kind = "declared" if is_sure else "unsure"
+            named[name] = option
         if words:
-            return Problem("declared", words, None, option.names[0], fix, option.place)
+            return Problem(kind, words, None, option.names[0], fix, option.place)
     return None
 
 

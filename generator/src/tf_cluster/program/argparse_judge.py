@@ -12,8 +12,6 @@ from tf_cluster.program.near import mistyped, near
 from tf_cluster.program.options import CommandLine, Option, Problem, names_of
 
 _MOST = 20
-_LEAST_SHORTENED = 4
-"""Letters of a word that may be the beginning of a name, mistyped."""
 
 
 def problems(line: CommandLine, args: Sequence[str]) -> list[Problem]:
@@ -101,8 +99,7 @@ def _likely(word: str, names: Sequence[str]) -> str:
     bare = {name.lstrip("-"): name for name in names}
     begins = Counter(name[: len(letters)] for name in bare)
     short = {name[: len(letters)]: name for name in bare if begins[name[: len(letters)]] == 1}
-    shortened = mistyped(letters, short) if len(letters) >= _LEAST_SHORTENED else ""
-    return bare.get(near(letters, bare) or short.get(shortened, ""), "")
+    return bare.get(near(letters, bare) or short.get(mistyped(letters, short), ""), "")
 
 
 def unknown_option(word: str, index: int, line: CommandLine) -> Problem:

@@ -17,7 +17,8 @@ class Option:
     group of options that exclude each other, -1 for none. `has_default`: a flag of absl has a
     value that is not None, or may have one. `refused`: keywords of its declaration that argparse
     does not take with its action. `default`: one of argparse that is a text, None for any other.
-    `target`: the attribute that has the value, empty where it can't be known.
+    `target`: the attribute that has the value, empty where it can't be known. `within`: what has
+    the declaration, a function or the module; empty where that may run for several parsers.
     """
 
     names: tuple[str, ...]
@@ -32,6 +33,7 @@ class Option:
     refused: tuple[str, ...] = ()
     default: str | None = None
     target: str = ""
+    within: str = ""
 
     @property
     def title(self) -> str:

@@ -100,6 +100,9 @@ def _arguments(reading: Reading, code: Code, module: Module) -> None:
     if not line.strict:
         reading.unknown("unknown arguments", f"{line.place}: the script passes over them")
     refused = refused_option(line) if by_argparse else None
+    if refused and refused.kind == "unsure":
+        reading.unknown("the script's arguments", f"{refused.place}: {refused.words}")
+        return
     if refused:
         where = reading.params.origin_of(_SCRIPT)
         message = f"{refused.words} ({refused.place})"
