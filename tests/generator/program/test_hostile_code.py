@@ -6,6 +6,7 @@ import os
 import resource
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -154,6 +155,37 @@ SCRIPTS = {
 }
 
 
+def _stars(*modules: str) -> str:
+    return "".join(f"from {module} import *\n" for module in modules)
+
+
+FOLDERS = {
+    "layers of stars": {
+        f"m{layer}_{i}.py": _stars(*(f"m{layer + 1}_{j}" for j in range(8))) if layer < 6 else ""
+        for layer in range(7)
+        for i in range(8)
+    }
+    | {"train.py": _stars(*(f"m0_{i}" for i in range(8))) + "run()\n"},
+    "stars and many names": {
+        f"s{i}.py": _stars(*(f"s{j}" for j in range(i + 1, min(i + 11, 20)))) for i in range(20)
+    }
+    | {"train.py": _stars("s0") + "".join(f"DEFINE{i}()\n" for i in range(12_000))},
+    "many modules that take all": {
+        f"s{i}.py": _stars(*(f"s{j}" for j in range(i + 1, 8))) for i in range(8)
+    }
+    | {
+        f"n{i}.py": _stars(*(f"s{j}" for j in range(8)))
+        + "".join(f"x{j}()\n" for j in range(1_500))
+        for i in range(10)
+    }
+    | {
+        "train.py": "".join(f"import n{i}\n" for i in range(10))
+        + "import config\nconfig.parse()\n",
+        "config.py": f"{PARSER}def parse(): return p.parse_args()\n",
+    },
+}
+
+
 @pytest.mark.parametrize("name", sliced([*CODE], 12))
 def test_strange_code_makes_no_trouble(name: str, tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(CODE[name], encoding="utf-8")
@@ -168,13 +200,26 @@ def test_strange_code_makes_no_trouble(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", sliced([*SCRIPTS], 4))
 def test_a_strange_script_makes_no_trouble(name: str, tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(SCRIPTS[name], encoding="utf-8")
+    _validate_script(tmp_path)
+
+
+@pytest.mark.parametrize("name", [*FOLDERS])
+def test_strange_modules_make_no_trouble(name: str, tmp_path: Path) -> None:
+    for file, text in FOLDERS[name].items():
+        (tmp_path / file).write_text(text)
+
+    _validate_script(tmp_path, [*FOLDERS[name]])
+
+
+def _validate_script(folder: Path, files: Sequence[str] = ("train.py",)) -> None:
     args = "".join(f"  - --oo{i}=1\n  - --o{i}=x\n" for i in range(240))
-    program = "program:\n  script: train.py\n  source: {files: [train.py]}\n  args:\n"
-    (tmp_path / "p.yaml").write_text(
+    source = f"{{files: [{', '.join(files)}]}}"
+    program = f"program:\n  script: train.py\n  source: {source}\n  args:\n"
+    (folder / "p.yaml").write_text(
         f"name: a\nimage: r/tf-cluster-trainer:1\nreplication: between-graph\n{program}{args}"
     )
 
-    _validate(tmp_path)
+    _validate(folder)
 
 
 def _validate(folder: Path) -> None:

@@ -71,6 +71,8 @@ _AT_START = (
 )
 _DEEPEST = 20
 _MOST_STARS = 10
+_MOST_LOOKS = 60_000
+"""Names that are looked for in modules, for one params file: each takes some microseconds."""
 
 
 @dataclass
@@ -79,7 +81,7 @@ class Code:
 
     `modules` are those that were read, or not, by dotted name. `left` is how many bytes may still
     be read; `type_parts` counts the parts of types that were looked at. `plain` says of classes
-    whether they are new types, and no more.
+    whether they are new types, and no more. `looks` is how many names may still be looked for.
     """
 
     roots: Sequence[Root]
@@ -89,7 +91,10 @@ class Code:
     left: int = MOST_BYTES
     type_parts: int = 0
     plain: dict[ast.ClassDef, bool] = field(default_factory=dict)
+    looks: int = _MOST_LOOKS
     _shadowed: dict[str, bool] = field(default_factory=dict)
+    _found: dict[str, Module | NotParsed | Unknown | Missing | None] = field(default_factory=dict)
+    _names: dict[tuple[str, str], tuple[int, Meaning]] = field(default_factory=dict)
 
     def module(self, name: str) -> Module | NotParsed | Unknown | Missing | None:
         """A module by its dotted name.
@@ -97,6 +102,11 @@ class Code:
         None: it is not among the code, so it may be installed. Missing: its package is there, and
         it is not in it.
         """
+        if name not in self._found:
+            self._found[name] = self._looked_for(name)
+        return self._found[name]
+
+    def _looked_for(self, name: str) -> Module | NotParsed | Unknown | Missing | None:
         top = name.partition(".")[0]
         if self.is_shadowed(name):
             return Unknown(f"{top} is a module of Python itself, and one of the program")
@@ -216,6 +226,19 @@ class Code:
         """What a name of a module stands for; Missing if the module surely has no such name."""
         if depth > _DEEPEST:
             return Unknown("names lead in a circle")
+        key = (module.name, name)
+        known_at, known = self._names.get(key, (_DEEPEST, None))
+        # What is unknown from here may be known from nearer the start of a long way.
+        if known is not None and (known_at <= depth or not isinstance(known, Unknown)):
+            return known
+        self.looks -= 1
+        if self.looks < 0:
+            return Unknown(f"{module.file}: there are too many names to look for")
+        found = self._looked_up(module, name, depth)
+        self._names[key] = depth, found
+        return found
+
+    def _looked_up(self, module: Module, name: str, depth: int) -> Meaning:
         scope = module.scope
         if len(scope.stars) > _MOST_STARS:
             return Unknown(f"{module.file} has too many star imports")
