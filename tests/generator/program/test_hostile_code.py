@@ -150,6 +150,14 @@ SCRIPTS = {
     "some flags": "from absl import app, flags\n"
     + "".join(f"flags.DEFINE_integer('o{i}', 1, '')\n" for i in range(490))
     + "app.run(None)\n",
+    "functions that hand on the arguments": f"import sys\n{PARSER}"
+    + "".join(
+        f"def f{i}(a):\n" + f"    f{i + 1}(a)\n" * 60 if i < 4 else f"def f{i}(a): print(a)\n"
+        for i in range(5)
+    )
+    + "f0(sys.argv)\np.parse_args()\n",
+    "a call with the arguments many times": f"import sys\n{PARSER}"
+    + f"print({'sys.argv, ' * 19_000})\np.parse_args()\n",
     "many imports": "".join(f"import m{i}\n" for i in range(9_000)),
     "many runs": "from absl import app\n" + "app.run(None)\n" * 9_000,
 }

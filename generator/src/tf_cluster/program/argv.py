@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 from tf_cluster.program.imports import NoModule, TooMany, walk
 from tf_cluster.program.parse import NotParsed
@@ -18,6 +19,7 @@ from tf_cluster.program.scope import Module
 from tf_cluster.program.tree import Tree, is_main_guard
 
 _DEEPEST = 5
+_MOST_ARGUMENTS = 100
 # What reads the list that it is given, and keeps no hold of it.
 _BUILTINS = frozenset(
     (
@@ -75,6 +77,7 @@ def _may_be_ours(one: NoModule) -> bool:
 
 def _change(code: Code, tree: Tree) -> ast.AST | None:
     """What may change sys.argv in a module; None if all of it only reads."""
+    lists = _Lists(code, tree)
     for node in tree.module.nodes:
         if isinstance(node, ast.ImportFrom) and node.module == "sys":
             if any(alias.name in ("argv", "*") for alias in node.names):
@@ -83,7 +86,7 @@ def _change(code: Code, tree: Tree) -> ast.AST | None:
             if _names_it(node) and _may_run(tree, node):
                 return node
         elif isinstance(node, ast.Attribute) and node.attr == "argv":
-            is_read = isinstance(node.ctx, ast.Load) and _only_read(code, tree, node)
+            is_read = isinstance(node.ctx, ast.Load) and lists.only_read(node)
             if not is_read and _may_run(tree, node):
                 return node
     return None
@@ -107,52 +110,79 @@ def _may_run(tree: Tree, node: ast.AST) -> bool:
     return True
 
 
-def _only_read(code: Code, tree: Tree, node: ast.expr, depth: int = 0) -> bool:
-    """Whether an expression that is the list is read where it stands, and not kept."""
-    outer = tree.parents.get(node)
-    if isinstance(outer, ast.Subscript):
-        return outer.value is node and isinstance(outer.ctx, ast.Load)
-    if isinstance(outer, (ast.For, ast.comprehension)):
-        return outer.iter is node
-    if isinstance(outer, ast.Attribute):
-        return outer.attr in ("index", "count", "copy")
-    if isinstance(outer, (ast.If, ast.While, ast.IfExp, ast.Assert)):
-        return outer.test is node
-    if isinstance(outer, ast.keyword):
-        call = tree.parents.get(outer)
-        return isinstance(call, ast.Call) and _reads(code, tree, call, outer.arg or "", depth)
-    if isinstance(outer, ast.Call):
-        return node in outer.args and _reads(code, tree, outer, outer.args.index(node), depth)
-    reading = (ast.Compare, ast.BinOp, ast.UnaryOp, ast.Starred, ast.FormattedValue, ast.Expr)
-    return isinstance(outer, reading)
+@dataclass
+class _Lists:
+    """What a module does with sys.argv as a value. `known`: see `_only_read_inside`."""
 
+    code: Code
+    tree: Tree
+    known: dict[tuple[ast.AST, str], tuple[int, bool]] = field(default_factory=dict)
 
-def _reads(code: Code, tree: Tree, call: ast.Call, argument: str | int, depth: int) -> bool:
-    """Whether a function only reads the list that is this argument of it."""
-    function = call.func
-    if isinstance(function, ast.Attribute):
-        is_library = isinstance(code.meaning(tree.module, function), Elsewhere)
-        is_here = isinstance(code.meaning(tree.module, function), (FunctionHere, ClassHere))
-        return (function.attr in _METHODS and not is_here) or (
-            function.attr in _OF_LIBRARIES and is_library
+    def only_read(self, node: ast.expr, depth: int = 0) -> bool:
+        """Whether an expression that is the list is read where it stands, and not kept."""
+        parents = self.tree.parents
+        outer = parents.get(node)
+        if isinstance(outer, ast.Subscript):
+            return outer.value is node and isinstance(outer.ctx, ast.Load)
+        if isinstance(outer, (ast.For, ast.comprehension)):
+            return outer.iter is node
+        if isinstance(outer, ast.Attribute):
+            return outer.attr in ("index", "count", "copy")
+        if isinstance(outer, (ast.If, ast.While, ast.IfExp, ast.Assert)):
+            return outer.test is node
+        if isinstance(outer, ast.keyword):
+            call = parents.get(outer)
+            return isinstance(call, ast.Call) and self._reads(call, outer.arg or "", depth)
+        if isinstance(outer, ast.Call):
+            if len(outer.args) > _MOST_ARGUMENTS or node not in outer.args:
+                return False
+            return self._reads(outer, outer.args.index(node), depth)
+        reading = (ast.Compare, ast.BinOp, ast.UnaryOp, ast.Starred, ast.FormattedValue, ast.Expr)
+        return isinstance(outer, reading)
+
+    def _reads(self, call: ast.Call, argument: str | int, depth: int) -> bool:
+        """Whether a function only reads the list that is this argument of it."""
+        function = call.func
+        module = self.tree.module
+        if isinstance(function, ast.Attribute):
+            meant = self.code.meaning(module, function)
+            is_here = isinstance(meant, (FunctionHere, ClassHere))
+            return (function.attr in _METHODS and not is_here) or (
+                function.attr in _OF_LIBRARIES and isinstance(meant, Elsewhere)
+            )
+        if not isinstance(function, ast.Name) or depth > _DEEPEST:
+            return False
+        binding = module.scope.only(function.id)
+        here = binding.node if binding else None
+        if not isinstance(here, ast.FunctionDef):
+            is_builtin = function.id in _BUILTINS and function.id not in module.scope.names
+            return is_builtin or function.id == "FLAGS"
+        names = [one.arg for one in (*here.args.posonlyargs, *here.args.args)]
+        if isinstance(argument, int):
+            before = any(isinstance(one, ast.Starred) for one in call.args[:argument])
+            argument = names[argument] if argument < len(names) and not before else ""
+        is_one = argument in (*names, *(one.arg for one in here.args.kwonlyargs))
+        return is_one and not here.decorator_list and self._only_read_inside(here, argument, depth)
+
+    def _only_read_inside(self, function: ast.FunctionDef, argument: str, depth: int) -> bool:
+        """Whether all of a function only reads this argument.
+
+        `known` has what was found, and at which depth: a no may be a yes from less deep.
+        """
+        key = (function, argument)
+        known_at, known = self.known.get(key, (_DEEPEST + 1, False))
+        if known or known_at <= depth:
+            return known
+        uses = (
+            node
+            for node in ast.walk(function)
+            if isinstance(node, ast.Name) and node.id == argument
         )
-    if not isinstance(function, ast.Name) or depth > _DEEPEST:
-        return False
-    binding = tree.module.scope.only(function.id)
-    here = binding.node if binding else None
-    if not isinstance(here, ast.FunctionDef):
-        is_builtin = function.id in _BUILTINS and function.id not in tree.module.scope.names
-        return is_builtin or function.id == "FLAGS"
-    names = [one.arg for one in (*here.args.posonlyargs, *here.args.args)]
-    if isinstance(argument, int):
-        before = any(isinstance(one, ast.Starred) for one in call.args[:argument])
-        argument = names[argument] if argument < len(names) and not before else ""
-    if argument not in (*names, *(one.arg for one in here.args.kwonlyargs)) or here.decorator_list:
-        return False
-    uses = (one for one in ast.walk(here) if isinstance(one, ast.Name) and one.id == argument)
-    return all(
-        _only_read(code, tree, use, depth + 1)
-        if isinstance(use.ctx, ast.Load)
-        else not isinstance(tree.parents.get(use), ast.AugAssign)
-        for use in uses
-    )
+        found = all(
+            self.only_read(use, depth + 1)
+            if isinstance(use.ctx, ast.Load)
+            else not isinstance(self.tree.parents.get(use), ast.AugAssign)
+            for use in uses
+        )
+        self.known[key] = depth, found
+        return found
