@@ -60,7 +60,7 @@ def test_an_import_that_no_image_has_is_a_warning_with_both_places(tmp_path: Pat
         "import sys\nif sys.platform == 'win32':\n    import winreg2\n",
         "import distutils, imp, telnetlib, tomllib, zoneinfo, asyncore\n",
         "from google.protobuf import text_format\nimport six.moves.urllib\n",
-        "import tf_cluster_trainer\nfrom . import nothing\n",
+        "import tf_cluster_trainer\n",
         "from __future__ import annotations\n",
     ],
 )
@@ -105,6 +105,55 @@ def test_a_module_beside_the_script_is_no_package(tmp_path: Path) -> None:
     (tmp_path / "helper.py").write_text("x = 1\n")
 
     assert found(tmp_path, "import helper\n", files="train.py, helper.py") == []
-    assert found(tmp_path, "import helper\n") == [
-        "the trainer's image has no helper, which train.py:1 imports"
+    file = PARAMS.format(image=STOCK, files="train.py").encode()
+    (finding,) = check("p.yaml", file, folder=tmp_path).findings
+
+    assert finding.words == (
+        "train.py:1 imports helper, but helper.py is not among the files "
+        "(add helper.py to program.source.files)"
+    )
+
+
+def test_what_a_module_of_the_program_imports_is_looked_at_too(tmp_path: Path) -> None:
+    (tmp_path / "helper.py").write_text("import os\nimport pandas\n")
+
+    assert found(tmp_path, "import helper\nimport pandas\n", files="train.py, helper.py") == [
+        "the trainer's image has no pandas, which helper.py:2 imports"
     ]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import subprocess, sys\n"
+        "subprocess.check_call([sys.executable, '-m', 'pip', 'install', 'x'])\n",
+        "import subprocess\nfor one in ('x', 'y'):\n    subprocess.run(['pip', 'install', one])\n",
+        "from os import system\nsystem('pip install x')\n",
+        "import os\nif os.system('pip install x'):\n    print('no')\n",
+        "import pip\npip.main(['install', 'x'])\n",
+        "def install(): ...\ninstall()\n",
+        "import sys\nif len(sys.argv) < 2:\n    sys.exit('usage')\n",
+        "import tensorflow as tf\nif tf.__version__ < '2':\n    raise SystemExit('TensorFlow 2')\n",
+        "with open('helper.py', 'w') as file:\n    file.write('x = 1')\n",
+        "import pathlib\npathlib.Path('helper.py').write_text('x = 1')\n",
+    ],
+)
+def test_what_is_imported_after_an_install_or_an_end_is_not_told(code: str, tmp_path: Path) -> None:
+    assert found(tmp_path, f"{code}import helper\n") == []
+    (tmp_path / "first.py").write_text(code)
+    assert found(tmp_path, "import first\nimport helper\n", files="train.py, first.py") == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import os\nos.environ['A'] = 'b'\nos.environ.setdefault('A', 'c')\n",
+        "import logging\nlogging.basicConfig()\nlog = logging.getLogger()\nlog.info('a')\n",
+        "import tensorflow as tf\ntf.get_logger().setLevel('ERROR')\n",
+        "import warnings\nwarnings.filterwarnings('ignore')\n",
+        "try:\n    import cv2\nexcept ImportError:\n    cv2 = None\n",
+        "from absl import flags\nflags.DEFINE_integer('a', 1, '')\nFLAGS = flags.FLAGS\n",
+    ],
+)
+def test_what_is_imported_after_what_does_no_harm_is_told(code: str, tmp_path: Path) -> None:
+    assert len(found(tmp_path, f"{code}import helper\n")) == 1

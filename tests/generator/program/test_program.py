@@ -359,7 +359,6 @@ def test_a_module_that_was_forgotten_is_told(line: str, tmp_path: Path) -> None:
         "import os\nos.system('make')\nfrom .layers import Dense\n",
         "import sys\nsys.modules['nets.layers'] = sys\nfrom .layers import Dense\n",
         "import elsewhere.layers\nimport tensorflow.nothing\nimport json.nothing\n",
-        "from . import layers\n",
     ],
 )
 def test_a_module_that_may_be_there_is_not_told(code: str, tmp_path: Path) -> None:

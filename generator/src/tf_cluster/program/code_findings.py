@@ -1,16 +1,21 @@
 """Findings that modules and scripts have in common."""
 
+from collections.abc import Collection, Sequence
+
 from tf_cluster.params.params import Params
 from tf_cluster.pointer import Pointer
 from tf_cluster.program.code_place import CodePlace
 from tf_cluster.program.codes import CODE_NOT_THERE, NOT_IN_IMAGE, NOT_PYTHON
-from tf_cluster.program.image_imports import IMAGE_NAME, changes_path, not_in_image
-from tf_cluster.program.missing_imports import missing_imports
+from tf_cluster.program.image_imports import IMAGE_NAME, changes_path
+from tf_cluster.program.missing_imports import Lacking, missing_imports
+from tf_cluster.program.near import mistyped
+from tf_cluster.program.not_in_image import not_in_image
 from tf_cluster.program.parse import NotParsed
 from tf_cluster.program.reading import Reading
 from tf_cluster.program.resolve import Code
 from tf_cluster.program.roots import Root
 from tf_cluster.program.scope import Module
+from tf_cluster.program.sure_imports import SureImport, sure_imports
 
 _REPOSITORY: Pointer = ("image", "repository")
 _FIX = "build an image with it: docs/images.md"
@@ -31,12 +36,60 @@ def parse_finding(reading: Reading, where: Pointer, file: CodePlace, wrong: NotP
         reading.unknown("the program", f"{place}: {wrong.why}")
 
 
-def _elsewhere(params: Params, module: Module) -> str:
+def imports_findings(reading: Reading, code: Code, module: Module, where: Pointer) -> None:
+    """Findings on imports: what was forgotten, and what the image lacks.
+
+    The latter are warnings, if the image is one of ours by its name.
+    """
+    imports = tuple(sure_imports(code, module))
+    elsewhere = _elsewhere(reading.params, module, imports)
+    told = set()
+    for one in missing_imports(code, imports):
+        if one.sure or not elsewhere:
+            told.add(one.name.partition(".")[0])
+            _missing(reading, one, where)
+    _image(reading, code, where, imports, elsewhere, told)
+
+
+def _missing(reading: Reading, one: Lacking, where: Pointer) -> None:
+    """A finding on what the program's own files lack: an error, if nothing else can bring it."""
+    files = " and ".join(one.files)
+    fix = f"add {files or 'its file'} to program.source.files"
+    if one.module is not None and not one.files:
+        name = one.name.rpartition(".")[2]
+        message = f"{one.module.file} has no {name}, which {one.place} imports"
+        likely = mistyped(name, one.module.scope.names)
+        fix = f"did you mean {likely}?" if likely else ""
+    elif one.sure:
+        package = one.name.partition(".")[0]
+        message = f"there is no module {one.name}, which {one.place} imports: "
+        message += f"package {package} has none"
+    else:
+        verb = "is" if len(one.files) == 1 else "are"
+        message = (
+            f"{one.place} imports {one.name}, but {files} {verb} not among the files"
+        )
+    severity = reading.severity
+    if not one.sure and not _is_ours(reading.params):
+        fix += ", unless the image has it" if reading.params.for_cluster else ""
+        reading.severity = "warning"
+    reading.add(where, CODE_NOT_THERE, message, fix=fix, at=one.place)
+    reading.severity = severity
+
+
+def _is_ours(params: Params) -> bool:
+    """Whether the image is one of the trainer's by its name, so that what it has is known."""
+    repository = params.value_at(_REPOSITORY) or ""
+    return params.for_cluster and repository.rpartition("/")[2] == IMAGE_NAME
+
+
+def _elsewhere(params: Params, module: Module, imports: Sequence[SureImport]) -> str:
     """Why modules may come from directories that were not looked at; empty if none do."""
     path = params.value_at(("program", "path")) or ""
     if path.startswith("/"):
         return f"others may lie in {path}"
-    change = changes_path(module)
+    modules = {one.module.file: one.module for one in imports} | {module.file: module}
+    change = next(filter(None, map(changes_path, modules.values())), "")
     if change:
         return f"{change}: the directories of modules are changed"
     for section in params.effective.values():
@@ -46,29 +99,28 @@ def _elsewhere(params: Params, module: Module) -> str:
     return ""
 
 
-def imports_findings(reading: Reading, code: Code, module: Module, where: Pointer) -> None:
-    """Findings on imports: modules that were forgotten, and what the image lacks.
-
-    The latter are warnings, if the image is one of ours by its name.
-    """
+def _image(
+    reading: Reading,
+    code: Code,
+    where: Pointer,
+    imports: Sequence[SureImport],
+    elsewhere: str,
+    told: Collection[str],
+) -> None:
+    """Findings on what the image lacks, but for what was told."""
     params = reading.params
-    for name, place in missing_imports(code, module):
-        package = name.partition(".")[0]
-        message = f"there is no module {name}, which {place} imports: package {package} has none"
-        fix = "add its file to program.source.files"
-        reading.add(where, CODE_NOT_THERE, message, fix=fix, at=place)
     repository = params.value_at(_REPOSITORY) or ""
     if not params.for_cluster or not repository:
         return
-    if repository.rpartition("/")[2] != IMAGE_NAME:
+    if not _is_ours(params):
         reading.unknown("imports", f"image {repository} may have any package")
         return
-    elsewhere = _elsewhere(params, module)
     if elsewhere:
         reading.unknown("imports", elsewhere)
         return
     severity, reading.severity = reading.severity, "warning"
-    for name, place in not_in_image(code, module):
-        message = f"the trainer's image has no {name}, which {place} imports"
-        reading.add(where, NOT_IN_IMAGE, message, fix=_FIX, at=place)
+    for name, place in not_in_image(code, imports):
+        if name not in told:
+            message = f"the trainer's image has no {name}, which {place} imports"
+            reading.add(where, NOT_IN_IMAGE, message, fix=_FIX, at=place)
     reading.severity = severity

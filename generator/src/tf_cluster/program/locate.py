@@ -41,8 +41,8 @@ def code_of(params: Params, folder: Path | Given) -> Code | NotHere:
     if texts:
         # Beside a file that could not be read, nothing is sure to be missing.
         sure = not any(isinstance(text, NotRead) for text in texts.values())
-        base = Path() if isinstance(folder, Given) else folder
-        roots: list[Root] = [Texts(texts, base, one or ".", sure) for one in folders]
+        given, base = (folder, Path()) if isinstance(folder, Given) else (None, folder)
+        roots: list[Root] = [Texts(texts, base, one or ".", sure, given) for one in folders]
     else:
         # What is relative is this very file; in a container such a path is a finding of its own.
         sure = any(one and not one.startswith("/") for one in (path, script))

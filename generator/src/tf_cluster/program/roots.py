@@ -56,13 +56,14 @@ class Texts(_ByName):
     """The files of program.source.files, by name. `folder`: the directory in them, `.` for all.
 
     `base` is where the files lie. `certain`: tasks run exactly this code. Paths are relative, with
-    slashes.
+    slashes. `given` are the files that a program gives instead of a folder.
     """
 
     texts: Mapping[str, str]
     base: Path
     folder: str
     certain: bool
+    given: Given | None = None
 
     def read(self, path: str) -> bytes | None:
         """A file's bytes; None if there is none.
@@ -77,6 +78,22 @@ class Texts(_ByName):
     def has_folder(self, path: str) -> bool:
         """Whether there are files in a directory of this name."""
         return bool(self._below(path))
+
+    def forgotten(self, module: str) -> str:
+        """The file of a module that lies beside the others and is not named; empty if none does."""
+        path = module.replace(".", "/")
+        for file in map(self.shown, (f"{path}/__init__.py", f"{path}.py")):
+            if file not in self.texts and self._is_there(file):
+                return file
+        return ""
+
+    def _is_there(self, file: str) -> bool:
+        if self.given is not None:
+            return file in self.given.names()
+        try:
+            return (self.base / file).is_file() and is_inside(self.base / file, self.base)
+        except (OSError, ValueError):
+            return False
 
     def located(self, path: str) -> str:
         """Where a file is."""

@@ -1,0 +1,100 @@
+"""The imports that surely run when a program starts, in its modules, too."""
+
+import ast
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, field
+
+from tf_cluster.program.parse import NotParsed
+from tf_cluster.program.quiet import is_quiet
+from tf_cluster.program.resolve import Code, Missing, Namespace, Unknown, is_standard
+from tf_cluster.program.roots import Directory
+from tf_cluster.program.scope import Module
+from tf_cluster.program.tree import imported_names, is_main_guard, named_modules
+
+_MOST_MODULES = 50
+
+
+@dataclass(frozen=True)
+class SureImport:
+    """An import that surely runs, in the program's own module or one that it imports."""
+
+    module: Module
+    node: ast.Import | ast.ImportFrom
+
+    @property
+    def names(self) -> list[str]:
+        """What is taken by `from … import`, without the star."""
+        if isinstance(self.node, ast.Import):
+            return []
+        return [alias.name for alias in self.node.names if alias.name != "*"]
+
+
+def sure_imports(code: Code, module: Module) -> Iterator[SureImport]:
+    """The imports at the top: before anything that may install, make files or end."""
+    yield from _Walk(code, {module.file}).run(module)
+
+
+@dataclass
+class _Walk:
+    code: Code
+    seen: set[str] = field(default_factory=set)
+
+    def run(self, module: Module) -> Generator[SureImport, None, bool]:
+        """The imports of a module, in Python's order; gives whether it surely runs to its end."""
+        for statement in _statements(module):
+            if isinstance(statement, (ast.Import, ast.ImportFrom)):
+                one = SureImport(module, statement)
+                yield one
+                if not (yield from self._follow(one)):
+                    return False
+            elif not is_quiet(self.code, module, statement):
+                return False
+        return True
+
+    def _follow(self, one: SureImport) -> Generator[SureImport, None, bool]:
+        for name in self._run_by(one):
+            found = self.code.module(name)
+            if isinstance(found, Module):
+                if found.file in self.seen or not self._is_ours(name):
+                    continue
+                if len(self.seen) >= _MOST_MODULES:
+                    return False
+                self.seen.add(found.file)
+                if not (yield from self.run(found)):
+                    return False
+            elif isinstance(found, NotParsed) or (
+                isinstance(found, Unknown)
+                and not isinstance(found, Namespace)
+                and (self.code.is_shadowed(name) or not is_standard(name))
+            ):
+                return False
+        return True
+
+    def _run_by(self, one: SureImport) -> list[str]:
+        """The modules that an import runs, without names that a package has itself."""
+        sources = named_modules(one.module, one.node)
+        kept = {
+            f"{source}.{name}"
+            for source in sources
+            for name in one.names
+            if isinstance(self.code.module(source), Module) and not self._lacks(source, name)
+        }
+        return [name for name in imported_names(one.module, one.node) if name not in kept]
+
+    def _lacks(self, source: str, name: str) -> bool:
+        package = self.code.module(source)
+        return isinstance(package, Module) and isinstance(self.code.named(package, name), Missing)
+
+    def _is_ours(self, name: str) -> bool:
+        root = self.code.root_of.get(name)
+        return not isinstance(root, Directory) or root.inside
+
+
+def _statements(module: Module) -> Iterator[ast.stmt]:
+    """The statements of a module; those below the main guard, too, if it is the script."""
+    for statement in module.tree.body:
+        if not is_main_guard(statement):
+            yield statement
+        elif module.name == "__main__":
+            assert isinstance(statement, ast.If)
+            yield from statement.body

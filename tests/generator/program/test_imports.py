@@ -1,0 +1,173 @@
+"""What a program surely imports, and Python will not find among its files."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tf_cluster.check import check
+from tf_cluster.params.beside import Given
+
+STOCK, OWN = "r/tf-cluster-trainer:1", "r/team/own:1"
+X = "x = 1\n"
+
+
+def told(
+    folder: Path, named: dict[str, str], beside: dict[str, str], image: str = STOCK, rest: str = ""
+) -> list[str]:
+    for name, text in (named | beside).items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    checked = check("p.yaml", params(named, image, rest), folder=folder)
+    return [f"{one.severity} {one.code}: {one.words}" for one in checked.findings]
+
+
+def params(named: dict[str, str], image: str = STOCK, rest: str = "") -> bytes:
+    files = ", ".join(named)
+    program = f"program: {{script: train.py, source: {{files: [{files}]}}}}\n"
+    return f"name: a\nimage: {image}\nstrategy: all-reduce\n{program}{rest}".encode()
+
+
+def refused(folder: Path, named: dict[str, str]) -> str:
+    """What Python says of the program's files alone, in its last line."""
+    for name, text in named.items():
+        (folder / "there" / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "there" / name).write_text(text)
+    command = (sys.executable, str(folder / "there" / "train.py"))
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    return (ran.stderr.splitlines() or [""])[-1]
+
+
+NETS = {"train.py": "from nets import model\n", "nets/__init__.py": ""}
+FORGOTTEN = {
+    "a sibling": ({"train.py": "import utils\n"}, ["utils.py"]),
+    "a name of a sibling": ({"train.py": "from utils import x\n"}, ["utils.py"]),
+    "a sibling of a sibling": (
+        {"train.py": "import model\n", "model.py": "import layers\n"},
+        ["layers.py"],
+    ),
+    "below the main guard": (
+        {"train.py": "if __name__ == '__main__':\n    import utils\n"},
+        ["utils.py"],
+    ),
+    "a package": ({"train.py": "import nets.model\n"}, ["nets/__init__.py", "nets/model.py"]),
+    "a package of one file": ({"train.py": "import nets\n"}, ["nets/__init__.py"]),
+    "a namespace package": ({"train.py": "from nets import model\n"}, ["nets/model.py"]),
+    "a module of a package": (NETS, ["nets/model.py"]),
+    "a module that the package itself takes": (
+        {"train.py": "import nets\n", "nets/__init__.py": "from . import model\n"},
+        ["nets/model.py"],
+    ),
+    "a module beside one in a package": (
+        NETS | {"nets/model.py": "from .losses import x\n"},
+        ["nets/losses.py"],
+    ),
+    "a module of a namespace package": (
+        {"train.py": "import nets.model, nets.data\n", "nets/model.py": ""},
+        ["nets/data.py"],
+    ),
+    "after what does no harm": (
+        {
+            "train.py": "import logging, os\nlog = logging.getLogger('a')\nlog.info('b')\n"
+            "os.environ.setdefault('A', 'b')\nif os.getenv('A'):\n    print('c')\n"
+            "try:\n    import nothing_of_it\nexcept ImportError:\n    pass\nimport utils\n"
+        },
+        ["utils.py"],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", FORGOTTEN)
+def test_a_file_that_was_forgotten_is_named(case: str, tmp_path: Path) -> None:
+    named, forgotten = FORGOTTEN[case]
+    beside = dict.fromkeys(forgotten, X)
+
+    (line,) = told(tmp_path, named, beside)
+
+    assert line.startswith("error TFC502: ")
+    assert f"(add {' and '.join(forgotten)} to program.source.files)" in line
+    assert "Error: " in refused(tmp_path, named)
+    assert told(tmp_path, named | beside, {}) == []
+
+
+def test_an_image_of_ones_own_may_have_it(tmp_path: Path) -> None:
+    assert told(tmp_path, {"train.py": "import utils\n"}, {"utils.py": X}, OWN) == [
+        "warning TFC502: train.py:1 imports utils, but utils.py is not among the files "
+        "(add utils.py to program.source.files, unless the image has it)"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("code", "rest"),
+    [
+        ("try:\n    import utils\nexcept ImportError:\n    pass\n", ""),
+        ("def late():\n    import utils\n", ""),
+        ("import os\nif os.getenv('A'):\n    import utils\n", ""),
+        ("import sys\nsys.path.append('/data')\nimport utils\n", ""),
+        ("import utils\n", "extraValues: {pod: {extraEnv: [{name: PYTHONPATH, value: /lib}]}}\n"),
+        ("import os\nos.system('make utils')\nimport utils\n", ""),
+        ("import sys\nif len(sys.argv) < 2:\n    sys.exit(2)\nimport utils\n", ""),
+        ("import numpy, json\n", ""),
+    ],
+)
+def test_what_may_not_run_or_may_be_elsewhere_is_not_told(
+    code: str, rest: str, tmp_path: Path
+) -> None:
+    beside = {"utils.py": X, "numpy.py": X, "json.py": X}
+
+    for image in (STOCK, OWN):
+        assert told(tmp_path, {"train.py": code}, beside, image, rest) == []
+
+
+def test_a_folder_of_data_is_no_package(tmp_path: Path) -> None:
+    assert told(tmp_path, {"train.py": "import datasets\n"}, {"datasets/a.csv": "1"}, OWN) == []
+
+
+def test_a_link_out_of_the_folder_is_no_file_that_was_forgotten(tmp_path: Path) -> None:
+    (tmp_path / "utils.py").write_text(X)
+    folder = tmp_path / "checkout"
+    folder.mkdir()
+    (folder / "utils.py").symlink_to("../utils.py")
+
+    assert told(folder, {"train.py": "import utils\n"}, {}, OWN) == []
+
+
+def test_files_that_a_program_gives_are_looked_at_by_name(tmp_path: Path) -> None:
+    texts = {"train.py": "import utils\nimport others\n", "utils.py": X}
+    (tmp_path / "others.py").write_text(X)
+    file = params({"train.py": ""}, OWN)
+
+    checked = check("p.yaml", file, folder=Given(texts))
+
+    assert ["utils.py" in one.message for one in checked.findings] == [True]
+    assert check("p.yaml", file, folder=Given(texts.get)).findings == ()
+
+
+@pytest.mark.parametrize(
+    ("package", "line", "is_told"),
+    [
+        ("", "from nets import losses", True),
+        ("def losess(): ...\n", "from nets import losses", True),
+        ("losses = 1\n", "from nets import losses", False),
+        ("def __getattr__(name): ...\n", "from nets import losses", False),
+        ("globals()['losses'] = 1\n", "from nets import losses", False),
+        ("try:\n    losses = 1\nfinally:\n    pass\n", "from nets import losses", False),
+        ("from os.path import *\n", "from nets import join", False),
+        ("", "from nets import __path__, __name__", False),
+        ("", "import nets; nets.losses = 1; from nets import losses", False),
+        ("", "import nets; setattr(nets, 'losses', 1); from nets import losses", False),
+    ],
+)
+def test_a_name_that_a_module_has_not_is_told(
+    package: str, line: str, is_told: bool, tmp_path: Path
+) -> None:
+    named = {"train.py": f"{line}\n", "nets/__init__.py": package}
+
+    found = told(tmp_path, named, {})
+
+    fails = "ImportError: cannot import name" in refused(tmp_path, named)
+    assert fails == is_told
+    assert (len(found) == 1) == is_told
+    assert all("TFC502: nets/__init__.py has no " in one for one in found)
