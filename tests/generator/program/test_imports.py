@@ -171,3 +171,61 @@ def test_a_name_that_a_module_has_not_is_told(
     assert fails == is_told
     assert (len(found) == 1) == is_told
     assert all("TFC502: nets/__init__.py has no " in one for one in found)
+
+
+RELATIVE = {
+    "from . import model": "import model",
+    "from .utils import x as y, z": "from utils import x as y, z",
+    "from .a.b import c": "from a.b import c",
+    "from .utils import *": "",
+    "from ..utils import x": "",
+}
+
+
+@pytest.mark.parametrize("line", RELATIVE)
+def test_a_relative_import_in_a_script_is_told(line: str, tmp_path: Path) -> None:
+    named = {"train.py": f"import os\n{line}\n", "utils.py": X}
+    instead = f" (write `{RELATIVE[line]}`)" if RELATIVE[line] else ""
+
+    assert told(tmp_path, named, {}) == [
+        f"error TFC518: `{line}` always fails: train.py:2 is in no package{instead}"
+    ]
+    assert "attempted relative import with no known parent" in refused(tmp_path, named)
+
+
+@pytest.mark.parametrize(
+    ("named", "is_told"),
+    [
+        ({"train.py": "import model\n", "model.py": "from .utils import x\n"}, True),
+        ({"train.py": "import model\n", "model/__init__.py": "from .utils import x\n"}, False),
+        ({"train.py": "import a.b\n", "a/b.py": "from .c import x\n", "a/c.py": X}, False),
+        ({"train.py": "import a.b\n", "a/b.py": "from ..c import x\n", "a/c.py": X}, True),
+        ({"train.py": "try:\n    from .u import x\nexcept ImportError:\n    pass\n"}, False),
+        ({"train.py": "def f():\n    from .u import x\n"}, False),
+    ],
+)
+def test_a_relative_import_is_told_where_there_is_no_package(
+    named: dict[str, str], is_told: bool, tmp_path: Path
+) -> None:
+    named |= {"model/utils.py": X} if "model/__init__.py" in named else {}
+
+    found = told(tmp_path, named, {})
+
+    assert [one.partition(":")[0] for one in found] == ["error TFC518"] * is_told
+    assert ("attempted relative import" in refused(tmp_path, named)) == is_told
+
+
+def test_a_relative_import_in_the_module_of_the_class_is_told(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(
+        "from tf_cluster_trainer import Program\nfrom .utils import x\n\n\n"
+        "class Net(Program):\n"
+        "    def build_model(self, ctx): ...\n    def dataset(self, ctx, i): ...\n"
+    )
+    (tmp_path / "utils.py").write_text(X)
+    file = params({"train.py": "", "utils.py": ""})
+    file = file.replace(b"script: train.py", b"module: 'train:Net'")
+
+    (finding,) = check("p.yaml", file, folder=tmp_path).findings
+
+    assert (finding.code, finding.severity) == ("TFC518", "error")
+    assert finding.words.endswith("(write `from utils import x`)")

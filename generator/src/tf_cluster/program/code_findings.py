@@ -5,13 +5,14 @@ from collections.abc import Collection, Sequence
 from tf_cluster.params.params import Params
 from tf_cluster.pointer import Pointer
 from tf_cluster.program.code_place import CodePlace
-from tf_cluster.program.codes import CODE_NOT_THERE, NOT_IN_IMAGE, NOT_PYTHON
+from tf_cluster.program.codes import CODE_NOT_THERE, NOT_IN_IMAGE, NOT_PYTHON, RELATIVE_IMPORT
 from tf_cluster.program.image_imports import IMAGE_NAME, changes_path
 from tf_cluster.program.missing_imports import Lacking, missing_imports
 from tf_cluster.program.near import mistyped
 from tf_cluster.program.not_in_image import not_in_image
 from tf_cluster.program.parse import NotParsed
 from tf_cluster.program.reading import Reading
+from tf_cluster.program.relative_imports import refused_imports
 from tf_cluster.program.resolve import Code
 from tf_cluster.program.roots import Root
 from tf_cluster.program.scope import Module
@@ -37,11 +38,15 @@ def parse_finding(reading: Reading, where: Pointer, file: CodePlace, wrong: NotP
 
 
 def imports_findings(reading: Reading, code: Code, module: Module, where: Pointer) -> None:
-    """Findings on imports: what was forgotten, and what the image lacks.
+    """Findings on imports: what Python refuses, what was forgotten, and what the image lacks.
 
     The latter are warnings, if the image is one of ours by its name.
     """
     imports = tuple(sure_imports(code, module))
+    for place, said, instead in refused_imports(imports):
+        message = f"`{said}` always fails: {place} is in no package"
+        fix = f"write `{instead}`" if instead else ""
+        reading.add(where, RELATIVE_IMPORT, message, fix=fix, at=place)
     elsewhere = _elsewhere(reading.params, module, imports)
     told = set()
     for one in missing_imports(code, imports):
@@ -66,9 +71,7 @@ def _missing(reading: Reading, one: Lacking, where: Pointer) -> None:
         message += f"package {package} has none"
     else:
         verb = "is" if len(one.files) == 1 else "are"
-        message = (
-            f"{one.place} imports {one.name}, but {files} {verb} not among the files"
-        )
+        message = f"{one.place} imports {one.name}, but {files} {verb} not among the files"
     severity = reading.severity
     if not one.sure and not _is_ours(reading.params):
         fix += ", unless the image has it" if reading.params.for_cluster else ""

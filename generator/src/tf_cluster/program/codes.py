@@ -43,6 +43,12 @@ import argparse
 parser = argparse.ArgumentParser()
 parser.add_argument('--steps', type=int, required=True)
 args = parser.parse_args()"""
+_TWO = """\
+program: {script: train.py, source: {files: [train.py, utils.py]}}
+### train.py
+from {} import SIZE
+### utils.py
+SIZE = 1"""
 _OUR_IMAGE = "image: localhost/tf-cluster-trainer:0.1.0\n"
 
 NOT_PYTHON = Code(
@@ -182,4 +188,14 @@ REFUSED_DECLARATION = Code(
     ),
     wrong=_TOLD + _OPTIONS.replace("args =", "parser.add_argument('--steps', type=int)\nargs ="),
     right=_TOLD + _OPTIONS.replace("args =", "parser.add_argument('--rate', type=float)\nargs ="),
+)
+RELATIVE_IMPORT = Code(
+    "TFC518",
+    "a relative import in a script, or in a module that is in no package",
+    why=(
+        "Python knows no package that it could start from, so the import fails in every task. "
+        "The directory of the script, and program.path, are where modules are looked for."
+    ),
+    wrong=_TWO.replace("{}", ".utils"),
+    right=_TWO.replace("{}", "utils"),
 )
