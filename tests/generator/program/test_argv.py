@@ -131,6 +131,15 @@ def test_a_module_that_can_not_be_read_may_change_it(tmp_path: Path) -> None:
     assert notes[0].endswith("(train.py:1: other was not read)")
 
 
+def test_a_module_by_the_name_of_one_of_python_may_change_it(tmp_path: Path) -> None:
+    files = {"train.py": f"import csv\n{PARSE}p.parse_args()\n", "csv.py": REMOVES}
+
+    codes, notes = told(tmp_path, files)
+
+    assert codes == []
+    assert notes[0].endswith("(train.py:1: csv was not read)")
+
+
 def test_flags_of_absl_are_unknown_where_a_module_changes_it(tmp_path: Path) -> None:
     code = "import other\nfrom absl import app, flags\nflags.DEFINE_integer('steps', 1, '')\n"
     run = "app.run(lambda argv: None)\n"

@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 
 from tf_cluster.program.argv import argv_change
 from tf_cluster.program.image_imports import image_imports
-from tf_cluster.program.imports import TooMany, walk
+from tf_cluster.program.imports import TooMany, is_unread, walk
 from tf_cluster.program.options import CommandLine, Option
-from tf_cluster.program.parse import NotParsed
-from tf_cluster.program.resolve import Code, Elsewhere, Unknown, is_standard
+from tf_cluster.program.resolve import Code, Elsewhere, Unknown
 from tf_cluster.program.runs import APP_RUNS, Runs
 from tf_cluster.program.scope import Module
 from tf_cluster.program.tree import Tree
@@ -85,9 +84,7 @@ def _all_modules(code: Code, script: Module) -> Iterator[Module]:
             raise _UnknowableError(f"{script.file} imports too much")
         elif not one.name:
             raise _UnknowableError(f"{one.place} imports from outside its package")
-        elif isinstance(one.found, (Unknown, NotParsed)) and (
-            code.is_shadowed(one.name) or not is_standard(one.name)
-        ):
+        elif is_unread(code, one.name, one.found):
             raise _UnknowableError(f"{one.place}: {one.name} was not read")
         elif one.found is None and one.name.partition(".")[0] not in image_imports():
             raise _UnknowableError(f"{one.place}: {one.name} may define flags")

@@ -4,16 +4,13 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from tf_cluster.program.imports import NoModule, TooMany, walk
-from tf_cluster.program.parse import NotParsed
+from tf_cluster.program.imports import TooMany, is_unread, walk
 from tf_cluster.program.resolve import (
     ClassHere,
     Code,
     Elsewhere,
     FunctionHere,
-    Namespace,
     Unknown,
-    is_standard,
 )
 from tf_cluster.program.scope import Module
 from tf_cluster.program.tree import Tree, is_main_guard
@@ -65,14 +62,8 @@ def imported_modules(code: Code, script: Module) -> Iterator[Module | Unknown]:
             yield one
         elif isinstance(one, TooMany):
             yield Unknown(f"{script.file} imports too much")
-        elif _may_be_ours(one):
+        elif is_unread(code, one.name, one.found):
             yield Unknown(f"{one.place}: {one.name} was not read")
-
-
-def _may_be_ours(one: NoModule) -> bool:
-    """Whether a module of the program could not be read."""
-    is_unread = isinstance(one.found, (Unknown, NotParsed)) and not is_standard(one.name)
-    return is_unread and not isinstance(one.found, Namespace)
 
 
 def _change(code: Code, tree: Tree) -> ast.AST | None:

@@ -5,11 +5,14 @@ from dataclasses import dataclass
 
 from tf_cluster.program.code_place import CodePlace
 from tf_cluster.program.parse import NotParsed
-from tf_cluster.program.resolve import Code, Missing, Unknown
+from tf_cluster.program.resolve import Code, Missing, Namespace, Unknown, is_standard
 from tf_cluster.program.scope import Module
 from tf_cluster.program.tree import imported_names, iterate_imports
 
 _MOST_MODULES = 50
+
+Found = Module | NotParsed | Unknown | Missing | None
+"""What `Code.module` says of a name."""
 
 
 @dataclass(frozen=True)
@@ -21,12 +24,19 @@ class NoModule:
 
     place: CodePlace
     name: str = ""
-    found: NotParsed | Unknown | Missing | None = None
+    found: Found = None
 
 
 @dataclass(frozen=True)
 class TooMany:
     """There are more modules than are looked at."""
+
+
+def is_unread(code: Code, name: str, found: Found) -> bool:
+    """Whether a module of the program was not read: anything may stand in it."""
+    if isinstance(found, Namespace) or not isinstance(found, (Unknown, NotParsed)):
+        return False
+    return code.is_shadowed(name) or not is_standard(name)
 
 
 def walk(code: Code, script: Module) -> Iterator[Module | NoModule | TooMany]:

@@ -4,9 +4,9 @@ import ast
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 
-from tf_cluster.program.parse import NotParsed
+from tf_cluster.program.imports import is_unread
 from tf_cluster.program.quiet import is_quiet
-from tf_cluster.program.resolve import Code, Missing, Namespace, Unknown, is_standard
+from tf_cluster.program.resolve import Code, Missing
 from tf_cluster.program.roots import Directory
 from tf_cluster.program.scope import Module
 from tf_cluster.program.tree import imported_names, is_main_guard, named_modules
@@ -62,11 +62,7 @@ class _Walk:
                 self.seen.add(found.file)
                 if not (yield from self.run(found)):
                     return False
-            elif isinstance(found, NotParsed) or (
-                isinstance(found, Unknown)
-                and not isinstance(found, Namespace)
-                and (self.code.is_shadowed(name) or not is_standard(name))
-            ):
+            elif is_unread(self.code, name, found):
                 return False
         return True
 
