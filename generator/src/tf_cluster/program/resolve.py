@@ -12,6 +12,7 @@ from tf_cluster.program.known import module_of
 from tf_cluster.program.parse import NotParsed
 from tf_cluster.program.roots import MOST_BYTES, Directory, Root, UnreadableError
 from tf_cluster.program.scope import Function, Module
+from tf_cluster.program.standard_stars import is_given
 
 
 @dataclass(frozen=True)
@@ -279,12 +280,15 @@ class Code:
     def _star(self, module: Module, star: ast.ImportFrom, name: str, depth: int) -> Meaning:
         source = absolute(module, star)
         other = self.module(source) if source else None
+        of_python = None if self.is_shadowed(source) else is_given(source, name)
+        if of_python is not None:
+            return Elsewhere(f"{source}.{name}") if of_python else Missing()
         if not isinstance(other, Module):
             return Unknown(f"{module.place(star)} imports all of {source or 'a package'}")
-        is_given = other.gives_by_star(name)
-        if is_given is None:
+        is_taken = other.gives_by_star(name)
+        if is_taken is None:
             return Unknown(f"{module.place(star)} imports what {source} lists")
-        if not is_given or depth > _DEEPEST:
+        if not is_taken or depth > _DEEPEST:
             return Missing()
         return self._starred(other, name, depth)
 
