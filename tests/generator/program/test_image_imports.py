@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -53,12 +54,32 @@ def test_an_import_that_no_image_has_is_a_warning_with_both_places(tmp_path: Pat
 
 
 @pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("import tensorflow.contrib.slim as slim", "contrib"),
+        ("from tensorflow.contrib import slim", "contrib"),
+        ("from tensorflow import contrib, keras", "contrib"),
+        ("from tensorflow.examples.tutorials.mnist import input_data", "examples"),
+    ],
+)
+def test_what_was_in_tensorflow_1_alone_is_a_warning(line: str, name: str, tmp_path: Path) -> None:
+    assert found(tmp_path, f"{line}\n{line}\n") == [
+        f"the trainer's image has no tensorflow.{name}, which train.py:1 imports"
+    ]
+    here = find_spec("tensorflow")
+    assert here is not None
+    assert here.origin is not None
+    assert not (Path(here.origin).parent / name).exists()
+
+
+@pytest.mark.parametrize(
     "code",
     [
         "try:\n    import pandas\nexcept ImportError:\n    pandas = None\n",
         "def late():\n    import pandas\n",
         "import sys\nif sys.platform == 'win32':\n    import winreg2\n",
         "import distutils, imp, telnetlib, tomllib, zoneinfo, asyncore\n",
+        "from tensorflow import keras\nimport tensorflow.python.contribution\n",
         "from google.protobuf import text_format\nimport six.moves.urllib\n",
         "import tf_cluster_trainer\n",
         "from __future__ import annotations\n",

@@ -125,5 +125,6 @@ def _image(
     for name, place in not_in_image(code, imports):
         if name not in told:
             message = f"the trainer's image has no {name}, which {place} imports"
-            reading.add(where, NOT_IN_IMAGE, message, fix=_FIX, at=place)
+            fix = _FIX if "." not in name else "it was in TensorFlow 1 alone"
+            reading.add(where, NOT_IN_IMAGE, message, fix=fix, at=place)
     reading.severity = severity

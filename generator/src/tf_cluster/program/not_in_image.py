@@ -18,17 +18,22 @@ _STANDARD = (
     *("_pyrepl", "__main__", "__future__"),
 )
 
+_GONE = ("tensorflow.contrib", "tensorflow.examples")
+"""What was in TensorFlow 1 alone."""
+
 
 def not_in_image(code: Code, imports: Iterable[SureImport]) -> Iterator[tuple[str, CodePlace]]:
     """Modules that the program surely imports and no image has: each with the import's place."""
     known = {*image_imports(), *_STANDARD, *sys.stdlib_module_names}
     found = 0
     for one in imports:
-        for name in named_modules(one.module, one.node):
+        sources = named_modules(one.module, one.node)
+        for name in (*sources, *(f"{source}.{inner}" for source in sources for inner in one.names)):
             top = name.partition(".")[0]
-            if top not in known and code.module(name) is None and code.module(top) is None:
-                known.add(top)
+            lacking = next((gone for gone in _GONE if f"{name}.".startswith(f"{gone}.")), top)
+            if lacking not in known and code.module(name) is None and code.module(top) is None:
+                known.add(lacking)
                 found += 1
                 if found > _MOST:
                     return
-                yield top, one.module.place(one.node)
+                yield lacking, one.module.place(one.node)
