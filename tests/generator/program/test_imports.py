@@ -229,3 +229,43 @@ def test_a_relative_import_in_the_module_of_the_class_is_told(tmp_path: Path) ->
 
     assert (finding.code, finding.severity) == ("TFC518", "error")
     assert finding.words.endswith("(write `from utils import x`)")
+
+
+@pytest.mark.parametrize(("image", "severity"), [(STOCK, "error"), (OWN, "warning")])
+@pytest.mark.parametrize(
+    ("name", "file", "path", "fix"),
+    [
+        ("train", "src/train.py", ".", "'src.train:Net', or program.path: src"),
+        (
+            "nets.train",
+            "s/a/nets/train.py",
+            ".",
+            "'s.a.nets.train:Net', or program.path: s/a",
+        ),
+        ("nets", "src/nets/__init__.py", ".", "'src.nets:Net', or program.path: src"),
+        ("train", "lib/src/train.py", "lib", "'src.train:Net', or program.path: lib/src"),
+    ],
+)
+def test_a_module_in_a_folder_of_the_files_is_named(
+    name: str, file: str, path: str, fix: str, image: str, severity: str, tmp_path: Path
+) -> None:
+    (tmp_path / file).parent.mkdir(parents=True)
+    (tmp_path / file).write_text(
+        "from tf_cluster_trainer import Program\n\n\nclass Net(Program):\n"
+        "    def build_model(self, ctx): ...\n    def dataset(self, ctx, i): ...\n"
+    )
+
+    def found(module: str, path: str, rest: str = "") -> list[str]:
+        program = f"{{module: '{module}:Net', path: '{path}', source: {{files: [{file}]}}}}"
+        text = f"name: a\nimage: {image}\nprogram: {program}\n{rest}"
+        findings = check("p.yaml", text.encode(), folder=tmp_path).findings
+        return [f"{one.severity} {one.code}: {one.words}" for one in findings]
+
+    assert found(name, path) == [
+        f"{severity} TFC502: there is no module {name} among program.source.files "
+        f"(did you mean {fix}?)"
+    ]
+    assert found(fix.split(":")[0].strip("'"), path) == []
+    assert found(name, fix.rpartition(" ")[2]) == []
+    paths = "extraValues: {pod: {extraEnv: [{name: PYTHONPATH, value: /code/src}]}}\n"
+    assert found(name, path, paths) == []

@@ -73,14 +73,14 @@ def _missing(reading: Reading, one: Lacking, where: Pointer) -> None:
         verb = "is" if len(one.files) == 1 else "are"
         message = f"{one.place} imports {one.name}, but {files} {verb} not among the files"
     severity = reading.severity
-    if not one.sure and not _is_ours(reading.params):
+    if not one.sure and not is_our_image(reading.params):
         fix += ", unless the image has it" if reading.params.for_cluster else ""
         reading.severity = "warning"
     reading.add(where, CODE_NOT_THERE, message, fix=fix, at=one.place)
     reading.severity = severity
 
 
-def _is_ours(params: Params) -> bool:
+def is_our_image(params: Params) -> bool:
     """Whether the image is one of the trainer's by its name, so that what it has is known."""
     repository = params.value_at(_REPOSITORY) or ""
     return params.for_cluster and repository.rpartition("/")[2] == IMAGE_NAME
@@ -95,6 +95,11 @@ def _elsewhere(params: Params, module: Module, imports: Sequence[SureImport]) ->
     change = next(filter(None, map(changes_path, modules.values())), "")
     if change:
         return f"{change}: the directories of modules are changed"
+    return python_path(params)
+
+
+def python_path(params: Params) -> str:
+    """Who sets PYTHONPATH; empty if the params do not."""
     for section in params.effective.values():
         variables = (section.get("extraEnv") or ()) if isinstance(section, dict) else ()
         if any(one.get("name") == "PYTHONPATH" for one in variables):
@@ -115,7 +120,7 @@ def _image(
     repository = params.value_at(_REPOSITORY) or ""
     if not params.for_cluster or not repository:
         return
-    if not _is_ours(params):
+    if not is_our_image(params):
         reading.unknown("imports", f"image {repository} may have any package")
         return
     if elsewhere:

@@ -16,7 +16,13 @@ from tf_cluster.program.classes import (
     family,
     member,
 )
-from tf_cluster.program.code_findings import imports_findings, parse_finding, use_root
+from tf_cluster.program.code_findings import (
+    imports_findings,
+    is_our_image,
+    parse_finding,
+    python_path,
+    use_root,
+)
 from tf_cluster.program.codes import (
     CODE_NOT_THERE,
     FLAG_CHOICE,
@@ -83,17 +89,25 @@ def find_in_module(reading: Reading, code: Code, reference: str) -> None:
 
 
 def _not_among_files(reading: Reading, code: Code, name: str, reference: str) -> None:
-    """A module that is in none of the directories: is it a misspelt file of the source?"""
+    """A module that is in none of the directories: is it a file of the source, or misspelt?"""
     where = reading.params.origin_of(_MODULE)
     first = code.roots[0]
     if isinstance(first, Texts) and first.certain:
-        likely = mistyped(name, (one.replace("/", ".") for one in first.modules()))
+        class_name = reference.partition(":")[2]
+        message = f"there is no module {name} among program.source.files"
+        files = [one.removesuffix("/__init__") for one in first.modules()]
+        likely = mistyped(name, (one.replace("/", ".") for one in files))
         if likely:
-            message = f"there is no module {name} among program.source.files"
-            class_name = reference.partition(":")[2]
-            reading.add(
-                where, CODE_NOT_THERE, message, reference, f"did you mean '{likely}:{class_name}'?"
-            )
+            fix = f"did you mean '{likely}:{class_name}'?"
+            reading.add(where, CODE_NOT_THERE, message, reference, fix)
+            return
+        deeper = [one for one in files if one.endswith(f"/{name.replace('.', '/')}")]
+        if len(deeper) == 1 and not python_path(reading.params):
+            folder = first.shown(deeper[0][: -len(name) - 1])
+            likely = deeper[0].replace("/", ".")
+            fix = f"did you mean '{likely}:{class_name}', or program.path: {folder}?"
+            reading.severity = "error" if is_our_image(reading.params) else "warning"
+            reading.add(where, CODE_NOT_THERE, message, reference, fix)
             return
     reading.unknown("the program", f"there is no module {name} here")
 
