@@ -178,6 +178,23 @@ FOLDERS = {
         f"s{i}.py": _stars(*(f"s{j}" for j in range(i + 1, min(i + 11, 20)))) for i in range(20)
     }
     | {"train.py": _stars("s0") + "".join(f"DEFINE{i}()\n" for i in range(12_000))},
+    "many names that are not there": {
+        "train.py": "".join(f"from other import a{i}\n" for i in range(4_000)),
+        "other.py": "b = 1\n" * 15_000,
+    },
+    "many statements that do no harm": {
+        "train.py": "import logging\nlog0 = logging.getLogger()\n"
+        + "".join(f"log{i + 1} = log{i}.info('')\n" for i in range(3_000))
+        + "from . import other\n" * 1_000,
+    },
+    "many folders of a package": {
+        "train.py": "".join(f"import {'.'.join(['a'] * i)}\n" for i in range(1, 400)),
+        "a.py": "",
+    },
+    "a long chain of modules": {
+        "train.py": "import m0\nimport nothing\n",
+        **{f"m{i}.py": f"import m{i + 1}\n" for i in range(300)},
+    },
     "many modules that take all": {
         f"s{i}.py": _stars(*(f"s{j}" for j in range(i + 1, 8))) for i in range(8)
     }

@@ -94,7 +94,7 @@ def _names(
 
 def _lacks(code: Code, found: Module, name: str, one: SureImport) -> bool:
     """Whether a module surely has no such name of its own."""
-    if name.startswith("__") or any(type(node).__name__ == "TypeAlias" for node in found.tree.body):
+    if name.startswith("__"):
         return False
     binding = found.scope.only(name)
     is_own = binding is not None and binding.node is one.node  # `from . import name` in a package
@@ -102,11 +102,16 @@ def _lacks(code: Code, found: Module, name: str, one: SureImport) -> bool:
 
 
 def _set_outside(code: Code, first: Texts) -> frozenset[str] | None:
-    """The attributes that some code sets, of whatever object; None if they can't be known."""
+    """Names that some module may have besides; None if they can't be known.
+
+    They are the attributes that some code sets, of whatever object, and those of `type X = …`.
+    """
     if any("setattr" in text for text in first.texts.values()):
         return None
     modules = [one for one in code.modules.values() if isinstance(one, Module)]
-    return frozenset(name for module in modules for name in module.attributes_set)
+    aliases = (node for one in modules for node in one.nodes if type(node).__name__ == "TypeAlias")
+    names = {getattr(getattr(node, "name", None), "id", "") for node in aliases}
+    return frozenset(names.union(*(one.attributes_set for one in modules)))
 
 
 def _forgotten(code: Code, names: Iterable[str]) -> tuple[str, ...]:
