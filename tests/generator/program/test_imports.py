@@ -54,6 +54,10 @@ FORGOTTEN = {
     ),
     "a package": ({"train.py": "import nets.model\n"}, ["nets/__init__.py", "nets/model.py"]),
     "a package of one file": ({"train.py": "import nets\n"}, ["nets/__init__.py"]),
+    "three modules of a package": (
+        {"train.py": "from nets import model, losses\n"},
+        ["nets/__init__.py", "nets/model.py", "nets/losses.py"],
+    ),
     "a namespace package": ({"train.py": "from nets import model\n"}, ["nets/model.py"]),
     "a module of a package": (NETS, ["nets/model.py"]),
     "a module that the package itself takes": (
@@ -87,7 +91,8 @@ def test_a_file_that_was_forgotten_is_named(case: str, tmp_path: Path) -> None:
     (line,) = told(tmp_path, named, beside)
 
     assert line.startswith("error TFC502: ")
-    assert f"(add {' and '.join(forgotten)} to program.source.files)" in line
+    files = " and ".join(filter(None, [", ".join(forgotten[:-1]), forgotten[-1]]))
+    assert f"(add {files} to program.source.files)" in line
     assert "Error: " in refused(tmp_path, named)
     assert told(tmp_path, named | beside, {}) == []
 
@@ -171,6 +176,28 @@ def test_a_name_that_a_module_has_not_is_told(
     assert fails == is_told
     assert (len(found) == 1) == is_told
     assert all("TFC502: nets/__init__.py has no " in one for one in found)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "import sys; sys.path.insert(0, sys.argv[0] + '.d')",
+        "import sys as system; system.path.insert(0, system.argv[0] + '.d')",
+        "from sys import argv, path; path.insert(0, argv[0] + '.d')",
+        "import sys; sys.path = [sys.argv[0] + '.d', *sys.path]",
+        "import sys; sys.path[:0] = [sys.argv[0] + '.d']",
+    ],
+)
+@pytest.mark.parametrize("line", ["from nets import losses", "import nets.losses"])
+def test_a_package_may_be_another_one_where_the_path_is_changed(
+    change: str, line: str, tmp_path: Path
+) -> None:
+    named = {"train.py": f"{change}\n{line}\n", "nets/__init__.py": ""}
+    other = {"train.py.d/nets/__init__.py": "", "train.py.d/nets/losses.py": ""}
+
+    assert told(tmp_path, named, {}) == []
+    assert refused(tmp_path, named | other) == ""
+    assert len(told(tmp_path, named | {"train.py": f"{line}\n{change}\n"}, {})) == 1
 
 
 RELATIVE = {

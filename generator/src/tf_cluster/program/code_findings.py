@@ -19,6 +19,7 @@ from tf_cluster.program.scope import Module
 from tf_cluster.program.sure_imports import SureImport, sure_imports
 
 _REPOSITORY: Pointer = ("image", "repository")
+_MOST_FILES = 5
 _FIX = "build an image with it: docs/images.md"
 
 
@@ -58,7 +59,7 @@ def imports_findings(reading: Reading, code: Code, module: Module, where: Pointe
 
 def _missing(reading: Reading, one: Lacking, where: Pointer) -> None:
     """A finding on what the program's own files lack: an error, if nothing else can bring it."""
-    files = " and ".join(one.files)
+    files = _and(one.files)
     fix = f"add {files or 'its file'} to program.source.files"
     if one.module is not None and not one.files:
         name = one.name.rpartition(".")[2]
@@ -78,6 +79,13 @@ def _missing(reading: Reading, one: Lacking, where: Pointer) -> None:
         reading.severity = "warning"
     reading.add(where, CODE_NOT_THERE, message, fix=fix, at=one.place)
     reading.severity = severity
+
+
+def _and(files: Sequence[str]) -> str:
+    """`a.py, b.py and c.py`, or the first of them and how many more there are."""
+    more = len(files) - _MOST_FILES
+    words = [*files[:_MOST_FILES], *([f"{more} more"] if more > 0 else [])]
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
 
 def is_our_image(params: Params) -> bool:

@@ -28,10 +28,15 @@ def changes_path(module: Module) -> str:
         if isinstance(node, ast.ImportFrom):
             is_path = node.module == "sys" and any(alias.name == "path" for alias in node.names)
             is_used = is_path or node.module == "site"
-        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            is_used = (node.value.id.strip("_"), node.attr) in _PATHS
         else:
-            is_used = False
+            is_used = uses_path(node)
         if is_used:
             return str(module.place(node))
     return ""
+
+
+def uses_path(node: ast.AST) -> bool:
+    """`sys.path`, which says where modules are, or site's way to it."""
+    if not (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)):
+        return False
+    return (node.value.id.strip("_"), node.attr) in _PATHS

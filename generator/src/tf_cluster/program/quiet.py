@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-from tf_cluster.program.image_imports import image_imports
+from tf_cluster.program.image_imports import image_imports, uses_path
 from tf_cluster.program.resolve import Code, Elsewhere, ValueHere
 from tf_cluster.program.scope import Function, Module
 
@@ -37,6 +37,7 @@ def is_quiet(code: Code, module: Module, statement: ast.stmt) -> bool:
         return True
     return not any(
         isinstance(node, _ENDS)
+        or uses_path(node)
         or (isinstance(node, ast.Call) and not _is_harmless(code, module, node.func))
         for node in _run_now(statement)
     )
@@ -55,7 +56,7 @@ def _run_now(statement: ast.stmt) -> Iterator[ast.AST]:
 def _is_harmless(code: Code, module: Module, function: ast.expr) -> bool:
     name = _full_name(code, module, function)
     top, _, _ = name.partition(".")
-    if not name or name.rpartition(".")[2].lower() in _ACTS:
+    if not name or name.startswith("sys.path") or name.rpartition(".")[2].lower() in _ACTS:
         return False
     if top == "os":
         return name.startswith(_OF_OS)
