@@ -106,6 +106,8 @@ def test_what_a_sure_parse_lacks_is_found(case: str, tmp_path: Path) -> None:
         "FLAGS['n'].value = 3\napp.run(main)",
         "delattr(FLAGS, 'n')\napp.run(main)",
         "print('nothing reads them')",
+        "def late(argv):\n  flags.mark_flag_as_required('m')\nFLAGS.n = 1\n"
+        "flags.DEFINE_integer('m', None, '')\napp.run(late)",
     ],
 )
 def test_flags_of_absl_that_may_be_given_or_not_read_have_no_finding(
@@ -184,6 +186,12 @@ def test_positional_arguments_of_a_module_come_before_those_of_the_script(tmp_pa
         (
             "p.add_argument('--n', type=int)\np.exit = lambda *a: None\np.parse_known_args()",
             ["--n=x"],
+        ),
+        ("argparse.ArgumentParser.error = print\np.parse_args()", ["--m=3"]),
+        (
+            "import types, sys\nm = types.SimpleNamespace(KINDS=('a',))\nm.KINDS += ('b',)\n"
+            "p.add_argument('--n', choices=m.KINDS)\np.parse_args()",
+            ["--n=b"],
         ),
         (f"def main(p):\n  int = str\n{ADD_N}", ["--n=x"]),
         (f"def main(p):\n  def int(text): return text\n{ADD_N}", ["--n=x"]),

@@ -48,7 +48,7 @@ def absl_options(code: Code, script: Module) -> CommandLine | Unknown | None:
         return None
     try:
         trees = {one.file: Tree.of(one) for one in _all_modules(code, script)}
-        runs = Runs(code, trees[script.file], trees)
+        runs = Runs(code, trees[script.file], trees, through_app=False)
         options = [one for tree in trees.values() for one in _options(code, tree, runs)]
         changed = argv_change(code, script)
         if changed:

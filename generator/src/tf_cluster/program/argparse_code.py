@@ -94,6 +94,9 @@ class _Follower:
             elif key not in _PARSER_KEYS:
                 raise self._error(tree, made, f"its {key}")
         self._use(tree, made, -1)
+        patched = next((self._error(*one, "argparse is changed") for one in self._patches()), None)
+        if patched:
+            raise patched
         changed = argv_change(self._code, self._script)
         if changed:
             raise _UnknowableError(changed)
@@ -107,6 +110,14 @@ class _Follower:
             flags["allow_abbrev"],
             tuple(self._exclusive),
         )
+
+    def _patches(self) -> Iterator[tuple[Tree, ast.Attribute]]:
+        """Where an attribute of argparse, or of a class of it, is set."""
+        for tree in self._trees.values():
+            for node in tree.module.nodes:
+                is_set = isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load)
+                if is_set and ast.unparse(node.value).startswith(("argparse", "ArgumentParser")):
+                    yield tree, node
 
     def _tree(self, module: Module) -> Tree:
         if module.file not in self._trees:
@@ -390,6 +401,9 @@ class _Follower:
     def _choices(self, tree: Tree, node: ast.expr | None) -> tuple[Any, ...] | None:
         if isinstance(node, (ast.Name, ast.Attribute)):
             meant = self._meaning(tree, node)
+            name = node.attr if isinstance(node, ast.Attribute) else node.id
+            if any(name in one.module.attributes_set for one in self._trees.values()):
+                return None
             node = meant.node if isinstance(meant, ValueHere) else None
             if not isinstance(node, ast.Tuple):  # a list may grow
                 return None

@@ -14,9 +14,15 @@ APP_RUNS = ("absl.app.run", "tensorflow.app.run", "tensorflow.compat.v1.app.run"
 class Runs:
     """Which calls surely run. What is called in no plain way does not run surely."""
 
-    def __init__(self, code: Code, script: Tree, trees: Mapping[str, Tree]) -> None:
-        """`trees`, by the names of their files, are the modules whose calls count."""
+    def __init__(
+        self, code: Code, script: Tree, trees: Mapping[str, Tree], *, through_app: bool = True
+    ) -> None:
+        """`trees`, by the names of their files, are the modules whose calls count.
+
+        `through_app`: what app.run runs counts too; it has read the flags of absl before.
+        """
         self._code = code
+        self._through_app = through_app
         self._script = script
         self._trees = trees
         self._sure: dict[ast.AST, bool] = {}
@@ -120,7 +126,7 @@ class Runs:
                 yield self._script, call
 
     def _is_app(self, tree: Tree, call: ast.AST | None) -> bool:
-        if not isinstance(call, ast.Call):
+        if not self._through_app or not isinstance(call, ast.Call):
             return False
         meant = self._code.meaning(tree.module, call.func)
         return isinstance(meant, Elsewhere) and meant.name in APP_RUNS
