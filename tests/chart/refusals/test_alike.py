@@ -26,6 +26,7 @@ FILE = {
 # About the params file itself, where values can be right: what extraValues sets again, a role that
 # nobody asked for.
 OF_THE_FILE = (SAID_TWICE, ABSENT_ROLE)
+COMBINATION = ("strategy", "replication", "update")
 # The chart reads no code.
 OF_THE_CODE = "TFC5"
 
@@ -58,13 +59,20 @@ def said_of(values: Values) -> tuple[str, list[str]]:
     """
     file = checked(values)
     found = [one for one in errors(file.findings) if not one.code.startswith(OF_THE_CODE)]
-    whole = merged(checked({}).values.data, values) if found else file.values.data
+    whole = merged(_base(values), values) if found else file.values.data
     told = [f"{one.code} {json_pointer(one.pointer)} {one.message}" for one in found]
     try:
         template.__wrapped__(json.dumps(whole), "digits", "training", str(CHART))
     except RefusedError as error:
         return str(error), told
     return "", told
+
+
+def _base(values: Values) -> Values:
+    """What the tool writes below these: of their combination, if there is such a one."""
+    chosen = checked({key: values[key] for key in COMBINATION if key in values})
+    written = checked({}) if errors(chosen.findings) else chosen
+    return dict(written.values.data)
 
 
 def names_no_program(values: Values) -> bool:

@@ -111,12 +111,13 @@ class _Follower:
             tuple(self._exclusive),
         )
 
-    def _patches(self) -> Iterator[tuple[Tree, ast.Attribute]]:
+    def _patches(self) -> Iterator[tuple[Tree, ast.AST]]:
         """Where an attribute of argparse, or of a class of it, is set."""
         for tree in self._trees.values():
             for node in tree.module.nodes:
-                is_set = isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load)
-                if is_set and ast.unparse(node.value).startswith(("argparse", "ArgumentParser")):
+                if not isinstance(node, ast.Attribute) or isinstance(node.ctx, ast.Load):
+                    continue
+                if ast.unparse(node.value).startswith(("argparse", "ArgumentParser")):
                     yield tree, node
 
     def _tree(self, module: Module) -> Tree:
