@@ -175,3 +175,27 @@ def test_an_argparse_of_the_programs_own_is_not_judged(tmp_path: Path) -> None:
 
     assert told(tmp_path, code, ["--b"], "argparse.py") == []
     assert not is_refused(tmp_path, code, ["--b"])
+
+
+@pytest.mark.parametrize("name", ["log_dir", "v", "verbosity", "pdb", "stderrthreshold"])
+def test_a_flag_that_absl_has_itself_is_refused(name: str, tmp_path: Path) -> None:
+    code = CODE.replace("def main", f"flags.DEFINE_string({name!r}, '', '')\n\n\ndef main")
+
+    assert told(tmp_path, code, ["--steps=3"]) == ["TFC517"]
+    assert is_refused(tmp_path, code, ["--steps=3"])
+
+
+@pytest.mark.parametrize("name", ["test_srcdir", "flagfile_of_ours", "logs"])
+def test_a_flag_of_another_name_is_not(name: str, tmp_path: Path) -> None:
+    code = CODE.replace("def main", f"flags.DEFINE_string({name!r}, '', '')\n\n\ndef main")
+
+    assert told(tmp_path, code, ["--steps=3"]) == []
+    assert not is_refused(tmp_path, code, ["--steps=3"])
+
+
+def test_without_absls_app_its_logging_has_no_flags(tmp_path: Path) -> None:
+    code = "import sys\nfrom absl import flags\nflags.DEFINE_string('log_dir', '', '')\n"
+    code += "flags.FLAGS(sys.argv)\n"
+
+    assert told(tmp_path, code, ["--log_dir=/x"]) == []
+    assert not is_refused(tmp_path, code, ["--log_dir=/x"])

@@ -66,8 +66,9 @@ def absl_options(code: Code, script: Module) -> CommandLine | Unknown | None:
     place = options[0].place if options else script.file
     return CommandLine(
         tuple(options),
-        strict=reader == "absl",
+        strict=reader in ("absl", "flags"),
         place=place,
+        by_app=reader != "flags",
         interleaved=not any(_stops_reading(tree.module) for tree in trees.values()),
     )
 
@@ -160,7 +161,7 @@ def _is_run(code: Code, module: Module, node: ast.AST) -> bool:
 
 
 def _reader(code: Code, tree: Tree, runs: Runs) -> str:
-    """What surely reads the arguments: `absl`, `tensorflow`; empty if nothing does.
+    """What surely reads the arguments: `absl`, `tensorflow`, `flags`; empty if nothing does.
 
     absl's app.run and a call of FLAGS refuse flags that they do not know, TensorFlow's app.run
     does not.
@@ -178,7 +179,7 @@ def _reader(code: Code, tree: Tree, runs: Runs) -> str:
         elif isinstance(node, ast.Call) and _is_flags(code, tree, node.func):
             given = [ast.unparse(argument) for argument in node.args]
             if given == ["sys.argv"] and not node.keywords and runs.surely(tree, node):
-                found.add("absl")
+                found.add("flags")
     return found.pop() if len(found) == 1 else ""
 
 

@@ -33,7 +33,26 @@ _OWN_VALUED = frozenset(
         *("xml_output_file",),
     )
 )
+# Those that absl has defined once its app or its logging is imported, as TensorFlow does.
+_ALWAYS_THERE = frozenset(
+    (
+        *("alsologtostderr", "log_dir", "logger_levels", "logtostderr", "only_check_args", "pdb"),
+        *("pdb_post_mortem", "profile_file", "run_with_pdb", "run_with_profiling"),
+        *("showprefixforinfo", "stderrthreshold", "use_cprofile_for_profiling", "v", "verbosity"),
+    )
+)
 _MOST_PROBLEMS = 20
+
+
+def refused_flag(line: CommandLine) -> Problem | None:
+    """The first flag that absl has by this name itself: the script ends where it defines it."""
+    for option in line.options if line.by_app else ():
+        own = next((name for name in option.names if name[2:] in _ALWAYS_THERE), "")
+        if own:
+            words = f"{own} is defined twice: absl has a flag of this name itself"
+            fix = "give it another name"
+            return Problem("declared", words, None, option.names[0], fix, option.place)
+    return None
 
 
 def absl_problems(line: CommandLine, args: Sequence[str]) -> list[Problem]:

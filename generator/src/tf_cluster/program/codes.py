@@ -181,10 +181,11 @@ NO_INSTANCE = Code(
 )
 REFUSED_DECLARATION = Code(
     "TFC517",
-    "an option of the script that argparse refuses",
+    "an option of the script that argparse or absl refuses",
     why=(
-        "The script would end in every task where it declares the option: argparse takes no name "
-        "twice, and no type for an option without a value."
+        "The script would end in every task where it declares the option: no name is taken twice, "
+        "and absl has flags of its own, as log_dir; argparse takes no type for an option without a "
+        "value."
     ),
     wrong=_TOLD + _OPTIONS.replace("args =", "parser.add_argument('--steps', type=int)\nargs ="),
     right=_TOLD + _OPTIONS.replace("args =", "parser.add_argument('--rate', type=float)\nargs ="),

@@ -46,7 +46,8 @@ class CommandLine:
     """All options of a script. `strict`: it refuses an argument that it does not know.
 
     `exclusive` has an entry for each group of options that exclude each other: whether one of them
-    is required. `interleaved`: absl reads flags behind arguments that are no flags.
+    is required. `interleaved`: absl reads flags behind arguments that are no flags. `by_app`: its
+    app.run reads them.
     """
 
     options: tuple[Option, ...]
@@ -56,6 +57,7 @@ class CommandLine:
     abbreviates: bool = True
     exclusive: tuple[bool, ...] = ()
     interleaved: bool = False
+    by_app: bool = False
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from tf_cluster.params.params import Params
 from tf_cluster.params.values import PRESET
 from tf_cluster.pointer import Pointer, dotted
 from tf_cluster.program.absl_code import absl_options
-from tf_cluster.program.absl_judge import absl_problems
+from tf_cluster.program.absl_judge import absl_problems, refused_flag
 from tf_cluster.program.argparse_code import argparse_options
 from tf_cluster.program.argparse_declared import refused_option
 from tf_cluster.program.argparse_defaults import with_sure_defaults
@@ -99,7 +99,7 @@ def _arguments(reading: Reading, code: Code, module: Module) -> None:
         return
     if not line.strict:
         reading.unknown("unknown arguments", f"{line.place}: the script passes over them")
-    refused = refused_option(line) if by_argparse else None
+    refused = refused_option(line) if by_argparse else refused_flag(line)
     if refused and refused.kind == "unsure":
         reading.unknown("the script's arguments", f"{refused.place}: {refused.words}")
         return
