@@ -191,6 +191,16 @@ FOLDERS = {
         "train.py": "".join(f"import {'.'.join(['a'] * i)}\n" for i in range(1, 400)),
         "a.py": "",
     },
+    "an import of very many parts": {
+        "train.py": f"import {'.'.join(['a'] * 40_000)}\n",
+        "a.py": "",
+    },
+    "a context of very many parts": {
+        "train.py": "import argparse\np = argparse.ArgumentParser()\nwith open(''), "
+        + ", ".join(f"a.b{i}" for i in range(9_000))
+        + ":\n"
+        + "  p.add_argument('-a')\n" * 3_000
+    },
     "a long chain of modules": {
         "train.py": "import m0\nimport nothing\n",
         **{f"m{i}.py": f"import m{i + 1}\n" for i in range(300)},

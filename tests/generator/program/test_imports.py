@@ -296,3 +296,47 @@ def test_a_module_in_a_folder_of_the_files_is_named(
     assert found(name, fix.rpartition(" ")[2]) == []
     paths = "extraValues: {pod: {extraEnv: [{name: PYTHONPATH, value: /code/src}]}}\n"
     assert found(name, path, paths) == []
+
+
+BOOT = "import pathlib\nplace = pathlib.Path(__file__).parent / 'lib'\n"
+MAKES = f"{BOOT}(place / 'gen.py').write_text('x = 1')\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "boot"),
+    [
+        ("try:\n    import boot\nexcept ImportError:\n    pass\nimport lib.gen", MAKES),
+        ("with open(__file__):\n    import boot\nimport lib.gen", MAKES),
+        ("import boot\n@boot.make\ndef f(): ...\nimport lib.gen", ""),
+        ("import boot\nclass A:\n    boot.make(1)\nimport lib.gen", ""),
+        ("import boot\nclass A(boot.Makes): ...\nimport lib.gen", ""),
+        ("import boot\ndef f(x=boot.make(1)): ...\nimport lib.gen", ""),
+        ("import boot\nsorted([1], key=boot.make)\nimport lib.gen", ""),
+        ("import boot\nlist(map(lambda x: boot.make(x), [1]))\nimport lib.gen", ""),
+        ("import lib\nvars(lib).update(gen=1)\nfrom lib import gen", ""),
+        ("__package__ = 'lib'\nimport lib\nfrom .there import x", ""),
+    ],
+)
+def test_what_code_makes_before_it_is_imported_is_not_told(
+    line: str, boot: str, tmp_path: Path
+) -> None:
+    make = f"{BOOT}def make(one):\n    (place / 'gen.py').write_text('x = 1')\n    return one\n"
+    makes = "class Makes:\n    def __init_subclass__(cls): make(cls)\n"
+    named = {
+        "train.py": f"{line}\n",
+        "boot.py": boot or make + makes,
+        "lib/__init__.py": "",
+        "lib/there.py": X,
+    }
+
+    assert told(tmp_path, named, {}) == []
+    assert refused(tmp_path, named) == ""
+
+
+def test_where_imports_are_no_longer_looked_at_is_a_note(tmp_path: Path) -> None:
+    named = {"train.py": "import os\nos.system('true')\nimport json\n"}
+    (tmp_path / "train.py").write_text(named["train.py"])
+
+    notes = check("p.yaml", params(named), folder=tmp_path).notes
+
+    assert "not checked: imports after it (train.py:2: it may make modules, or end)" in notes

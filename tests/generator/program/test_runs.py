@@ -50,6 +50,11 @@ NOT_SURE = {
         "class A:\n  @classmethod\n  def of_args(cls):\n    parse()\n  def of_variables(self):\n"
         "    pass\nA().of_variables()"
     ),
+    "a context of one's own": (
+        "class Quiet:\n  def __enter__(self): pass\n  def __exit__(self, *error): return True\n"
+        "with Quiet():\n  parse()"
+    ),
+    "a return at last": "def main():\n  try:\n    parse()\n  finally:\n    return\nmain()",
     "the first of an or": "os.environ.get('TF_CONFIG') or parse()",
 }
 SURE = {
@@ -106,6 +111,9 @@ def test_what_a_sure_parse_lacks_is_found(case: str, tmp_path: Path) -> None:
         "FLAGS['n'].value = 3\napp.run(main)",
         "delattr(FLAGS, 'n')\napp.run(main)",
         "print('nothing reads them')",
+        "flags.DEFINE_string('log_dir', '', '', allow_override=True)\nFLAGS.n = 3\napp.run(main)",
+        "del FLAGS.n\napp.run(main)",
+        "try:\n  FLAGS(sys.argv)\nexcept flags.Error:\n  pass",
         "def late(argv):\n  flags.mark_flag_as_required('m')\nFLAGS.n = 1\n"
         "flags.DEFINE_integer('m', None, '')\napp.run(late)",
     ],
@@ -187,6 +195,27 @@ def test_positional_arguments_of_a_module_come_before_those_of_the_script(tmp_pa
             "p.add_argument('--n', type=int)\np.exit = lambda *a: None\np.parse_known_args()",
             ["--n=x"],
         ),
+        (
+            "p.add_argument('--n')\ng = p.add_argument_group('g', conflict_handler='resolve')\n"
+            "g.add_argument('--n')\np.parse_args()",
+            ["--n=x"],
+        ),
+        (
+            "g = p.add_argument_group('g', prefix_chars='+-')\ng.add_argument('+b')\n"
+            "p.parse_args()",
+            [],
+        ),
+        (
+            "p.add_argument('--n')\ntry:\n  p.add_argument('--n')\nexcept argparse.ArgumentError:"
+            "\n  pass\np.parse_args()",
+            ["--n=x"],
+        ),
+        (
+            "def build():\n  p.add_argument('--n', action='count', type=int)\ntry:\n  build()\n"
+            "except Exception:\n  pass\np.parse_args()",
+            [],
+        ),
+        ("p.add_argument('-n', '-n')\np.parse_args()", ["-n=x"]),
         ("argparse.ArgumentParser.error = print\np.parse_args()", ["--m=3"]),
         (
             "import types, sys\nm = types.SimpleNamespace(KINDS=('a',))\nm.KINDS += ('b',)\n"

@@ -31,6 +31,8 @@ _KINDS = {
     "multi_float": "float",
     "multi_enum": "text",
 }
+# With one of these keywords a flag is another's, or may take the place of one.
+_ODD = (None, "flag_values", "module_name", "allow_override", "allow_override_cpp")
 _MARKS = ("mark_flag_as_required", "mark_flags_as_required")
 # absl reads flags behind other arguments too, unless the program calls this.
 _STOPS_READING = ("set_gnu_getopt", "UseGnuGetOpt")
@@ -50,6 +52,7 @@ def absl_options(code: Code, script: Module) -> CommandLine | Unknown | None:
         trees = {one.file: Tree.of(one) for one in _all_modules(code, script)}
         runs = Runs(code, trees[script.file], trees, through_app=False)
         options = [one for tree in trees.values() for one in _options(code, tree, runs)]
+        marks = _marks(code, trees, runs)
         changed = argv_change(code, script)
         if changed:
             raise _UnknowableError(changed)
@@ -61,7 +64,6 @@ def absl_options(code: Code, script: Module) -> CommandLine | Unknown | None:
     reader = _reader(code, trees[script.file], runs)
     if options and not reader:
         return Unknown(f"{script.file}: where it surely reads its flags")
-    marks = _marks(code, trees, runs)
     options = [_required(one, marks) for one in options]
     place = options[0].place if options else script.file
     return CommandLine(
@@ -118,7 +120,7 @@ def _options(code: Code, tree: Tree, runs: Runs) -> Iterator[Option]:
             raise _UnknowableError(f"{module.place(node)}: a flag that depends on what runs")
         given = {keyword.arg: keyword.value for keyword in node.keywords}
         odd = any(isinstance(argument, ast.Starred) for argument in node.args)
-        if odd or None in given or "flag_values" in given or "module_name" in given:
+        if odd or not given.keys().isdisjoint(_ODD):
             raise _UnknowableError(f"{module.place(node)}: how the flag is defined")
         name = node.args[0] if node.args else given.get("name", given.get("flag_name"))
         if not (isinstance(name, ast.Constant) and isinstance(name.value, str)):
@@ -225,12 +227,16 @@ def _marks(code: Code, trees: Mapping[str, Tree], runs: Runs) -> _Marks:
             if isinstance(node, (ast.Attribute, ast.Subscript)):
                 is_changed = not isinstance(node.ctx, ast.Load) or isinstance(node, ast.Subscript)
                 if is_changed and _is_flags(code, tree, node.value):
+                    if isinstance(node.ctx, ast.Del):
+                        raise _UnknowableError(f"{tree.module.place(node)}: a flag is taken away")
                     name = _name_of(node)
                     given.add(f"--{name}")
                     all_given = all_given or not name
             elif isinstance(node, ast.Call):
                 name = _called(node)
-                if name in ("setattr", "delattr"):
+                if name in ("delattr", "__delattr__"):
+                    raise _UnknowableError(f"{tree.module.place(node)}: a flag is taken away")
+                if name == "setattr":
                     all_given = all_given or any(_is_flags(code, tree, one) for one in node.args)
                 elif name == "set_default":
                     all_given = True

@@ -231,8 +231,10 @@ class _Follower:
             at = (*self._calls, _position(call))
             self._options.append((self._depth, at, self._option(tree, call, group)))
         elif method.attr == "add_argument_group":
+            self._check_group(tree, call, ("title", "description"))
             self._use(tree, call, group)
         elif method.attr == "add_mutually_exclusive_group":
+            self._check_group(tree, call, ("required",))
             given = self._keywords(tree, call)
             required = given.get("required")
             if required is not None and not isinstance(required, ast.Constant):
@@ -246,6 +248,11 @@ class _Follower:
             self._parses.append(method.attr == "parse_args")
         else:
             raise self._error(tree, call, f"its {method.attr}")
+
+    def _check_group(self, tree: Tree, call: ast.Call, known: tuple[str, ...]) -> None:
+        for key in self._keywords(tree, call):
+            if key not in known:
+                raise self._error(tree, call, f"its {key}")
 
     def _check_parse(self, tree: Tree, call: ast.Call) -> None:
         scope = tree.scope_of(call)

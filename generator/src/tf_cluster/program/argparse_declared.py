@@ -33,7 +33,7 @@ def refused_option(line: CommandLine) -> Problem | None:
     for option in line.options:
         kind = "declared"
         words, fix = _refused(option)
-        for name in option.names if option.names[0].startswith("-") else ():
+        for name in dict.fromkeys(option.names) if option.names[0].startswith("-") else ():
             if name in named and not words:
                 other = named[name]
                 by = ": argparse has it for its help" if other is own else f", at {other.place} too"

@@ -1,7 +1,7 @@
 """A class of the program's code: what it inherits, and what its attributes are."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -25,7 +25,7 @@ from tf_cluster.program.resolve import (
     Unknown,
     is_standard,
 )
-from tf_cluster.program.scope import Binding, Scope, scope_of
+from tf_cluster.program.scope import Binding, Module, Scope, scope_of
 
 PROGRAM = ("tf_cluster_trainer.Program", "tf_cluster_trainer.program.base.Program")
 PROGRAM_CLASS = Elsewhere(PROGRAM[0])
@@ -77,7 +77,7 @@ class Family:
 
     `bases` are those of each class. `is_program`: it inherits from Program. `unknown`: why the rest
     can't be known; empty when all is. `may_be_program`: why what is unknown may be Program; empty
-    when it surely is not.
+    when it surely is not. `setter_of` gives a module that sets an attribute, of whatever object.
     """
 
     classes: tuple[ClassHere, ...]
@@ -85,6 +85,7 @@ class Family:
     is_program: bool
     unknown: str
     may_be_program: str
+    setter_of: Callable[[str], Module | None]
 
     @property
     def itself(self) -> ClassHere:
@@ -163,7 +164,7 @@ def family(code: Code, start: ClassHere) -> Family:
         may_be_program.append(why)
     is_program = any(PROGRAM_CLASS in own for own in bases.values())
     first, hidden = (next(iter(whys), "") for whys in (unknown, may_be_program))
-    return Family(tuple(classes), bases, is_program, first, hidden)
+    return Family(tuple(classes), bases, is_program, first, hidden, code.setter_of)
 
 
 def _is_foreign(code: Code, one: ClassHere, base: ast.AST, meant: Meaning) -> bool:
@@ -290,9 +291,9 @@ def own_scope(one: ClassHere) -> Scope:
 
 def member(of: Family, name: str) -> Member | Unknown | Missing:
     """An attribute of a class, its own or inherited; Missing if it has none but Program's."""
-    for one in of.classes:
-        if name in one.module.attributes_set:
-            return Unknown(f"{one.module.file} sets {name} as it runs")
+    setter = of.setter_of(name)
+    if setter:
+        return Unknown(f"{setter.file} sets {name} as it runs")
     if of.unknown:
         is_changed = of.itself.node.name in of.itself.module.changed_outside
         return (not is_changed and _own(of.itself, name)) or Unknown(of.unknown)

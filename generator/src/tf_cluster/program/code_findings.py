@@ -43,7 +43,9 @@ def imports_findings(reading: Reading, code: Code, module: Module, where: Pointe
 
     The latter are warnings, if the image is one of ours by its name.
     """
-    imports = tuple(sure_imports(code, module))
+    imports, stopped = sure_imports(code, module)
+    if stopped:
+        reading.unknown("imports after it", f"{stopped}: it may make modules, or end")
     for place, said, instead in refused_imports(imports):
         message = f"`{said}` always fails: {place} is in no package"
         fix = f"write `{instead}`" if instead else ""

@@ -229,7 +229,7 @@ def _default(code: Code, made: Made) -> ast.expr | None:
     node, module = made.default, made.owner.module
     if not isinstance(node, ast.Name) or node.id in own_scope(made.owner).names:
         return node
-    if node.id in module.attributes_set or not any(one is node for one in ast.walk(made.node)):
+    if code.setter_of(node.id) or not any(one is node for one in ast.walk(made.node)):
         return node  # the name of a base's default may be one of another module
     meant = code.meaning(module, node)
     if isinstance(meant, ValueHere) and not meant.module.scope.is_open:

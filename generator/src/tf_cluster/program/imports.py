@@ -1,6 +1,6 @@
 """What a script imports of the program, and what those modules import."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from tf_cluster.program.code_place import CodePlace
@@ -39,6 +39,17 @@ def is_unread(code: Code, name: str, found: Found) -> bool:
     return code.is_shadowed(name) or not is_standard(name)
 
 
+def look_for(code: Code, names: Iterable[str]) -> Iterator[tuple[str, Found]]:
+    """What each module is; what is below one that is not there is left out."""
+    absent = ""
+    for name in names:
+        if absent and name.startswith(absent):
+            continue
+        found = code.module(name)
+        absent = f"{name}." if found is None else absent
+        yield name, found
+
+
 def walk(code: Code, script: Module) -> Iterator[Module | NoModule | TooMany]:
     """The script and every module of the program that it imports, and those import, each once.
 
@@ -52,8 +63,7 @@ def walk(code: Code, script: Module) -> Iterator[Module | NoModule | TooMany]:
             names = imported_names(module, node)
             if not names:
                 yield NoModule(module.place(node))
-            for name in names:
-                found = code.module(name)
+            for name, found in look_for(code, names):
                 if not isinstance(found, Module):
                     yield NoModule(module.place(node), name, found)
                 elif found.file not in seen:

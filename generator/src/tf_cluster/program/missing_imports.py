@@ -16,8 +16,12 @@ from tf_cluster.program.tree import named_modules
 
 _MOST = 20
 _MOST_LOOKS = 300
+_MOST_IMPORTS = 1_000
 # With one of these in any file, modules may come from elsewhere.
 _OTHER_WAYS = re.compile(r"\bmodules\b|__path__|meta_path|path_hooks|__import__|\bexec\b|importlib")
+
+# With one of these a module may get names that no statement shows.
+_SETS = re.compile(r"setattr|\bvars\(\w|__dict__|global_enum|f_globals")
 
 
 @dataclass(frozen=True)
@@ -51,9 +55,9 @@ def missing_imports(code: Code, imports: Sequence[SureImport]) -> Iterator[Lacki
 
 def _lacking(code: Code, first: Texts, imports: Sequence[SureImport]) -> Iterator[Lacking]:
     given = _set_outside(code, first)
-    for one in imports:
+    for one in islice(imports, _MOST_IMPORTS):
         place = one.module.place(one.node)
-        for source in named_modules(one.module, one.node):
+        for source in islice(named_modules(one.module, one.node), _MOST):
             top = source.partition(".")[0]
             if is_standard(top) or top in image_imports():
                 continue
@@ -106,7 +110,7 @@ def _set_outside(code: Code, first: Texts) -> frozenset[str] | None:
 
     They are the attributes that some code sets, of whatever object, and those of `type X = …`.
     """
-    if any("setattr" in text for text in first.texts.values()):
+    if any(_SETS.search(text) for text in first.texts.values()):
         return None
     modules = [one for one in code.modules.values() if isinstance(one, Module)]
     aliases = (node for one in modules for node in one.nodes if type(node).__name__ == "TypeAlias")

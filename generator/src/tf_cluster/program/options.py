@@ -64,7 +64,8 @@ class CommandLine:
 class Problem:
     """What a command line refuses. `index` is the argument's; None for one that is not there.
 
-    `kind` is `unknown`, `value` or `missing`. `name` is the option's; `place` its declaration's.
+    `kind` is `unknown`, `value` or `missing`; of a declaration, `declared` or, if it may not run,
+    `unsure`. `name` is the option's; `place` its declaration's.
     """
 
     kind: str

@@ -4,8 +4,9 @@ import ast
 from collections.abc import Iterator
 
 from tf_cluster.program.image_imports import image_imports, uses_path
-from tf_cluster.program.resolve import Code, Elsewhere, ValueHere
+from tf_cluster.program.resolve import ClassHere, Code, Elsewhere, ValueHere, is_standard
 from tf_cluster.program.scope import Function, Module
+from tf_cluster.program.tree import named_modules
 
 _DEEPEST = 5
 # Modules of Python itself whose functions make no files and end nothing, but for `_ACTS`.
@@ -33,23 +34,60 @@ _ENDS = (ast.Raise, ast.Assert, ast.Return, ast.While, ast.Await, ast.Yield, ast
 
 def is_quiet(code: Code, module: Module, statement: ast.stmt) -> bool:
     """Whether a statement ends nothing, and neither installs nor makes what is imported later."""
-    if isinstance(statement, (*Function, ast.ClassDef)):
-        return True
-    return not any(
-        isinstance(node, _ENDS)
-        or uses_path(node)
-        or (isinstance(node, ast.Call) and not _is_harmless(code, module, node.func))
-        for node in _run_now(statement)
+    for node in _run_now(statement):
+        if isinstance(node, _ENDS) or uses_path(node):
+            return False
+        if isinstance(node, (ast.Import, ast.ImportFrom)) and not _is_of_others(code, module, node):
+            return False
+        if isinstance(node, ast.Call) and (
+            not _is_harmless(code, module, node.func) or _hands_on(code, module, node)
+        ):
+            return False
+        if isinstance(node, (*Function, ast.ClassDef)) and not _is_plain(code, module, node):
+            return False
+    return True
+
+
+def _is_of_others(code: Code, module: Module, node: ast.Import | ast.ImportFrom) -> bool:
+    """Whether an import below a condition, or in a try, is of no module of the program."""
+    tops = {name.partition(".")[0] for name in named_modules(module, node)}
+    return bool(tops) and all(is_standard(top) or code.module(top) is None for top in tops)
+
+
+def _hands_on(code: Code, module: Module, call: ast.Call) -> bool:
+    """Whether a function of the program is given to a call, which may run it."""
+    given = (*call.args, *(keyword.value for keyword in call.keywords))
+    return any(
+        isinstance(one, ast.Lambda)
+        or (
+            isinstance(one, (ast.Name, ast.Attribute))
+            and not isinstance(code.meaning(module, one), (Elsewhere, ValueHere, ClassHere))
+        )
+        for one in given
     )
 
 
+def _is_plain(
+    code: Code, module: Module, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+) -> bool:
+    """Whether the decorators of a definition, and the bases of a class, run no code of its own."""
+    asked = [one.func if isinstance(one, ast.Call) else one for one in node.decorator_list]
+    harmless = all(_is_harmless(code, module, one) for one in asked)
+    return harmless and not (isinstance(node, ast.ClassDef) and node.keywords)
+
+
 def _run_now(statement: ast.stmt) -> Iterator[ast.AST]:
-    """The nodes of a statement, without the bodies of functions and classes."""
+    """The nodes of a statement, without the bodies of functions."""
     waiting: list[ast.AST] = [statement]
     while waiting:
         node = waiting.pop()
-        if not isinstance(node, (*Function, ast.ClassDef, ast.Lambda)):
-            yield node
+        if isinstance(node, ast.Lambda):
+            continue
+        yield node
+        if isinstance(node, Function):
+            waiting += [*node.decorator_list, *node.args.defaults]
+            waiting += filter(None, node.args.kw_defaults)
+        else:
             waiting.extend(ast.iter_child_nodes(node))
 
 

@@ -19,6 +19,8 @@ def refused_imports(imports: Iterable[SureImport]) -> Iterator[tuple[CodePlace, 
             continue
         if found >= _MOST:
             return
+        if {"__package__", "__spec__"} & one.module.scope.names.keys():
+            continue
         found += 1
         names = ", ".join(ast.unparse(alias) for alias in node.names)
         said = f"from {'.' * node.level}{node.module or ''} import {names}"

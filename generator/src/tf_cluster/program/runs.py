@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator, Mapping
 
+from tf_cluster.program.imports import look_for
 from tf_cluster.program.resolve import ClassHere, Code, Elsewhere, FunctionHere
 from tf_cluster.program.scope import Module
 from tf_cluster.program.tree import Tree, imported_names
@@ -60,8 +61,7 @@ class Runs:
                 and tree.is_sure(node)
                 and not tree.never_runs(node)
             ):
-                for name in imported_names(tree.module, node):
-                    found = self._code.module(name)
+                for _, found in look_for(self._code, imported_names(tree.module, node)):
                     if isinstance(found, Module) and found.file in self._trees:
                         yield self._trees[found.file]
 
@@ -86,6 +86,8 @@ class Runs:
     ) -> Iterator[tuple[Tree, ast.AST]]:
         for other in (tree, *(one for one in self._trees.values() if one is not tree)):
             for use in other.uses_of(name):
+                if not isinstance(other.parents.get(use), (ast.Call, ast.keyword)):
+                    continue
                 if other.is_local(use):
                     continue
                 meant = self._code.meaning(other.module, use)

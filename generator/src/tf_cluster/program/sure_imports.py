@@ -4,13 +4,14 @@ import ast
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 
-from tf_cluster.program.imports import is_unread
+from tf_cluster.program.imports import is_unread, look_for
 from tf_cluster.program.quiet import is_quiet
 from tf_cluster.program.resolve import Code, Missing
 from tf_cluster.program.roots import Directory
 from tf_cluster.program.scope import Module
 from tf_cluster.program.tree import imported_names, is_main_guard, named_modules
 
+_IMPORTS = (ast.Import, ast.ImportFrom)
 _MOST_MODULES = 50
 
 
@@ -29,31 +30,40 @@ class SureImport:
         return [alias.name for alias in self.node.names if alias.name != "*"]
 
 
-def sure_imports(code: Code, module: Module) -> Iterator[SureImport]:
-    """The imports at the top: before anything that may install, make files or end."""
-    yield from _Walk(code, {module.file}).run(module)
+def sure_imports(code: Code, module: Module) -> tuple[list[SureImport], str]:
+    """The imports at the top, up to what may install, make files or end; and where that stands.
+
+    The place is empty where no import follows.
+    """
+    walk = _Walk(code, {module.file})
+    return list(walk.run(module)), walk.stopped
 
 
 @dataclass
 class _Walk:
     code: Code
     seen: set[str] = field(default_factory=set)
+    stopped: str = ""
 
     def run(self, module: Module) -> Generator[SureImport, None, bool]:
         """The imports of a module, in Python's order; gives whether it surely runs to its end."""
-        for statement in _statements(module):
-            if isinstance(statement, (ast.Import, ast.ImportFrom)):
+        statements = list(_statements(module))
+        for at, statement in enumerate(statements):
+            if isinstance(statement, _IMPORTS):
                 one = SureImport(module, statement)
                 yield one
-                if not (yield from self._follow(one)):
-                    return False
-            elif not is_quiet(self.code, module, statement):
+                goes_on = yield from self._follow(one)
+            else:
+                goes_on = is_quiet(self.code, module, statement)
+            if not goes_on:
+                later = statements[at + 1 :]
+                if not self.stopped and any(isinstance(node, _IMPORTS) for node in later):
+                    self.stopped = module.place(statement)
                 return False
         return True
 
     def _follow(self, one: SureImport) -> Generator[SureImport, None, bool]:
-        for name in self._run_by(one):
-            found = self.code.module(name)
+        for name, found in look_for(self.code, self._run_by(one)):
             if isinstance(found, Module):
                 if found.file in self.seen or not self._is_ours(name):
                     continue

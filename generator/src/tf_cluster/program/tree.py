@@ -10,6 +10,8 @@ from itertools import accumulate
 from tf_cluster.program.resolve import absolute
 from tf_cluster.program.scope import AnyFunction, Function, Module, names_in_function
 
+_MOST_PARTS = 20
+_MOST_ITEMS = 10
 _MAIN_GUARDS = tuple(
     ast.dump(ast.parse(text, mode="eval").body)
     for text in ("__name__ == '__main__'", "'__main__' == __name__")
@@ -151,19 +153,28 @@ def _leads_on(outer: ast.AST, inner: ast.AST) -> bool:
         may_skip = (ast.Lambda, ast.IfExp, ast.BoolOp, ast.ListComp, ast.SetComp, ast.DictComp)
         return not isinstance(outer, (*may_skip, ast.GeneratorExp))
     if isinstance(outer, ast.With):
-        return not any("suppress" in ast.unparse(item) for item in outer.items)
+        return len(outer.items) <= _MOST_ITEMS and all(map(_lets_errors_out, outer.items))
     if isinstance(outer, ast.Try):
-        return outer.body[0] is inner and not any(map(_catches_exit, outer.handlers))
+        is_first = outer.body[0] is inner and not outer.finalbody
+        return is_first and all(map(_catches_interrupts, outer.handlers))
     if isinstance(outer, (ast.If, ast.While)) and outer.test is inner:
         return True
     plain = (ast.Expr, ast.Assign, ast.AnnAssign, ast.Return, ast.Raise)
     return isinstance(outer, plain) or is_main_guard(outer)
 
 
-def _catches_exit(handler: ast.ExceptHandler) -> bool:
-    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    names = {getattr(kind, "id", getattr(kind, "attr", "")) for kind in kinds}
-    return not names or bool(names & {"", "SystemExit", "BaseException"})
+def _catches_interrupts(handler: ast.ExceptHandler) -> bool:
+    """Whether it is `except KeyboardInterrupt`: other errors end the script."""
+    return getattr(handler.type, "id", "") == "KeyboardInterrupt"
+
+
+def _lets_errors_out(item: ast.withitem) -> bool:
+    """Whether it is `open(…)`, or what an object gives: a class of one's own may hide an error."""
+    call = item.context_expr
+    function = call.func if isinstance(call, ast.Call) else call
+    if isinstance(function, ast.Name):
+        return function.id == "open"
+    return isinstance(function, ast.Attribute) and function.attr not in ("suppress", "raises")
 
 
 def _behind_ends(node: ast.AST) -> Iterator[ast.stmt]:
@@ -213,11 +224,15 @@ def is_main_guard(node: ast.AST) -> bool:
 
 
 def named_modules(module: Module, node: ast.Import | ast.ImportFrom) -> list[str]:
-    """The modules that an import names itself; empty for one from outside its package."""
+    """The modules that an import names itself; empty for one from outside its package.
+
+    Of a name with very many parts only the first are looked at: no program has such packages.
+    """
     if isinstance(node, ast.Import):
-        return [alias.name for alias in node.names]
-    source = absolute(module, node)
-    return [source] if source else []
+        names = [alias.name for alias in node.names]
+    else:
+        names = [absolute(module, node)]
+    return [".".join(name.split(".", _MOST_PARTS)[:_MOST_PARTS]) for name in names if name]
 
 
 def imported_names(module: Module, node: ast.Import | ast.ImportFrom) -> list[str]:
