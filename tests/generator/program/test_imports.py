@@ -331,6 +331,8 @@ def test_what_code_makes_before_it_is_imported_is_not_told(
 
     assert told(tmp_path, named, {}) == []
     assert refused(tmp_path, named) == ""
+    plain = {**named, "train.py": "import boot\nimport lib.gen\n", "boot.py": make + makes}
+    assert "there is no module lib.gen" in "".join(told(tmp_path, plain, {}))
 
 
 def test_where_imports_are_no_longer_looked_at_is_a_note(tmp_path: Path) -> None:

@@ -3,8 +3,17 @@
 import ast
 from collections.abc import Iterator
 
+from tf_cluster.program.classes import own_scope
 from tf_cluster.program.image_imports import image_imports, uses_path
-from tf_cluster.program.resolve import ClassHere, Code, Elsewhere, ValueHere, is_standard
+from tf_cluster.program.resolve import (
+    ClassHere,
+    Code,
+    Elsewhere,
+    FunctionHere,
+    Unknown,
+    ValueHere,
+    is_standard,
+)
 from tf_cluster.program.scope import Function, Module
 from tf_cluster.program.tree import named_modules
 
@@ -61,7 +70,7 @@ def _hands_on(code: Code, module: Module, call: ast.Call) -> bool:
         isinstance(one, ast.Lambda)
         or (
             isinstance(one, (ast.Name, ast.Attribute))
-            and not isinstance(code.meaning(module, one), (Elsewhere, ValueHere, ClassHere))
+            and isinstance(code.meaning(module, one), (FunctionHere, Unknown))
         )
         for one in given
     )
@@ -73,7 +82,18 @@ def _is_plain(
     """Whether the decorators of a definition, and the bases of a class, run no code of its own."""
     asked = [one.func if isinstance(one, ast.Call) else one for one in node.decorator_list]
     harmless = all(_is_harmless(code, module, one) for one in asked)
-    return harmless and not (isinstance(node, ast.ClassDef) and node.keywords)
+    if not isinstance(node, ast.ClassDef):
+        return harmless
+    return harmless and not node.keywords and all(_is_bare(code, module, b) for b in node.bases)
+
+
+def _is_bare(code: Code, module: Module, base: ast.expr) -> bool:
+    """Whether a base runs no code for a class that inherits from it."""
+    meant = code.meaning(module, base.value if isinstance(base, ast.Subscript) else base)
+    if not isinstance(meant, ClassHere):
+        return isinstance(meant, Elsewhere)
+    names = own_scope(meant).names
+    return "__init_subclass__" not in names and not meant.node.keywords
 
 
 def _run_now(statement: ast.stmt) -> Iterator[ast.AST]:

@@ -36,6 +36,7 @@ def sure_imports(code: Code, module: Module) -> tuple[list[SureImport], str]:
     The place is empty where no import follows.
     """
     walk = _Walk(code, {module.file})
+    walk.follows = walk.is_ours(module.name)
     return list(walk.run(module)), walk.stopped
 
 
@@ -44,6 +45,7 @@ class _Walk:
     code: Code
     seen: set[str] = field(default_factory=set)
     stopped: str = ""
+    follows: bool = True
 
     def run(self, module: Module) -> Generator[SureImport, None, bool]:
         """The imports of a module, in Python's order; gives whether it surely runs to its end."""
@@ -52,7 +54,7 @@ class _Walk:
             if isinstance(statement, _IMPORTS):
                 one = SureImport(module, statement)
                 yield one
-                goes_on = yield from self._follow(one)
+                goes_on = not self.follows or (yield from self._follow(one))
             else:
                 goes_on = is_quiet(self.code, module, statement)
             if not goes_on:
@@ -65,7 +67,7 @@ class _Walk:
     def _follow(self, one: SureImport) -> Generator[SureImport, None, bool]:
         for name, found in look_for(self.code, self._run_by(one)):
             if isinstance(found, Module):
-                if found.file in self.seen or not self._is_ours(name):
+                if found.file in self.seen or not self.is_ours(name):
                     continue
                 if len(self.seen) >= _MOST_MODULES:
                     return False
@@ -91,7 +93,8 @@ class _Walk:
         package = self.code.module(source)
         return isinstance(package, Module) and isinstance(self.code.named(package, name), Missing)
 
-    def _is_ours(self, name: str) -> bool:
+    def is_ours(self, name: str) -> bool:
+        """Whether a module is the program's own, not one that this Python has installed."""
         root = self.code.root_of.get(name)
         return not isinstance(root, Directory) or root.inside
 
