@@ -9,9 +9,9 @@ from tf_cluster.program.image_imports import image_imports
 from tf_cluster.program.imports import TooMany, is_unread, walk
 from tf_cluster.program.options import CommandLine, Option
 from tf_cluster.program.resolve import Code, Elsewhere, Unknown
-from tf_cluster.program.runs import APP_RUNS, Runs
+from tf_cluster.program.runs import Runs, app_run
 from tf_cluster.program.scope import Module
-from tf_cluster.program.tree import Tree
+from tf_cluster.program.tree import Tree, called_name
 
 _SPACES = (
     "absl.flags",
@@ -45,7 +45,7 @@ class _UnknowableError(Exception):
 def absl_options(code: Code, script: Module) -> CommandLine | Unknown | None:
     """The flags of a script and of all that it imports; None if it has none of absl's."""
     if not any(_definition(code, script, node) for node in script.nodes) and not any(
-        _is_run(code, script, node) for node in script.nodes
+        _run(code, script, node) for node in script.nodes
     ):
         return None
     try:
@@ -97,11 +97,9 @@ def _definition(code: Code, module: Module, node: ast.AST) -> str:
     """`integer` of a call of DEFINE_integer; empty for anything else."""
     if not isinstance(node, ast.Call):
         return ""
-    function = node.func
-    last = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-    if not last.startswith("DEFINE"):
+    if not called_name(node).startswith("DEFINE"):
         return ""
-    meant = code.meaning(module, function)
+    meant = code.meaning(module, node.func)
     if isinstance(meant, Elsewhere):
         space, _, word = meant.name.rpartition(".")
         if space in _SPACES:
@@ -151,15 +149,10 @@ def _options(code: Code, tree: Tree, runs: Runs) -> Iterator[Option]:
         )
 
 
-def _is_run(code: Code, module: Module, node: ast.AST) -> bool:
-    if not isinstance(node, ast.Call):
-        return False
-    function = node.func
-    last = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-    if last != "run":
-        return False
-    meant = code.meaning(module, function)
-    return isinstance(meant, Elsewhere) and meant.name in APP_RUNS
+def _run(code: Code, module: Module, node: ast.AST) -> str:
+    """The full name of an app.run that is called by its own name; else empty."""
+    is_named = isinstance(node, ast.Call) and called_name(node) == "run"
+    return app_run(code, module, node) if is_named else ""
 
 
 def _reader(code: Code, tree: Tree, runs: Runs) -> str:
@@ -170,14 +163,13 @@ def _reader(code: Code, tree: Tree, runs: Runs) -> str:
     """
     found = set()
     for node in tree.module.nodes:
-        if _is_run(code, tree.module, node):
+        name = _run(code, tree.module, node)
+        if name:
             assert isinstance(node, ast.Call)
             plain = len(node.args) <= 1 and all(keyword.arg == "main" for keyword in node.keywords)
             if not plain or not runs.surely(tree, node):
                 return ""
-            meant = code.meaning(tree.module, node.func)
-            assert isinstance(meant, Elsewhere)
-            found.add(meant.name.partition(".")[0])
+            found.add(name.partition(".")[0])
         elif isinstance(node, ast.Call) and _is_flags(code, tree, node.func):
             given = [ast.unparse(argument) for argument in node.args]
             if given == ["sys.argv"] and not node.keywords and runs.surely(tree, node):
@@ -233,7 +225,7 @@ def _marks(code: Code, trees: Mapping[str, Tree], runs: Runs) -> _Marks:
                     given.add(f"--{name}")
                     all_given = all_given or not name
             elif isinstance(node, ast.Call):
-                name = _called(node)
+                name = called_name(node)
                 if name in ("delattr", "__delattr__"):
                     raise _UnknowableError(f"{tree.module.place(node)}: a flag is taken away")
                 if name == "setattr":
@@ -250,12 +242,6 @@ def _name_of(node: ast.Attribute | ast.Subscript) -> str:
     if isinstance(node, ast.Attribute):
         return node.attr
     return str(node.slice.value) if isinstance(node.slice, ast.Constant) else ""
-
-
-def _called(call: ast.Call) -> str:
-    function = call.func
-    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-    return str(name)
 
 
 def _marked(code: Code, module: Module, call: ast.Call) -> set[str]:

@@ -8,7 +8,7 @@ from tf_cluster.program.argv import imported_modules
 from tf_cluster.program.resolve import Code, Unknown
 from tf_cluster.program.runs import Runs
 from tf_cluster.program.scope import Module
-from tf_cluster.program.tree import Tree
+from tf_cluster.program.tree import Tree, called_name
 
 
 @dataclass(frozen=True)
@@ -58,10 +58,6 @@ def _made(module: Module) -> list[ast.Call]:
     for node in module.nodes:
         if isinstance(node, ast.ImportFrom) and node.module == "argparse":
             names |= {one.asname for one in node.names if one.asname and one.name in names}
-    return [node for node in module.nodes if isinstance(node, ast.Call) and _called(node) in names]
-
-
-def _called(call: ast.Call) -> str:
-    function = call.func
-    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-    return str(name)
+    return [
+        node for node in module.nodes if isinstance(node, ast.Call) and called_name(node) in names
+    ]

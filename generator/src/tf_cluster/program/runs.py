@@ -8,8 +8,8 @@ from tf_cluster.program.resolve import ClassHere, Code, Elsewhere, FunctionHere
 from tf_cluster.program.scope import Module
 from tf_cluster.program.tree import Tree, imported_names
 
-APP_RUNS = ("absl.app.run", "tensorflow.app.run", "tensorflow.compat.v1.app.run")
-"""Functions that run the `main` of the script."""
+# They run the `main` of the script.
+_APP_RUNS = ("absl.app.run", "tensorflow.app.run", "tensorflow.compat.v1.app.run")
 
 
 class Runs:
@@ -128,10 +128,15 @@ class Runs:
                 yield self._script, call
 
     def _is_app(self, tree: Tree, call: ast.AST | None) -> bool:
-        if not self._through_app or not isinstance(call, ast.Call):
-            return False
-        meant = self._code.meaning(tree.module, call.func)
-        return isinstance(meant, Elsewhere) and meant.name in APP_RUNS
+        return self._through_app and bool(app_run(self._code, tree.module, call))
+
+
+def app_run(code: Code, module: Module, node: ast.AST | None) -> str:
+    """The full name of absl's or TensorFlow's app.run, if a node is a call of it; else empty."""
+    if not isinstance(node, ast.Call):
+        return ""
+    meant = code.meaning(module, node.func)
+    return meant.name if isinstance(meant, Elsewhere) and meant.name in _APP_RUNS else ""
 
 
 def _is_called(tree: Tree, use: ast.AST) -> bool:

@@ -206,14 +206,20 @@ def _may_end(statement: ast.stmt) -> bool:
 
 
 def _is_exit(call: ast.Call) -> bool:
-    function = call.func
-    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-    if name.startswith("exec") and isinstance(function, ast.Attribute):
+    name = called_name(call)
+    if name.startswith("exec") and isinstance(call.func, ast.Attribute):
         return True
     if name not in ("exit", "quit", "_exit", "SystemExit"):
         return False
     given = call.args[0] if call.args else None
     return not (isinstance(given, ast.Constant) and given.value not in (None, 0))
+
+
+def called_name(call: ast.Call) -> str:
+    """The last word of what is called: `run` of `app.run(…)`; empty where it has no name."""
+    function = call.func
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    return str(name)
 
 
 def is_main_guard(node: ast.AST) -> bool:
