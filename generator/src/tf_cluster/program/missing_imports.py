@@ -108,14 +108,12 @@ def _lacks(code: Code, found: Module, name: str, one: SureImport) -> bool:
 def _set_outside(code: Code, first: Texts) -> frozenset[str] | None:
     """Names that some module may have besides; None if they can't be known.
 
-    They are the attributes that some code sets, of whatever object, and those of `type X = …`.
+    They are the attributes that some code sets, of whatever object.
     """
     if any(_SETS.search(text) for text in first.texts.values()):
         return None
-    modules = [one for one in code.modules.values() if isinstance(one, Module)]
-    aliases = (node for one in modules for node in one.nodes if type(node).__name__ == "TypeAlias")
-    names = {getattr(getattr(node, "name", None), "id", "") for node in aliases}
-    return frozenset(names.union(*(one.attributes_set for one in modules)))
+    modules = (one for one in code.modules.values() if isinstance(one, Module))
+    return frozenset().union(*(one.attributes_set for one in modules))
 
 
 def _forgotten(code: Code, names: Iterable[str]) -> tuple[str, ...]:
