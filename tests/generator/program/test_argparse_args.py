@@ -51,6 +51,14 @@ def refuses(code: str, args: list[str]) -> bool:
     return False
 
 
+def words_of_refused(folder: Path, options: str, arg: str) -> str:
+    """The words of the one finding on an argument, which argparse refuses too."""
+    code = f"{HEAD}{options}p.parse_args()\n"
+    (one,) = checked(folder, {"train.py": code}, [arg]).findings
+    assert refuses(code, [arg])
+    return one.words
+
+
 LAYERS = "p.add_argument('--layers', type=int, nargs='+')\n"
 OPTS = "p.add_argument('--opts', nargs='*', choices=['a', 'b'])\n"
 GPU = "p.add_argument('--gpu', type=int, action='append')\n"
@@ -198,12 +206,7 @@ HERE = " (train.py:3) "
 def test_several_arguments_in_one_are_told_with_the_way_to_write_them(
     options: str, arg: str, words: str, tmp_path: Path
 ) -> None:
-    code = f"{HEAD}{options}p.parse_args()\n"
-
-    (one,) = checked(tmp_path, {"train.py": code}, [arg]).findings
-
-    assert one.words == words.format("write two arguments")
-    assert refuses(code, [arg])
+    assert words_of_refused(tmp_path, options, arg) == words.format("write two arguments")
 
 
 OPT = "p.add_argument('--opt', choices=['adam', 'sgd'])\n"
@@ -239,12 +242,7 @@ OFF = "p.add_argument('--off', dest='on', action='store_false')\n"
 def test_a_wrong_value_is_told_with_what_would_be_right(
     options: str, arg: str, words: str, tmp_path: Path
 ) -> None:
-    code = f"{HEAD}{options}p.parse_args()\n"
-
-    (one,) = checked(tmp_path, {"train.py": code}, [arg]).findings
-
-    assert one.words == words.format("leave out the inner quotes")
-    assert refuses(code, [arg])
+    assert words_of_refused(tmp_path, options, arg) == words.format("leave out the inner quotes")
 
 
 @pytest.mark.parametrize(

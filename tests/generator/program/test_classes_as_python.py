@@ -16,12 +16,12 @@ from typing import Any
 import pytest
 import yaml
 from tf_cluster.check import check
-from tf_cluster.program.classes import OF_PROGRAM, Family, Member, family, member
-from tf_cluster.program.resolve import ClassHere, Code, Missing
-from tf_cluster.program.roots import Texts
-from tf_cluster.program.scope import Module
+from tf_cluster.program.classes import OF_PROGRAM, Family, Member, member
+from tf_cluster.program.resolve import Missing
 from tf_cluster_trainer.program import flags as trainer
 from tf_cluster_trainer.program.base import Program
+
+from tests.generator.program.families import family_of
 
 HEAD = """\
 from abc import ABC
@@ -58,12 +58,8 @@ def _classes(chance: random.Random) -> dict[str, str]:
 
 
 def _family(text: str) -> Family:
-    code = Code([Texts({"train.py": text}, Path(), ".", certain=True)])
-    module = code.module("train")
-    assert isinstance(module, Module)
-    meant = code.named(module, "Net")
-    assert isinstance(meant, ClassHere)
-    return family(code, meant)
+    _, net = family_of(text)
+    return net
 
 
 def _run(text: str) -> Any:

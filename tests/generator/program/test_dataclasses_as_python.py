@@ -9,14 +9,12 @@ import dataclasses
 import random
 import sys
 from collections import Counter
-from pathlib import Path
 from types import ModuleType
 
-from tf_cluster.program.classes import family
 from tf_cluster.program.flag_fields import Declared, Flags, flags_of
-from tf_cluster.program.resolve import ClassHere, Code, Unknown
-from tf_cluster.program.roots import Texts
-from tf_cluster.program.scope import Module
+from tf_cluster.program.resolve import Unknown
+
+from tests.generator.program.families import family_of
 
 IMPORTS = """\
 import dataclasses as dc
@@ -111,12 +109,7 @@ def drawn(chance: random.Random) -> str:
 
 def read(text: str) -> Flags:
     """What the tool makes of the flags of class Net."""
-    code = Code([Texts({"train.py": text}, Path(), ".", certain=True)])
-    module = code.module("train")
-    assert isinstance(module, Module)
-    meant = code.named(module, "Net")
-    assert isinstance(meant, ClassHere)
-    return flags_of(code, family(code, meant))
+    return flags_of(*family_of(text))
 
 
 def defined(text: str) -> type | str:

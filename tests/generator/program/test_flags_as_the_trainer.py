@@ -16,14 +16,13 @@ import pytest
 import yaml
 from tf_cluster.check import check
 from tf_cluster.program import kinds
-from tf_cluster.program.classes import family
 from tf_cluster.program.flag_fields import Declared, flags_of
 from tf_cluster.program.kinds import fits, refused_in, unknown_in
-from tf_cluster.program.resolve import ClassHere, Code
-from tf_cluster.program.roots import Texts
 from tf_cluster_trainer.errors import HookError, ProgramError
 from tf_cluster_trainer.program import flags as trainer
 from tf_cluster_trainer.program.base import Program
+
+from tests.generator.program.families import family_of
 
 HEAD = """\
 from dataclasses import InitVar, dataclass, field
@@ -64,11 +63,7 @@ def _type(chance: random.Random, depth: int = 0) -> str:
 
 def _read(text: str) -> Any:
     """What the tool makes of the flags of class Net."""
-    code = Code([Texts({"train.py": text}, Path(), ".", certain=True)])
-    module = code.module("train")
-    meant = code.named(module, "Net")  # type: ignore[arg-type]
-    assert isinstance(meant, ClassHere)
-    return flags_of(code, family(code, meant)).what
+    return flags_of(*family_of(text)).what
 
 
 def _run(text: str) -> type[Program]:

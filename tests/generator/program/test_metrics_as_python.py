@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from types import ModuleType
 
 import pytest
-from tf_cluster.program.classes import family
 from tf_cluster.program.metrics import metrics_of
-from tf_cluster.program.resolve import ClassHere, Code, Unknown
-from tf_cluster.program.roots import Texts
-from tf_cluster.program.scope import Module
+from tf_cluster.program.resolve import Unknown
+
+from tests.generator.program.families import family_of
 
 HEAD = """\
 from tf_cluster_trainer import Program
@@ -73,12 +71,7 @@ SEEN = {
 
 
 def _names(text: str) -> frozenset[str] | Unknown:
-    code = Code([Texts({"train.py": text, "keys.py": KEYS}, Path(), ".", certain=True)])
-    module = code.module("train")
-    assert isinstance(module, Module)
-    meant = code.named(module, "Net")
-    assert isinstance(meant, ClassHere)
-    found = metrics_of(code, family(code, meant))
+    found = metrics_of(*family_of(text, keys=KEYS))
     assert isinstance(found, (tuple, Unknown))
     return found[0] if isinstance(found, tuple) else found
 
