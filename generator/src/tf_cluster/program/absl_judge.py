@@ -6,23 +6,22 @@ from tf_cluster.params.wording import either, excerpt
 from tf_cluster.program.argparse_judge import unknown_option
 from tf_cluster.program.options import CommandLine, Option, Problem
 
+# Flags that absl has defined once its app or its logging is imported, as TensorFlow does.
+_ALWAYS_THERE = frozenset(
+    (
+        *("alsologtostderr", "log_dir", "logger_levels", "logtostderr", "only_check_args", "pdb"),
+        *("pdb_post_mortem", "profile_file", "run_with_pdb", "run_with_profiling"),
+        *("showprefixforinfo", "stderrthreshold", "use_cprofile_for_profiling", "v", "verbosity"),
+    )
+)
 # Flags of absl and TensorFlow themselves, and those that absl makes of others.
-_OWN = frozenset(
+_OWN = _ALWAYS_THERE | frozenset(
     (
         *("?", "help", "helpfull", "helpshort", "helpxml", "flagfile", "undefok"),
-        *("alsologtostderr", "log_dir", "logger_levels", "logtostderr", "showprefixforinfo"),
-        *("stderrthreshold", "v", "verbosity", "only_check_args", "only_check_flags"),
-        *(
-            "pdb",
-            "pdb_post_mortem",
-            "profile_file",
-            "run_with_pdb",
-            "run_with_profiling",
-            "use_cprofile_for_profiling",
-        ),
-        *("test_random_seed", "test_randomize_ordering_seed", "test_srcdir", "test_tmpdir"),
+        *("only_check_flags", "test_random_seed", "test_randomize_ordering_seed"),
+        *("test_srcdir", "test_tmpdir", "xml_output_file"),
         *("delta_threshold", "hbm_oom_exit", "op_conversion_fallback_to_while_loop"),
-        *("runtime_oom_exit", "tt_check_filter", "tt_single_core_summaries", "xml_output_file"),
+        *("runtime_oom_exit", "tt_check_filter", "tt_single_core_summaries"),
     )
 )
 # Those of them that take a value, which may be an argument of its own.
@@ -31,14 +30,6 @@ _OWN_VALUED = frozenset(
         *("log_dir", "logger_levels", "stderrthreshold", "v", "verbosity", "profile_file"),
         *("test_random_seed", "test_randomize_ordering_seed", "test_srcdir", "test_tmpdir"),
         *("xml_output_file",),
-    )
-)
-# Those that absl has defined once its app or its logging is imported, as TensorFlow does.
-_ALWAYS_THERE = frozenset(
-    (
-        *("alsologtostderr", "log_dir", "logger_levels", "logtostderr", "only_check_args", "pdb"),
-        *("pdb_post_mortem", "profile_file", "run_with_pdb", "run_with_profiling"),
-        *("showprefixforinfo", "stderrthreshold", "use_cprofile_for_profiling", "v", "verbosity"),
     )
 )
 _MOST_PROBLEMS = 20

@@ -94,9 +94,8 @@ class _Follower:
             elif key not in _PARSER_KEYS:
                 raise self._error(tree, made, f"its {key}")
         self._use(tree, made, -1)
-        patched = next((self._error(*one, "argparse is changed") for one in self._patches()), None)
-        if patched:
-            raise patched
+        for where, patch in self._patches():
+            raise self._error(where, patch, "argparse is changed")
         changed = argv_change(self._code, self._script)
         if changed:
             raise _UnknowableError(changed)

@@ -9,7 +9,8 @@ from tf_cluster.program.resolve import Code, Missing, Namespace, Unknown, is_sta
 from tf_cluster.program.scope import Module
 from tf_cluster.program.tree import imported_names, iterate_imports
 
-_MOST_MODULES = 50
+MOST_MODULES = 50
+"""Modules of a program that are looked at."""
 
 Found = Module | NotParsed | Unknown | Missing | None
 """What `Code.module` says of a name."""
@@ -69,6 +70,6 @@ def walk(code: Code, script: Module) -> Iterator[Module | NoModule | TooMany]:
                 elif found.file not in seen:
                     seen.add(found.file)
                     waiting.append(found)
-                    if len(seen) > _MOST_MODULES:
+                    if len(seen) > MOST_MODULES:
                         yield TooMany()
                         return

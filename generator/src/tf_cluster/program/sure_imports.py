@@ -4,7 +4,7 @@ import ast
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 
-from tf_cluster.program.imports import is_unread, look_for
+from tf_cluster.program.imports import MOST_MODULES, is_unread, look_for
 from tf_cluster.program.quiet import is_quiet
 from tf_cluster.program.resolve import Code, Missing
 from tf_cluster.program.roots import Directory
@@ -12,7 +12,6 @@ from tf_cluster.program.scope import Module
 from tf_cluster.program.tree import imported_names, is_main_guard, named_modules
 
 _IMPORTS = (ast.Import, ast.ImportFrom)
-_MOST_MODULES = 50
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,7 @@ class _Walk:
             if isinstance(found, Module):
                 if found.file in self.seen or not self.is_ours(name):
                     continue
-                if len(self.seen) >= _MOST_MODULES:
+                if len(self.seen) >= MOST_MODULES:
                     return False
                 self.seen.add(found.file)
                 if not (yield from self.run(found)):
