@@ -125,6 +125,17 @@ def _menu(browser: Browser, menu: str, item: str) -> None:
         raise LookupError(f"{error.msg}") from error
 
 
+def _last_cell(browser: Browser) -> bool:
+    """Choose the last cell. Raises LookupError where a late save's dialog lies over it."""
+    _agree(browser)
+    last = browser.driver.find_elements(By.CSS_SELECTOR, ".jp-CodeCell")[-1]
+    try:
+        last.click()
+    except ElementClickInterceptedException as error:
+        raise LookupError(f"{error.msg}") from error
+    return True
+
+
 def _agree(browser: Browser) -> None:
     """Answer a dialog, where a save has met another one: what the page has is what counts."""
     for button in browser.driver.find_elements(By.CSS_SELECTOR, ".jp-Dialog-button"):
@@ -204,8 +215,7 @@ def test_a_notebook_drives_the_cluster_and_only_who_has_its_token_drives_it(
     assert_let_in(namespace, client, 8888)
 
     # A worker is killed while a cell runs.
-    last = browser.driver.find_elements(By.CSS_SELECTOR, ".jp-CodeCell")[-1]
-    last.click()
+    eventually("the last cell", lambda: _last_cell(browser), 60)
     body = browser.driver.switch_to.active_element
     body.send_keys(Keys.ESCAPE)
     body = browser.driver.switch_to.active_element
