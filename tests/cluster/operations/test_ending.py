@@ -108,8 +108,10 @@ def test_delete_with_claims_takes_its_own_alone(
     eventually("its pods", lambda: len(release.running("worker")) == 1, 120)
     assert "--yes" in tool.ran("delete", "thrown", "--claims", code=2).stderr
     assert release.running("worker")
-    ran = tool.ran("delete", "thrown", "--claims", "--yes")
+    ran = tool.ran("delete", "thrown", "--claims", "--yes", "-o", "json")
     assert "deleted thrown-log" in ran.stderr
+    claims = json.loads(ran.stdout)["claims"]
+    assert claims == {"deleted": ["thrown-log"], "kept": [f"{NAME}-data"]}
     eventually("no claim of its own", lambda: not release.objects("pvc"), 60)
     assert release.namespace.kubectl("get", "pvc", f"{NAME}-data")
     with pytest.raises(CommandError):

@@ -132,8 +132,12 @@ def test_of_two_at_once_for_room_that_one_fills_one_is_submitted(
 
 def test_what_does_not_fit_is_told_and_not_made(trainings: Trainings, tool: Tool) -> None:
     never = trainings.values("never", worker={"resources": {"requests": {"cpu": "100"}}})
-    told = tool.ran("submit", str(never), code=1).stderr
+    ran = tool.ran("submit", str(never), "-o", "json", code=1)
+    told = ran.stderr
     assert "never does not fit, and never will" in told
+    (row,) = json.loads(ran.stdout)["trainings"]
+    assert (row["name"], row["outcome"], row["pods"]) == ("never", "doesNotFit", None)
+    assert "too little cpu" in row["why"]
     assert "too little cpu (asks for 100, most left: " in told
     answer = json.loads(tool.ran("preflight", str(never), "-o", "json", code=1).stdout)
     assert (answer["verdict"], answer["when"]) == ("doesNotFit", "never")
@@ -165,8 +169,17 @@ def test_of_a_folder_nothing_is_made_where_one_file_is_bad_and_too_many_may_not_
     tool.ran("submit", str(folder), code=1)
     assert trainings.releases() == set()
     bad.unlink()
-    told = tool.ran("submit", str(folder), "--anyway", code=1).stderr
+    ran = tool.ran("submit", str(folder), "--anyway", "-o", "json", code=1)
+    told = ran.stderr
     assert "bb waits for nodes (--max-waiting 1)" in told
+    rows = json.loads(ran.stdout)["trainings"]
+    assert [(row["name"], row["outcome"]) for row in rows] == [
+        ("aa", "submitted"),
+        ("bb", "submitted"),
+        ("cc", "doesNotFit"),
+    ]
+    assert rows[0]["pods"] == {"made": 3, "wanted": 3}
+    assert "bb waits for nodes" in rows[2]["why"]
     assert "not submitted: cc" not in told, "cc is the one that is refused"
     assert trainings.releases() == {"aa", "bb"}
     trainings.remove("aa", "bb")

@@ -13,6 +13,10 @@ from tf_cluster.cli.cluster import (
     Context,
     Name,
     NamespaceName,
+    Output,
+    OutputForm,
+    document_text,
+    refuse,
     release_of,
     seconds_of,
     the_training,
@@ -36,7 +40,8 @@ Examples:
   tf-cluster delete digits --claims
 
 Runs helm uninstall, with the helm on PATH (3.18 or later), and waits until all pods have ended. \
-Claims stay, with all that was trained, unless --claims is given.
+Claims stay, with all that was trained, unless --claims is given. -o json prints which went and \
+which stay.
 
 Exit codes: 0 deleted; 2 there is no such training, Argo CD manages it, helm failed, or the name \
 was not typed again.
@@ -58,6 +63,7 @@ def delete(
     timeout: Annotated[
         str, typer.Option(metavar="TIME", help="Wait so long: 90s, 10m, 1h.")
     ] = "10m",
+    output: OutputForm = Output.TEXT,
 ) -> None:
     """Uninstall a training, and say what stays."""
     from tf_cluster.cluster.connection import connect
@@ -70,7 +76,9 @@ def delete(
     )
     from tf_cluster.cluster.helm import find_helm
     from tf_cluster.cluster.reading import users_of_claims, with_claims
+    from tf_cluster.cluster.text import deleted_json
 
+    refuse(output, (Output.TEXT, Output.JSON, Output.YAML))
     seconds = seconds_of("--timeout", timeout)
     until = time.monotonic() + seconds
     connection = connect(context, namespace)
@@ -96,6 +104,9 @@ def delete(
     elif training.claims:
         names = " ".join(one.name for one in training.claims)
         tell(printable(f"the claims stay, with what was trained: {names}"))
+    if output is not Output.TEXT:
+        document = deleted_json(training, own if claims else ())
+        sys.stdout.write(document_text(document, output))
 
 
 def _await_the_end(connection: "Connection", training: "Training", until: float) -> None:

@@ -21,6 +21,8 @@ class Which(str, Enum):
     USAGE = "usage"
     QUOTA = "quota"
     PREFLIGHT = "preflight"
+    SUBMITTED = "submitted"
+    DELETED = "deleted"
     PRUNE = "prune"
     PRUNE_RUNS = "prune-runs"
     ANSWER = "answer"
@@ -45,9 +47,9 @@ def schema(
         typer.Argument(
             metavar="[OF]",
             help="params; values (the chart's); trainings, training, events, doctor, usage, quota, "
-            "preflight, prune, prune-runs, answer, published or promotion: of what list, get, "
-            "events, doctor, top, quota, preflight, prune, prune runs, predict, publish and "
-            "promote print.",
+            "preflight, submitted, deleted, prune, prune-runs, answer, published or promotion: of "
+            "what list, get, events, doctor, top, quota, preflight, submit, delete, prune, prune "
+            "runs, predict, publish and promote print.",
         ),
     ] = Which.PARAMS,
 ) -> None:

@@ -1,11 +1,22 @@
 """The command `stop`."""
 
+import sys
 import time
 from typing import Annotated
 
 import typer
 
-from tf_cluster.cli.cluster import Context, Name, NamespaceName, release_of, the_training
+from tf_cluster.cli.cluster import (
+    Context,
+    Name,
+    NamespaceName,
+    Output,
+    OutputForm,
+    document_text,
+    refuse,
+    release_of,
+    the_training,
+)
 from tf_cluster.cli.common import tell
 from tf_cluster.cli.help import ends_with
 from tf_cluster.exits import RefusedError
@@ -20,7 +31,8 @@ Examples:
   tf-cluster stop digits --timeout 300
 
 The client saves and its Job ends with DeadlineExceeded; cleanup ends the other tasks. The release \
-and its claims stay: set run.attempt one higher and upgrade, and it goes on from the saved step.
+and its claims stay: set run.attempt one higher and upgrade, and it goes on from the saved step. \
+-o json prints how it ended, as `list` has it.
 
 Exit codes: 0 it has ended; 2 it had ended before, or has not within --timeout, there is no such \
 training, or the cluster does not answer.
@@ -32,14 +44,16 @@ def stop(
     timeout: Annotated[
         int, typer.Option(min=1, metavar="SECONDS", help="Wait for the end so long.")
     ] = 600,
+    output: OutputForm = Output.TEXT,
 ) -> None:
     """End the tasks of a training, with its state saved."""
     from tf_cluster.cluster.connection import connect
     from tf_cluster.cluster.ending import stop_job
     from tf_cluster.cluster.reading import trainings
     from tf_cluster.cluster.state import Standing, standings
-    from tf_cluster.cluster.text import state_line
+    from tf_cluster.cluster.text import list_json, state_line
 
+    refuse(output, (Output.TEXT, Output.JSON, Output.YAML))
     until = time.monotonic() + timeout
     connection = connect(context, namespace)
 
@@ -67,7 +81,9 @@ def stop(
         standing = look()
         words = state_line(standing.state)
         if all(job.has_ended for job in standing.training.clients()):
-            print(printable(f"{name} has ended: {words}"))
+            line = printable(f"{name} has ended: {words}") + "\n"
+            is_text = output is Output.TEXT
+            sys.stdout.write(line if is_text else document_text(list_json([standing]), output))
             return
         if time.monotonic() > until:
             raise RefusedError(f"{name} has not ended within {timeout} s: it is {words}")

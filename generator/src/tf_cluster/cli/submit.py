@@ -1,10 +1,11 @@
 """The command `submit`."""
 
 import shlex
+import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import uniform
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +13,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tf_cluster import exits
-from tf_cluster.cli.cluster import Context, NamespaceName, leave_when_ended, seconds_of
+from tf_cluster.cli.cluster import (
+    Context,
+    NamespaceName,
+    Output,
+    OutputForm,
+    document_text,
+    leave_when_ended,
+    refuse,
+    seconds_of,
+)
 from tf_cluster.cli.common import ParamsFiles, ReleaseName, count, tell, tell_left_out
 from tf_cluster.cli.help import ends_with
 from tf_cluster.exits import RefusedError
@@ -23,6 +33,7 @@ if TYPE_CHECKING:
     from tf_cluster.cluster.helm import Helm
     from tf_cluster.cluster.mutex import Mutex
     from tf_cluster.cluster.preflight.answer import Answer
+    from tf_cluster.cluster.submitting import Made, Submission
     from tf_cluster.planning.plan import Plan
 
 LOCK_SECONDS = 600
@@ -54,7 +65,7 @@ class _Ways:
 
 
 class _NoRoomError(Exception):
-    """It does not fit, and that was told."""
+    """It does not fit, and that was told. Its text is why."""
 
 
 @ends_with("""\
@@ -66,7 +77,7 @@ Examples:
 Runs preflight, then helm upgrade --install with the helm on PATH (3.18 or later) and the chart \
 that this tool brings. Other submits wait meanwhile, until every pod is there and counts: a Lease \
 in the namespace, or in the one that --lock names. Several are submitted one after the other, and \
-the first failure ends it.
+the first failure ends it. -o json prints what became of each.
 
 Exit codes: 0 submitted; 1 it does not fit, or errors in FILE; 2 wrong usage, helm failed, Argo CD \
 manages it, or the cluster does not answer.
@@ -99,13 +110,16 @@ def submit(
     chart: Annotated[
         str | None, typer.Option(metavar="CHART", help="Another chart than the tool's own.")
     ] = None,
+    output: OutputForm = Output.TEXT,
 ) -> None:
     """Install or upgrade trainings that fit, one submit at a time."""
     from tf_cluster.cluster.connection import connect, refuse_no_namespace
     from tf_cluster.cluster.helm import find_helm
-    from tf_cluster.cluster.submitting import CHART
+    from tf_cluster.cluster.submitting import CHART, Outcome
+    from tf_cluster.cluster.text import submitted_json
     from tf_cluster.many.find import find
 
+    refuse(output, (Output.TEXT, Output.JSON, Output.YAML))
     leave_when_ended()
     found = find(files)
     tell_left_out(found.left_out, found.links)
@@ -125,16 +139,37 @@ def submit(
         anyway=anyway,
         most_waiting=max_waiting if found.several else None,
     )
+    submissions = [_to_submit(one, connection.namespace) for one in asked]
+    ended: _NoRoomError | RefusedError | None = None
     for number, one in enumerate(asked):
         try:
-            _submit(connection, helm, one, ways)
+            made, why = _submit(connection, helm, one, ways)
         except (_NoRoomError, RefusedError) as error:
-            rest = [other.plan.release.name for other in asked[number + 1 :]]
-            if rest:
-                tell(printable(f"not submitted: {', '.join(rest)}"))
-            if isinstance(error, RefusedError):
-                raise
-            raise typer.Exit(exits.FINDINGS) from None
+            is_full = isinstance(error, _NoRoomError)
+            outcome = Outcome.DOES_NOT_FIT if is_full else Outcome.FAILED
+            submissions[number] = replace(submissions[number], outcome=outcome, why=str(error))
+            ended = error
+            break
+        submissions[number] = replace(
+            submissions[number], outcome=Outcome.SUBMITTED, made=made, why=why
+        )
+    rest = [one.name for one in submissions if one.outcome is Outcome.NOT_TRIED]
+    if rest:
+        tell(printable(f"not submitted: {', '.join(rest)}"))
+    if output is not Output.TEXT:
+        sys.stdout.write(document_text(submitted_json(submissions), output))
+        sys.stdout.flush()
+    if isinstance(ended, RefusedError):
+        raise ended
+    if ended:
+        raise typer.Exit(exits.FINDINGS)
+
+
+def _to_submit(asked: _Asked, namespace: str) -> "Submission":
+    from tf_cluster.cluster.submitting import Submission
+
+    plan = asked.plan
+    return Submission(asked.file, namespace, plan.release.name, plan.names.attempt)
 
 
 def _asked(files: Sequence[str], release: str | None, namespace: str) -> list[_Asked]:
@@ -159,8 +194,13 @@ def _asked(files: Sequence[str], release: str | None, namespace: str) -> list[_A
     return made
 
 
-def _submit(connection: "Connection", helm: "Helm", asked: _Asked, ways: _Ways) -> None:
-    """Submit one training, as soon as it fits. Raises _NoRoomError, RefusedError."""
+def _submit(
+    connection: "Connection", helm: "Helm", asked: _Asked, ways: _Ways
+) -> "tuple[Made | None, str]":
+    """Submit one training, as soon as it fits; its pods if they were counted, else why not.
+
+    Raises _NoRoomError, RefusedError.
+    """
     from tf_cluster.cluster.mutex import held
     from tf_cluster.cluster.preflight.answer import Verdict, When
     from tf_cluster.cluster.preflight.check import preflight
@@ -183,15 +223,14 @@ def _submit(connection: "Connection", helm: "Helm", asked: _Asked, ways: _Ways) 
             is_forced = ways.anyway and answer.when is not When.NEVER
             if not too_many and (fits or is_forced):
                 _tell_doubts(answer)
-                _install(connection, helm, asked, ways, mutex)
-                return
+                return _install(connection, helm, asked, ways, mutex)
             why = too_many if too_many and (fits or is_forced) else _words(answer)
         if answer.when is When.NEVER:
             tell(printable(f"{name} does not fit, and never will as things are: {why}"))
-            raise _NoRoomError
+            raise _NoRoomError(why)
         if time.monotonic() > ways.until:
             tell(printable(f"{name} does not fit now: {why}"))
-            raise _NoRoomError
+            raise _NoRoomError(why)
         if not is_told:
             tell(printable(f"{name} does not fit now, and waits: {why}"))
             is_told = True
@@ -232,7 +271,8 @@ def _mend(
 
 def _install(
     connection: "Connection", helm: "Helm", asked: _Asked, ways: _Ways, mutex: "Mutex"
-) -> None:
+) -> "tuple[Made | None, str]":
+    """Its pods if they were counted, else why not. Raises RefusedError."""
     from tf_cluster.cluster.mutex import LostError
     from tf_cluster.cluster.submitting import await_pods, install
 
@@ -249,8 +289,9 @@ def _install(
     try:
         made = await_pods(connection, plan, PODS_SECONDS, mutex)
     except LostError as error:
-        tell(printable(f"{name} is submitted, but others may not have counted its pods: {error}"))
-        return
+        why = f"others may not have counted its pods: {error}"
+        tell(printable(f"{name} is submitted, but {why}"))
+        return None, why
     except BaseException:
         tell(printable(f"{name} is submitted; its pods were not waited for"))
         raise
@@ -265,6 +306,7 @@ def _install(
                 f"tf-cluster doctor {name} says why"
             )
         )
+    return made, ""
 
 
 def _tell_holder(holder: str) -> None:

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Collection
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,32 @@ class Made:
     def __add__(self, other: "Made") -> "Made":
         held_back = self.held_back or other.held_back
         return Made(self.there + other.there, self.of + other.of, held_back)
+
+
+class Outcome(str, Enum):
+    """What became of a training that was to be submitted."""
+
+    SUBMITTED = "submitted"
+    DOES_NOT_FIT = "doesNotFit"
+    FAILED = "failed"
+    NOT_TRIED = "notTried"
+
+
+@dataclass(frozen=True)
+class Submission:
+    """A training that was to be submitted, and what became of it.
+
+    `made`: its pods, or None where they were not counted. `why`: in words, where that says more
+    than the outcome; may be empty.
+    """
+
+    file: str
+    namespace: str
+    name: str
+    attempt: str
+    outcome: Outcome = Outcome.NOT_TRIED
+    made: Made | None = None
+    why: str = ""
 
 
 def refuse_others(cluster: Cluster, plan: Plan) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from tf_cluster.cluster.doctor.finding import Finding
 from tf_cluster.cluster.snapshot import Claim, Event, Pod, Training
 from tf_cluster.cluster.state import Standing, State, count_tasks, devices, waits_for
+from tf_cluster.cluster.submitting import Submission
 from tf_cluster.printable import cut, printable
 from tf_cluster.progress.document import Progress
 from tf_cluster.progress.text import duration, figures, rate
@@ -15,6 +16,8 @@ NOTHING = "-"
 LIST_FORMAT = "tf-cluster.io/trainings/v1"
 GET_FORMAT = "tf-cluster.io/training/v1"
 EVENTS_FORMAT = "tf-cluster.io/events/v1"
+SUBMITTED_FORMAT = "tf-cluster.io/submitted/v1"
+DELETED_FORMAT = "tf-cluster.io/deleted/v1"
 _MESSAGE_LENGTH = 300
 
 
@@ -178,6 +181,40 @@ def training_json(standing: Standing) -> dict[str, Any]:
         "attempt": training.attempt,
         "created": created.isoformat() if created else None,
         "managedBy": training.managed_by,
+    }
+
+
+def submitted_json(submissions: Iterable[Submission]) -> dict[str, Any]:
+    """What became of trainings that were to be submitted, as a JSON document."""
+    return {
+        "format": SUBMITTED_FORMAT,
+        "trainings": [
+            {
+                "file": one.file,
+                "namespace": one.namespace,
+                "name": one.name,
+                "attempt": one.attempt,
+                "outcome": one.outcome.value,
+                "pods": {"made": one.made.there, "wanted": one.made.of} if one.made else None,
+                "heldBack": one.made.held_back if one.made else None,
+                "why": one.why,
+            }
+            for one in submissions
+        ],
+    }
+
+
+def deleted_json(training: Training, deleted: Sequence[Claim]) -> dict[str, Any]:
+    """What went with a training and what stays, as a JSON document."""
+    gone = [claim.name for claim in deleted]
+    return {
+        "format": DELETED_FORMAT,
+        "namespace": training.namespace,
+        "name": training.name,
+        "claims": {
+            "deleted": gone,
+            "kept": [claim.name for claim in training.claims if claim.name not in gone],
+        },
     }
 
 
