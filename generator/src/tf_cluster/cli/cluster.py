@@ -36,14 +36,12 @@ class Output(str, Enum):
     """What `--output` takes."""
 
     TEXT = "text"
-    WIDE = "wide"
     JSON = "json"
     YAML = "yaml"
-    NAME = "name"
 
 
 OutputForm = Annotated[
-    Output, typer.Option("--output", "-o", metavar="FORM", help="text, wide, json, yaml or name.")
+    Output, typer.Option("--output", "-o", metavar="FORM", help="text, json or yaml.")
 ]
 
 
@@ -95,13 +93,6 @@ def document_text(document: Any, form: Output) -> str:
 
         return yaml_text(document)
     return escaped_json(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"
-
-
-def refuse(form: Output, accepted: Sequence[Output]) -> None:
-    """Refuse a form that a verb does not have. Raises RefusedError."""
-    if form not in accepted:
-        known = ", ".join(one.value for one in accepted)
-        raise RefusedError(f"--output {form.value}: here it is one of {known}")
 
 
 def leave_when_ended() -> None:

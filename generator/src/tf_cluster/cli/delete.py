@@ -16,7 +16,6 @@ from tf_cluster.cli.cluster import (
     Output,
     OutputForm,
     document_text,
-    refuse,
     release_of,
     seconds_of,
     the_training,
@@ -78,7 +77,6 @@ def delete(
     from tf_cluster.cluster.reading import users_of_claims, with_claims
     from tf_cluster.cluster.text import deleted_json
 
-    refuse(output, (Output.TEXT, Output.JSON, Output.YAML))
     seconds = seconds_of("--timeout", timeout)
     until = time.monotonic() + seconds
     connection = connect(context, namespace)

@@ -14,7 +14,6 @@ from tf_cluster.cli.cluster import (
     OutputForm,
     absent,
     document_text,
-    refuse,
     refuse_nowhere,
     release_of,
 )
@@ -63,7 +62,6 @@ def doctor(
     from tf_cluster.cluster.doctor.examine import everything
     from tf_cluster.cluster.doctor.text import findings_json, findings_text
 
-    refuse(output, (Output.TEXT, Output.JSON, Output.YAML))
     if force and not save:
         raise RefusedError("--force goes with --save")
     if save:

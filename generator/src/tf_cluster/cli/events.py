@@ -12,7 +12,6 @@ from tf_cluster.cli.cluster import (
     Output,
     OutputForm,
     document_text,
-    refuse,
     release_of,
     the_training,
 )
@@ -43,7 +42,6 @@ def events(
     from tf_cluster.cluster.events import events_of
     from tf_cluster.cluster.text import events_json, events_text
 
-    refuse(output, (Output.TEXT, Output.JSON, Output.YAML))
     connection = connect(context, namespace)
     snapshot = reading.with_claims(connection, connection.namespace, release_of(name))
     training = the_training(snapshot, connection, name)

@@ -10,7 +10,6 @@ from tf_cluster.cli.cluster import (
     Output,
     OutputForm,
     document_text,
-    refuse,
     release_of,
     the_training,
 )
@@ -39,7 +38,6 @@ def get(
     from tf_cluster.cluster.state import standings
     from tf_cluster.cluster.text import get_json, get_text
 
-    refuse(output, (Output.TEXT, Output.JSON, Output.YAML))
     connection = connect(context, namespace)
     snapshot = whole(connection, connection.namespace, release_of(name))
     training = the_training(snapshot, connection, name)

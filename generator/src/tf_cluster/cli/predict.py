@@ -13,7 +13,6 @@ from tf_cluster.cli.cluster import (
     OutputForm,
     document_text,
     leave_when_ended,
-    refuse,
     seconds_of,
 )
 from tf_cluster.cli.help import ends_with
@@ -76,7 +75,6 @@ def predict(
     from tf_cluster.cluster.serving.service import host_of, service_of
     from tf_cluster.cluster.serving.text import answer_json, answer_text
 
-    refuse(output, (Output.TEXT, Output.JSON, Output.YAML))
     if input_file is not None and tolerance is not None:
         raise RefusedError("--tolerance is for the recorded request, and --input names another")
     if version is not None and label is not None:

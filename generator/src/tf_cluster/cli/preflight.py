@@ -11,7 +11,6 @@ from tf_cluster.cli.cluster import (
     Output,
     OutputForm,
     document_text,
-    refuse,
 )
 from tf_cluster.cli.common import PlannedFile, ReleaseName
 from tf_cluster.cli.help import ends_with
@@ -43,7 +42,6 @@ def preflight(
     from tf_cluster.cluster.preflight.look import look
     from tf_cluster.cluster.preflight.text import answer_json, answer_text
 
-    refuse(output, (Output.TEXT, Output.JSON, Output.YAML))
     connection = connect(context, namespace)
     planned = planned_or_exit(file, release, connection.namespace)
     refuse_no_namespace(connection)

@@ -12,7 +12,6 @@ from tf_cluster.cli.cluster import (
     Output,
     OutputForm,
     leave_when_ended,
-    refuse,
     seconds_of,
 )
 from tf_cluster.cli.common import count
@@ -75,7 +74,6 @@ def promote(
     from tf_cluster.cluster.serving.promoting import WorseError
     from tf_cluster.cluster.serving.promotion import half_words, is_stable, wanted_of
 
-    refuse(output, (Output.TEXT, Output.JSON, Output.YAML))
     if values is not None:
         refuse_cluster_options(
             context=context,

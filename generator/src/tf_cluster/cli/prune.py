@@ -16,7 +16,6 @@ from tf_cluster.cli.cluster import (
     Output,
     OutputForm,
     document_text,
-    refuse,
     seconds_of,
 )
 from tf_cluster.cli.common import count, tell
@@ -83,7 +82,6 @@ def prune(
     from tf_cluster.cluster.pruning.releases_text import plan_json, plan_text
     from tf_cluster.cluster.reading import ALL, clock, trainings
 
-    refuse(output, (Output.TEXT, Output.JSON, Output.YAML))
     terms = Terms(age_of(older, keep), keep, failed=failed, pages=pages)
     if all_namespaces and namespace is not None:
         raise RefusedError("--all-namespaces and --namespace: give one of them")

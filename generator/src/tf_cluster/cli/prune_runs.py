@@ -15,7 +15,6 @@ from tf_cluster.cli.cluster import (
     OutputForm,
     absent,
     document_text,
-    refuse,
     seconds_of,
 )
 from tf_cluster.cli.common import count, tell
@@ -91,7 +90,6 @@ def prune_runs(
     from tf_cluster.cluster.pruning.volume_text import question, removal_text, runs_json, runs_text
     from tf_cluster.cluster.workloads import objects
 
-    refuse(output, (Output.TEXT, Output.JSON, Output.YAML))
     seconds, old = seconds_of("--timeout", timeout), age_of(older, keep)
     if not name and claim is None:
         raise RefusedError("name a training, or a claim with --claim")

@@ -14,7 +14,6 @@ from tf_cluster.cli.cluster import (
     OutputForm,
     document_text,
     leave_when_ended,
-    refuse,
     seconds_of,
 )
 from tf_cluster.cli.help import ends_with
@@ -68,7 +67,6 @@ def publish(
     from tf_cluster.cluster.serving.text import published_json, published_text
     from tf_cluster.cluster.serving.values import claim_and_path
 
-    refuse(output, (Output.TEXT, Output.JSON, Output.YAML))
     seconds = seconds_of("--timeout", timeout)
     target = claim_and_path(to, "--to")
     leave_when_ended()

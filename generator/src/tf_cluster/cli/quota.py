@@ -9,7 +9,6 @@ from tf_cluster.cli.cluster import (
     Output,
     OutputForm,
     document_text,
-    refuse,
     refuse_nowhere,
 )
 from tf_cluster.cli.common import tell
@@ -37,7 +36,6 @@ def quota(
     from tf_cluster.cluster.reading import ALL, quotas
     from tf_cluster.cluster.usage_text import quota_json, quota_text
 
-    refuse(output, (Output.TEXT, Output.JSON, Output.YAML))
     connection = connect(context, namespace)
     where = ALL if all_namespaces else connection.namespace
     found = quotas(connection, where)

@@ -9,7 +9,6 @@ from tf_cluster.cli.cluster import (
     Output,
     OutputForm,
     leave_when_ended,
-    refuse,
     seconds_of,
 )
 from tf_cluster.cli.help import ends_with
@@ -59,7 +58,6 @@ def rollback(
     from tf_cluster.cluster.serving.promotion import STABLE, rolled_back
     from tf_cluster.cluster.serving.servers import ON_CLAIMS
 
-    refuse(output, (Output.TEXT, Output.JSON, Output.YAML))
     server = None
     if values is not None:
         refuse_cluster_options(

@@ -13,7 +13,6 @@ from tf_cluster.cli.cluster import (
     Output,
     OutputForm,
     document_text,
-    refuse,
     release_of,
     the_training,
 )
@@ -53,7 +52,6 @@ def stop(
     from tf_cluster.cluster.state import Standing, standings
     from tf_cluster.cluster.text import list_json, state_line
 
-    refuse(output, (Output.TEXT, Output.JSON, Output.YAML))
     until = time.monotonic() + timeout
     connection = connect(context, namespace)
 

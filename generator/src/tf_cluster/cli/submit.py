@@ -20,7 +20,6 @@ from tf_cluster.cli.cluster import (
     OutputForm,
     document_text,
     leave_when_ended,
-    refuse,
     seconds_of,
 )
 from tf_cluster.cli.common import ParamsFiles, ReleaseName, count, tell, tell_left_out
@@ -119,7 +118,6 @@ def submit(
     from tf_cluster.cluster.text import submitted_json
     from tf_cluster.many.find import find
 
-    refuse(output, (Output.TEXT, Output.JSON, Output.YAML))
     leave_when_ended()
     found = find(files)
     tell_left_out(found.left_out, found.links)

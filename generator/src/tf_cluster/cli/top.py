@@ -9,7 +9,6 @@ from tf_cluster.cli.cluster import (
     Output,
     OutputForm,
     document_text,
-    refuse,
     refuse_nowhere,
 )
 from tf_cluster.cli.common import tell
@@ -39,7 +38,6 @@ def top(
     from tf_cluster.cluster.usage import usage
     from tf_cluster.cluster.usage_text import usage_json, usage_text
 
-    refuse(output, (Output.TEXT, Output.JSON, Output.YAML))
     connection = connect(context, namespace)
     where = ALL if all_namespaces else connection.namespace
     there = trainings(connection, where).trainings

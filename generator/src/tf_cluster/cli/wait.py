@@ -14,7 +14,6 @@ from tf_cluster.cli.cluster import (
     Output,
     OutputForm,
     document_text,
-    refuse,
     release_of,
     the_training,
 )
@@ -52,7 +51,6 @@ def wait(
     from tf_cluster.cluster.state import standings
     from tf_cluster.cluster.text import list_json, reason, state_line
 
-    refuse(output, (Output.TEXT, Output.JSON, Output.YAML))
     until = None if timeout is None else time.monotonic() + timeout
     connection = connect(context, namespace)
     said = ""
