@@ -49,7 +49,7 @@ def absl_options(code: Code, script: Module) -> CommandLine | Unknown | None:
     ):
         return None
     try:
-        trees = {one.file: Tree.of(one) for one in _all_modules(code, script)}
+        trees = {one.file: Tree(one) for one in _all_modules(code, script)}
         runs = Runs(code, trees[script.file], trees, through_app=False)
         options = [one for tree in trees.values() for one in _options(code, tree, runs)]
         marks = _marks(code, trees, runs)
@@ -224,12 +224,17 @@ def _marks(code: Code, trees: Mapping[str, Tree], runs: Runs) -> _Marks:
                     name = _name_of(node)
                     given.add(f"--{name}")
                     all_given = all_given or not name
+                elif is_changed and tree.is_local(node.value):  # it may be FLAGS
+                    given.add(f"--{_name_of(node)}")
             elif isinstance(node, ast.Call):
                 name = called_name(node)
-                if name in ("delattr", "__delattr__"):
+                if name in ("delattr", "__delattr__"):  # of FLAGS by any name
                     raise _UnknowableError(f"{tree.module.place(node)}: a flag is taken away")
                 if name == "setattr":
-                    all_given = all_given or any(_is_flags(code, tree, one) for one in node.args)
+                    owner = node.args[:1]
+                    all_given = all_given or any(
+                        _is_flags(code, tree, one) or tree.is_local(one) for one in owner
+                    )
                 elif name == "set_default":
                     all_given = True
                 elif name in _MARKS and not tree.is_local(node.func) and runs.surely(tree, node):

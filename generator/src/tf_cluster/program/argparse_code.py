@@ -121,7 +121,7 @@ class _Follower:
 
     def _tree(self, module: Module) -> Tree:
         if module.file not in self._trees:
-            self._trees[module.file] = Tree.of(module)
+            self._trees[module.file] = Tree(module)
         return self._trees[module.file]
 
     def _error(self, tree: Tree, node: ast.AST, why: str) -> _UnknowableError:

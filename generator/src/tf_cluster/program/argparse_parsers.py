@@ -29,11 +29,11 @@ def find_parsers(code: Code, script: Module) -> Parsers | Unknown:
 
     Unknown where it may make one by a module that was not read, besides those that were.
     """
-    tree = Tree.of(script)
+    tree = Tree(script)
     made = [(tree, call) for call in _made(script)]
     modules = [] if made else list(imported_modules(code, script))
     others = [one for one in modules if isinstance(one, Module) and one is not script]
-    imported = [*map(Tree.of, others)] if any(map(_made, others)) else []
+    imported = [*map(Tree, others)] if any(map(_made, others)) else []
     trees = {one.module.file: one for one in (tree, *imported)}
     runs = Runs(code, tree, trees)
     made += [

@@ -46,7 +46,7 @@ def argv_change(code: Code, script: Module) -> str:
     for module in imported_modules(code, script):
         if isinstance(module, Unknown):
             return module.why
-        change = _change(code, Tree.of(module))
+        change = _change(code, Tree(module))
         if change is not None:
             return f"{module.place(change)}: sys.argv is changed"
     return ""

@@ -71,6 +71,11 @@ class Module:
         return tuple(ast.walk(self.tree))
 
     @cached_property
+    def parents(self) -> dict[ast.AST, ast.AST]:
+        """The node around each node."""
+        return {inner: node for node in self.nodes for inner in ast.iter_child_nodes(node)}
+
+    @cached_property
     def changed_outside(self) -> frozenset[str]:
         """Names with an attribute that some statement sets from outside: `Net.flags = Other`."""
         return frozenset(_changed(self.nodes))

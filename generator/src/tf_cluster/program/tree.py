@@ -23,19 +23,14 @@ class Tree:
     """A module with the parent of each node."""
 
     module: Module
-    parents: dict[ast.AST, ast.AST] = field(default_factory=dict)
     _bound: dict[ast.AST, frozenset[str]] = field(default_factory=dict)
     _argparse: dict[ast.AST, frozenset[str]] = field(default_factory=dict)
     _behind_ends: dict[ast.AST, frozenset[ast.AST]] = field(default_factory=dict)
 
-    @classmethod
-    def of(cls, module: Module) -> "Tree":
-        """Note the parent of each node."""
-        tree = cls(module)
-        for node in module.nodes:
-            for inner in ast.iter_child_nodes(node):
-                tree.parents[inner] = node
-        return tree
+    @property
+    def parents(self) -> dict[ast.AST, ast.AST]:
+        """The node around each node."""
+        return self.module.parents
 
     def scope_of(self, node: ast.AST) -> ast.AST:
         """The function around a node, or the module."""
