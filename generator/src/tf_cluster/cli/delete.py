@@ -84,7 +84,8 @@ def delete(
     training = the_training(snapshot, connection, name)
     refuse_argo_cd(training.name, training.managed_by, "delete")
     refuse_several(training, snapshot.trainings)
-    helm = find_helm(connection.context, training.namespace)
+    to_stderr = output is not Output.TEXT
+    helm = find_helm(connection.context, training.namespace, to_stderr=to_stderr)
     own = own_claims(training)
     if claims:
         if snapshot.unread:

@@ -127,7 +127,8 @@ def submit(
         raise RefusedError("--release names one training: name one file")
     connection = connect(context, namespace)
     asked = _asked(found.files, release, connection.namespace)
-    helm = find_helm(connection.context, connection.namespace)
+    to_stderr = output is not Output.TEXT
+    helm = find_helm(connection.context, connection.namespace, to_stderr=to_stderr)
     refuse_no_namespace(connection)
     ways = _Ways(
         chart=chart or str(CHART),

@@ -31,11 +31,15 @@ _VERSION = re.compile(r"v(\d+)\.(\d+)")
 
 @dataclass(frozen=True)
 class Helm:
-    """The program, and the cluster and namespace that it is told."""
+    """The program, and the cluster and namespace that it is told.
+
+    `to_stderr`: what `run` has it print goes there, because stdout is a document's.
+    """
 
     path: str
     context: str
     namespace: str
+    to_stderr: bool = False
 
     def run(self, *words: str, is_over: Callable[[], bool] = lambda: False) -> None:
         """Run it; what it prints goes where ours goes. Raises RefusedError when it fails.
@@ -48,7 +52,10 @@ class Helm:
             with _signals_wait():
                 # A group of its own: what ends us reaches it through us alone, and once.
                 process = subprocess.Popen(
-                    self._command(words), env=_environment(), start_new_session=True
+                    self._command(words),
+                    env=_environment(),
+                    start_new_session=True,
+                    stdout=2 if self.to_stderr else None,
                 )
             while process.poll() is None:
                 with suppress(subprocess.TimeoutExpired):
@@ -194,7 +201,7 @@ def _says_where(variable: str) -> bool:
     return variable.startswith("HELM_KUBE") or variable == "HELM_NAMESPACE"
 
 
-def find_helm(context: str, namespace: str) -> Helm:
+def find_helm(context: str, namespace: str, *, to_stderr: bool = False) -> Helm:
     """The helm on PATH, for a context of the kubeconfig (empty in a pod).
 
     Raises RefusedError where there is none, or it is too old.
@@ -213,4 +220,4 @@ def find_helm(context: str, namespace: str) -> Helm:
         raise RefusedError(f"{path} does not say its version: {said.stdout}{said.stderr}".strip())
     if (int(found[1]), int(found[2])) < OLDEST:
         raise RefusedError(f"{path} is Helm {found[0]}: it has to be {needed}")
-    return Helm(path, context, namespace)
+    return Helm(path, context, namespace, to_stderr)
