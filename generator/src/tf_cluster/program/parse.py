@@ -22,7 +22,7 @@ _NEWER = re.compile(
     r"""^[ \t]*type[ ]+\w+[ ]*[\[=]      # type X = …
     |\bexcept[ ]*\*                      # except* E
     |\b(?:def|class)[ ]+\w+[ ]*\[        # def f[T](), class C[T]
-    |\[[^\]\n]*\*\w                      # a[*b]
+    |\[[^\n]{0,500}\*\w                  # a[*b]
     |:[ ]*\*\w                           # *args: *T
     |\b[fF][rR]?['"]|\b[rR][fF]['"]      # f-strings: what may stand in them
     """,
@@ -54,6 +54,9 @@ _REFUSED = re.compile(
     """,
     re.VERBOSE,
 )
+# Python writes no number of more than 4,300 decimal digits as text.
+_LONG_NUMBER = re.compile(rb"0[xX][0-9a-fA-F_]{3000}|0[oO][0-7_]{4000}|0[bB][01_]{12000}")
+_MOST_DOTS = 500  # of a line with an import: Python takes the square of their number
 _EXITS = (ast.Return, ast.Break, ast.Continue)
 _MOST_COPIED = 20_000  # nodes of a tree that the compiler takes a second time
 
@@ -79,6 +82,10 @@ def parsed(raw: bytes) -> ast.Module | NotParsed:
         if cookie and not _PLAIN_ENCODING.fullmatch(cookie[1].decode("ascii")):
             why = f"its encoding is {cookie[1].decode('ascii')}"
             return NotParsed(why, _START, certain=False)
+    if _LONG_NUMBER.search(raw):
+        return NotParsed("it has a number of thousands of digits", _START, certain=False)
+    if any(_is_long_import(line) for line in raw.replace(b"\\\n", b"").split(b"\n")):
+        return NotParsed("it imports a name of hundreds of parts", _START, certain=False)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -90,6 +97,10 @@ def parsed(raw: bytes) -> ast.Module | NotParsed:
         return NotParsed("it is nested too deeply to be read", _START, certain=False)
     except (ValueError, LookupError, OverflowError) as error:
         return NotParsed(f"it can't be read: {error}", _START, certain=False)
+
+
+def _is_long_import(line: bytes) -> bool:
+    return b"import" in line and line.count(b".") > _MOST_DOTS
 
 
 def _refused(tree: ast.Module) -> NotParsed | None:
