@@ -300,6 +300,8 @@ def member(of: Family, name: str) -> Member | Unknown | Missing:
     if of.order is None:
         return Unknown(f"{of.place}: the bases of {of.itself.node.name} contradict each other")
     for base in of.order:
+        if isinstance(base, ClassHere) and "__getattribute__" in own_scope(base).names:
+            return Unknown(f"{base.module.place(base.node)}: what {base.node.name}.{name} is")
         if base == PROGRAM_CLASS and name in OF_PROGRAM:
             return Missing()
         own = _own(base, name) if isinstance(base, ClassHere) else None

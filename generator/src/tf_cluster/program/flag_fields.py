@@ -37,6 +37,10 @@ from tf_cluster.program.resolve import (
 # Calls of Python's own that surely give no dataclass.
 _VALUES = tuple(f"builtins.{name}" for name in ("dict", "list", "tuple", "set", "str", "int"))
 
+# What a class may do as an instance of it is made; a `__post_init__` that only checks does nothing.
+_MAKERS = ("__post_init__", "__init__", "__new__", "__getattribute__", "__setattr__")
+_SETTERS = frozenset(("__setattr__", "setattr", "__dict__", "vars", "super"))
+
 
 @dataclass(frozen=True)
 class FlagField:
@@ -122,7 +126,7 @@ def _annotation(code: Code, program: Family) -> Fault | None:
         if not isinstance(one, ClassHere):
             continue
         scope = own_scope(one)
-        if scope.is_open or "flags" in scope.names or "flags" in one.module.attributes_set:
+        if scope.is_open or "flags" in scope.names or code.setter_of("flags"):
             return None
         lines = [line for line in annotations(one) if annotated_name(line) == "flags"]
         kind = unquoted(lines[-1].annotation) if lines else None
@@ -198,8 +202,9 @@ def _declared(code: Code, start: ClassHere) -> Flags:
         fix = "write @dataclass(frozen=True)"
         faults.append(Fault(_declaring(f"{name} can be changed by any hook"), fix, place))
     at_fault = {fault.name for fault in faults}
+    is_filled = any(map(_fills, whole.classes))
     fields = {
-        one.name: _field(code, one, is_at_fault=one.name in at_fault)
+        one.name: _field(code, one, is_at_fault=one.name in at_fault, is_filled=is_filled)
         for one in made
         if one.form == "field" and one.init is not False
     }
@@ -214,14 +219,40 @@ def _never_given(made: Made) -> Fault | None:
     return Fault(why, "give it a default", place, made.name)
 
 
-def _field(code: Code, made: Made, *, is_at_fault: bool) -> FlagField:
+def _fills(one: ClassHere) -> bool:
+    """Whether a class may give fields other values than their defaults as an instance is made."""
+    for name in _MAKERS:
+        for binding in own_scope(one).names.get(name, ()):
+            if name != "__post_init__" or _sets(binding.node):
+                return True
+    return False
+
+
+def _sets(function: ast.AST) -> bool:
+    """Whether a method may set an attribute, itself or by what it gives its instance to."""
+    arguments = function.args.args if isinstance(function, ast.FunctionDef) else []
+    if not arguments:
+        return True
+    for node in ast.walk(function):
+        if getattr(node, "attr", getattr(node, "id", "")) in _SETTERS:
+            return True
+        if isinstance(node, ast.Call):
+            given = (*node.args, *(keyword.value for keyword in node.keywords))
+            if any(isinstance(one, ast.Name) and one.id == arguments[0].arg for one in given):
+                return True
+    return False
+
+
+def _field(code: Code, made: Made, *, is_at_fault: bool, is_filled: bool) -> FlagField:
+    """`is_filled`: its value may be another than its default says."""
     module, node = made.owner.module, made.node
     kind: Kind = kind_of(code, module, node.annotation)
     own = own_scope(made.owner).names
     if any(isinstance(n, ast.Name) and n.id in own for n in ast.walk(node.annotation)):
         kind = Anything(f"{module.place(node)}: a type of the class itself")
     has_default = None if is_at_fault and made.has_default is False else made.has_default
-    return FlagField(made.name, kind, has_default, module.place(node), _default(code, made))
+    default = None if is_filled else _default(code, made)
+    return FlagField(made.name, kind, has_default, module.place(node), default)
 
 
 def _default(code: Code, made: Made) -> ast.expr | None:

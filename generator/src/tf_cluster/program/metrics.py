@@ -108,6 +108,8 @@ class _Reader:
 
     def keys(self) -> set[str]:
         """The keys of all that is returned. Raises _UnknowableError."""
+        if self._module.scope.is_open:
+            raise self._unknowable(self._function, "names that no line says")
         if self._depth > _DEEPEST:
             raise self._unknowable(self._function, "functions call each other too deeply")
         odd = (ast.Yield, ast.YieldFrom, ast.Global, ast.Nonlocal)

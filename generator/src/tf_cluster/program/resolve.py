@@ -123,9 +123,11 @@ class Code:
         return None
 
     def setter_of(self, attribute: str) -> Module | None:
-        """A module that was read and sets this attribute, of whatever object."""
+        """A module that was read and sets this attribute, or may, of whatever object."""
         read = (one for one in self.modules.values() if isinstance(one, Module))
-        return next((one for one in read if attribute in one.attributes_set), None)
+        return next(
+            (one for one in read if attribute in one.attributes_set or one.sets_any_attribute), None
+        )
 
     def is_shadowed(self, name: str) -> bool:
         """Whether the program has a module by the name of one of Python's own.

@@ -7,6 +7,14 @@ from functools import cached_property
 
 from tf_cluster.program.code_place import CodePlace
 
+# They import or run what a text says.
+_RUNNERS = frozenset(
+    (
+        *("import_module", "__import__", "exec", "eval", "execfile", "run_path", "run_module"),
+        *("exec_module", "load_module", "load_source", "iter_modules", "walk_packages"),
+    )
+)
+_CHANGES = ("update", "setdefault", "pop", "popitem", "clear", "__setitem__", "__delitem__")
 Statement = ast.stmt | ast.excepthandler | ast.match_case
 Function = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -89,15 +97,28 @@ class Module:
             if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load)
         }
         named = {
-            str(node.args[1].value)
-            for node in self.nodes
-            if isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Name)
-            and node.func.id in ("setattr", "delattr")
-            and len(node.args) > 1
-            and isinstance(node.args[1], ast.Constant)
+            str(name.value)
+            for name in map(_name_set, self.nodes)
+            if isinstance(name, ast.Constant)
         }
         return frozenset(stored | named)
+
+    @cached_property
+    def sets_any_attribute(self) -> bool:
+        """Whether some statement sets an attribute whose name can't be known."""
+        return any(
+            (name := _name_set(node)) is not None and not isinstance(name, ast.Constant)
+            for node in self.nodes
+        ) or any(map(_changes_dict, self.nodes))
+
+    @cached_property
+    def runs_unseen_code(self) -> bool:
+        """Whether it imports or runs what no line names: `import_module(name)`, `exec(text)`."""
+        return self._is_open or any(
+            isinstance(node, (ast.Name, ast.Attribute))
+            and (node.id if isinstance(node, ast.Name) else node.attr) in _RUNNERS
+            for node in self.nodes
+        )
 
     def gives_by_star(self, name: str) -> bool | None:
         """Whether `from … import *` may take a name from here; None where it can't be known."""
@@ -143,6 +164,34 @@ def _opens(node: ast.AST, names: Collection[str]) -> bool:
     if isinstance(node, ast.Attribute) and node.attr == "modules":
         return isinstance(node.value, ast.Name) and node.value.id in names
     return isinstance(node, ast.ImportFrom) and node.module == "sys" and _imports(node, "modules")
+
+
+def _name_set(node: ast.AST) -> ast.expr | None:
+    """The name that a call of setattr, delattr or `__setattr__` sets; None for anything else."""
+    if not isinstance(node, ast.Call):
+        return None
+    function = node.func
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    if name in ("setattr", "delattr", "__delattr__") and len(node.args) > 1:
+        return node.args[1]
+    if name in ("__setattr__", "__delattr__") and node.args:  # object's, with self, or super()'s
+        return node.args[-2] if len(node.args) > 1 else node.args[0]
+    return None
+
+
+def _changes_dict(node: ast.AST) -> bool:
+    """Whether it changes the names of an object: `self.__dict__["a"] = 1`, `vars(x).update(…)`."""
+    if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
+        return _is_dict_of(node.value)
+    if isinstance(node, ast.Attribute):
+        return node.attr in _CHANGES and _is_dict_of(node.value)
+    return isinstance(node, ast.Assign) and _is_dict_of(node.value)
+
+
+def _is_dict_of(node: ast.expr) -> bool:
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id == "vars" and bool(node.args)
+    return isinstance(node, ast.Attribute) and node.attr == "__dict__"
 
 
 def _imports(node: ast.ImportFrom, name: str) -> bool:
