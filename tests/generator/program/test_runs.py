@@ -29,6 +29,7 @@ flags.DEFINE_integer("n", None, "", required=True)
 def main(argv): pass
 """
 
+HERE = "  if 'TF_CONFIG' in os.environ: "
 NOT_SURE = {
     "an else": "args = 1 if os.environ.get('TF_CONFIG') else parse()",
     "an if": "if 'TF_CONFIG' not in os.environ:\n  parse()",
@@ -56,6 +57,26 @@ NOT_SURE = {
     ),
     "a return at last": "def main():\n  try:\n    parse()\n  finally:\n    return\nmain()",
     "the first of an or": "os.environ.get('TF_CONFIG') or parse()",
+    "a function that ends": f"def listed():\n{HERE}sys.exit()\nlisted()\nparse()",
+    "a function whose function ends": (
+        f"def leave(): sys.exit(0)\ndef listed():\n{HERE}leave()\nlisted()\nparse()"
+    ),
+    "a method that ends": f"class A:\n  def go(self):\n  {HERE}sys.exit()\nA().go()\nparse()",
+    "an instance that ends": f"class A:\n  def __init__(self):\n  {HERE}quit()\nA()\nparse()",
+    "another name of exit": f"from sys import exit as leave\nif 1:\n{HERE}leave(0)\nparse()",
+    "a variable that is exit": f"leave = sys.exit\nif 1:\n{HERE}leave(0)\nparse()",
+    "an exit of one's own": f"class Done(SystemExit): pass\nif 1:\n{HERE}raise Done(0)\nparse()",
+    "an exit by its module": f"import builtins\nif 1:\n{HERE}raise builtins.SystemExit\nparse()",
+    "an exit that is replaced": "sys.exit = print\nparse()",
+    "argparse changed by another name": "import argparse as a\n"
+    "a.ArgumentParser.error = lambda *_: None\nparse()",
+    "argparse changed by setattr": (
+        "setattr(argparse.ArgumentParser, 'error', lambda *_: None)\nparse()"
+    ),
+    "argparse changed by mock": (
+        "from unittest import mock\nwith mock.patch('argparse.ArgumentParser.error'):\n  parse()"
+    ),
+    "another end at the end": ("import atexit\natexit.register(lambda: os._exit(0))\nparse()"),
 }
 SURE = {
     "the module": "parse()",
@@ -66,6 +87,9 @@ SURE = {
     "an interrupt is caught": "try:\n  parse()\nexcept KeyboardInterrupt:\n  pass",
     "a context": "with open(os.devnull) as nothing:\n  parse()",
     "a failure before": "if sys.version_info < (3,):\n  sys.exit('too old')\nparse()",
+    "a function that ends with a failure": (
+        "def check():\n  if sys.version_info < (3,):\n    sys.exit('too old')\ncheck()\nparse()"
+    ),
     "what makes a class": "class A:\n  def __init__(self):\n    self.args = parse()\nA()",
     "the one method of a name": "class A:\n  def of_args(self):\n    parse()\nA().of_args()",
     "a test": "if parse():\n  pass",
@@ -246,3 +270,95 @@ def test_a_variable_of_another_function_is_another_parser(tmp_path: Path) -> Non
 
     assert findings(tmp_path, {"train.py": code}, ["--n=3"]) == []
     assert findings(tmp_path, {"train.py": code}, ["--n=x"]) == ["TFC513"]
+
+
+OPTS = "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--x')\n"
+OPTS += "def parse(): return parser.parse_args()\n"
+ADD = "opts.parser.add_argument('--z')\n"
+ABSL_END = "def main(argv): pass\napp.run(main)\n"
+DEFINES = "from absl import app, flags\nimport functools\nflags.DEFINE_integer('n', 1, '')\n"
+ELSEWHERE = {
+    "the script adds": {"train.py": f"import opts\n{ADD}opts.parse()\n", "opts.py": OPTS},
+    "the script adds by a name of its own": {
+        "train.py": "from opts import parser, parse\nparser.add_argument('--z')\nparse()\n",
+        "opts.py": OPTS,
+    },
+    "a function of the script adds": {
+        "train.py": f"import opts\ndef main():\n  {ADD}  opts.parse()\nmain()\n",
+        "opts.py": OPTS,
+    },
+    "a module adds": {
+        "train.py": "import opts, more\nopts.parse()\n",
+        "opts.py": OPTS,
+        "more.py": f"import opts\n{ADD}",
+    },
+    "a module by a text adds": {
+        "train.py": "import importlib, opts\nimportlib.import_module('more')\nopts.parse()\n",
+        "opts.py": OPTS,
+        "more.py": f"import opts\n{ADD}",
+    },
+    "a function is replaced": {
+        "train.py": "import opts\nopts.parse = opts.parser.parse_known_args\nopts.parse()\n",
+        "opts.py": OPTS,
+    },
+    "a module adds to the script's": {
+        "train.py": f"{PARSER}import more\np.parse_args()\n",
+        "more.py": "import __main__\n__main__.p.add_argument('--z')\n",
+    },
+    "a text adds": {"train.py": f"{PARSER}exec('p.add_argument(\"--z\")')\np.parse_args()\n"},
+    "another sign before options": {
+        "train.py": "import argparse\np = argparse.ArgumentParser("
+        "None, None, None, None, [], argparse.HelpFormatter, '+')\n"
+        "p.add_argument('x')\np.parse_args()\n"
+    },
+    "a module that ends": {
+        "train.py": f"import early\n{PARSER}p.parse_args()\n",
+        "early.py": "import sys\nif '--z=1' in sys.argv:\n  sys.exit()\n",
+    },
+    "a module's context": {
+        "train.py": f"import quiet\n{PARSER}with quiet.all():\n  p.parse_args()\n",
+        "quiet.py": "import contextlib\n@contextlib.contextmanager\ndef all():\n  try:\n"
+        "    yield\n  except SystemExit:\n    pass\n",
+    },
+    "sys.argv by its module's names": {
+        "train.py": f"import sys\nvars(sys)['argv'].remove('--z=1')\n{PARSER}p.parse_args()\n"
+    },
+    "absl's definer by another name": {
+        "train.py": f"{DEFINES}from absl.flags import DEFINE_integer as number\n"
+        f"number('z', 1, '')\n{ABSL_END}"
+    },
+    "absl's definer in a variable": {
+        "train.py": f"{DEFINES}number = flags.DEFINE_integer\nnumber('z', 1, '')\n{ABSL_END}"
+    },
+    "a part of absl's definer": {
+        "train.py": f"{DEFINES}functools.partial(flags.DEFINE_integer, 'z')(1, '')\n{ABSL_END}"
+    },
+    "absl's definer by a text": {
+        "train.py": f"{DEFINES}getattr(flags, 'DEFINE_' + 'integer')('z', 1, '')\n{ABSL_END}"
+    },
+    "a module of absl's by a text": {
+        "train.py": f"{DEFINES}__import__('more')\n{ABSL_END}",
+        "more.py": "from absl import flags\nflags.DEFINE_integer('z', 1, '')\n",
+    },
+}
+
+
+@pytest.mark.parametrize("case", ELSEWHERE)
+def test_what_adds_an_option_out_of_sight_leaves_it_unjudged(case: str, tmp_path: Path) -> None:
+    assert not findings(tmp_path, ELSEWHERE[case], ["--z=1"])
+    assert not is_refused(tmp_path, ["--z=1"])
+
+
+@pytest.mark.parametrize("value", ["--d", "--d=5"])
+def test_an_option_with_the_value_of_its_default_may_stand_beside_others(
+    value: str, tmp_path: Path
+) -> None:
+    code = (
+        f"{PARSER}g = p.add_mutually_exclusive_group()\n"
+        "g.add_argument('--d', nargs='?', type=int, default=5, const=5)\n"
+        "g.add_argument('--e', action='store_true')\np.parse_args()\n"
+    )
+    assert not findings(tmp_path, {"train.py": code}, [value, "--e"])
+    other = code.replace("type=int", "type=str").replace("default=5, ", "")
+    assert findings(tmp_path, {"train.py": other}, ["--d=55", "--e"]) == ["TFC513"]
+    assert is_refused(tmp_path, ["--d=55", "--e"])

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from tf_cluster.program.argv import argv_change
+from tf_cluster.program.ends import ends_of
 from tf_cluster.program.image_imports import image_imports
 from tf_cluster.program.imports import TooMany, is_unread, walk
 from tf_cluster.program.options import CommandLine, Option
@@ -50,6 +51,10 @@ def absl_options(code: Code, script: Module) -> CommandLine | Unknown | None:
         return None
     try:
         trees = {one.file: Tree(one) for one in _all_modules(code, script)}
+        ends = ends_of(one.module for one in trees.values())
+        for tree in trees.values():
+            tree.ends = ends
+            _refuse_unseen(code, tree)
         runs = Runs(code, trees[script.file], trees, through_app=False)
         options = [one for tree in trees.values() for one in _options(code, tree, runs)]
         marks = _marks(code, trees, runs)
@@ -91,6 +96,32 @@ def _all_modules(code: Code, script: Module) -> Iterator[Module]:
             raise _UnknowableError(f"{one.place}: {one.name} was not read")
         elif one.found is None and one.name.partition(".")[0] not in image_imports():
             raise _UnknowableError(f"{one.place}: {one.name} may define flags")
+
+
+def _refuse_unseen(code: Code, tree: Tree) -> None:
+    """Refuse what may define flags without a call by the name of DEFINE_.
+
+    Raises _UnknowableError.
+    """
+    module = tree.module
+    if module.runs_unseen_code:
+        raise _UnknowableError(f"{module.file}: it runs code that no line names")
+    for node in module.nodes:
+        outer = tree.parents.get(node)
+        if isinstance(node, ast.alias):
+            is_odd = node.name.startswith("DEFINE") and node.asname is not None
+        elif isinstance(node, (ast.Name, ast.Attribute)):
+            name = node.attr if isinstance(node, ast.Attribute) else node.id
+            is_called = isinstance(outer, ast.Call) and outer.func is node
+            is_odd = name.startswith("DEFINE") and not is_called
+        elif isinstance(node, ast.Call) and called_name(node) == "getattr" and node.args:
+            meant = code.meaning(module, node.args[0])
+            is_odd = isinstance(meant, Elsewhere) and meant.name in _SPACES
+        else:
+            continue
+        if is_odd:
+            place = module.place(outer if isinstance(node, ast.alias) and outer else node)
+            raise _UnknowableError(f"{place}: a definer of flags by another name")
 
 
 def _definition(code: Code, module: Module, node: ast.AST) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 from tf_cluster.program.argparse_declared import refused_keys
 from tf_cluster.program.argparse_defaults import target, text_default
 from tf_cluster.program.argparse_parsers import Parsers, find_parsers
+from tf_cluster.program.argparse_patches import names_main, patches, use_elsewhere
 from tf_cluster.program.argv import argv_change
 from tf_cluster.program.options import CommandLine, Option
 from tf_cluster.program.resolve import Code, Elsewhere, FunctionHere, Unknown, ValueHere
@@ -33,6 +34,7 @@ _KEYS = (
     *("dest", "version"),
 )
 _At = tuple[int, int]
+_BEFORE_PARENTS = 4  # prog, usage, description and epilog come first
 _MOST_STEPS = 10_000
 _MOST_NAMES = 30
 
@@ -65,6 +67,8 @@ class _Follower:
         ((self._home, self._made),) = parsers.made
         self._trees = parsers.trees
         self._runs = parsers.runs
+        self._modules = parsers.modules
+        self._kept: set[tuple[str, str]] = set()
         self._calls: tuple[_At, ...] = ()
         self._depth = 0
         self._options: list[tuple[int, tuple[_At, ...], Option]] = []
@@ -87,6 +91,8 @@ class _Follower:
         if meant != Elsewhere(_PARSER):
             raise self._error(tree, made, "another ArgumentParser than argparse's")
         given = self._keywords(tree, made)
+        if len(made.args) > _BEFORE_PARENTS:
+            raise self._error(tree, made, "arguments without their names")
         flags = {"add_help": True, "allow_abbrev": True}
         for key, node in given.items():
             if key in flags and isinstance(node, ast.Constant):
@@ -94,8 +100,7 @@ class _Follower:
             elif key not in _PARSER_KEYS:
                 raise self._error(tree, made, f"its {key}")
         self._use(tree, made, -1)
-        for where, patch in self._patches():
-            raise self._error(where, patch, "argparse is changed")
+        self._refuse_unseen()
         changed = argv_change(self._code, self._script)
         if changed:
             raise _UnknowableError(changed)
@@ -110,18 +115,25 @@ class _Follower:
             tuple(self._exclusive),
         )
 
-    def _patches(self) -> Iterator[tuple[Tree, ast.AST]]:
-        """Where an attribute of argparse, or of a class of it, is set."""
-        for tree in self._trees.values():
-            for node in tree.module.nodes:
-                if not isinstance(node, ast.Attribute) or isinstance(node.ctx, ast.Load):
-                    continue
-                if ast.unparse(node.value).startswith(("argparse", "ArgumentParser")):
-                    yield tree, node
+    def _refuse_unseen(self) -> None:
+        """Refuse what may change the parser or argparse where it is not followed."""
+        home = self._home.module
+        is_script = home is self._script
+        for module in self._modules:
+            for patch in patches(self._code, module):
+                raise _UnknowableError(f"{module.place(patch)}: argparse is changed")
+            runs_unseen = module.scope.is_open if is_script else module.runs_unseen_code
+            if runs_unseen and (module is home or not is_script or names_main(module)):
+                raise _UnknowableError(f"{module.file}: it runs code that no line names")
+            if module is not home:
+                names = {name for file, name in self._kept if file == home.file}
+                use = use_elsewhere(module, home, names)
+                if use:
+                    raise _UnknowableError(f"{module.place(use)}: it is used in another module")
 
     def _tree(self, module: Module) -> Tree:
         if module.file not in self._trees:
-            self._trees[module.file] = Tree(module)
+            self._trees[module.file] = Tree(module, ends=self._home.ends)
         return self._trees[module.file]
 
     def _error(self, tree: Tree, node: ast.AST, why: str) -> _UnknowableError:
@@ -161,6 +173,8 @@ class _Follower:
             target = targets[0] if len(targets) == 1 else None
             if not isinstance(target, ast.Name) or not tree.is_sure(outer):
                 raise self._error(tree, outer, "where it is kept")
+            if tree.scope_of(outer) is tree.module.tree:
+                self._kept.add((tree.module.file, target.id))
             self._follow(tree, tree.scope_of(outer), target.id, group)
         elif isinstance(outer, ast.Return):
             self._returned(tree, outer, group)
@@ -390,6 +404,7 @@ class _Follower:
             choices,
             isinstance(required, ast.Constant) and bool(required.value),
             group,
+            has_default="default" in given,
             refused=refused_keys(names[0], action, frozenset(given)),
             default=text_default(given),
             target=target(names, given),

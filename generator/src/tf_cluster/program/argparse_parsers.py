@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tf_cluster.program.argv import imported_modules
+from tf_cluster.program.ends import ends_of
 from tf_cluster.program.resolve import Code, Unknown
 from tf_cluster.program.runs import Runs
 from tf_cluster.program.scope import Module
@@ -16,12 +17,13 @@ class Parsers:
     """The calls that make parsers, each with its module.
 
     `trees`, by the names of their files, are the modules that may call for one, the script first;
-    `runs` says what of them surely runs.
+    `runs` says what of them surely runs. `modules` are all of the program that were read.
     """
 
     made: Sequence[tuple[Tree, ast.Call]]
     trees: dict[str, Tree]
     runs: Runs
+    modules: Sequence[Module]
 
 
 def find_parsers(code: Code, script: Module) -> Parsers | Unknown:
@@ -31,16 +33,20 @@ def find_parsers(code: Code, script: Module) -> Parsers | Unknown:
     """
     tree = Tree(script)
     made = [(tree, call) for call in _made(script)]
-    modules = [] if made else list(imported_modules(code, script))
-    others = [one for one in modules if isinstance(one, Module) and one is not script]
+    modules = list(imported_modules(code, script))
+    read = [one for one in modules if isinstance(one, Module)]
+    others = [] if made else [one for one in read if one is not script]
     imported = [*map(Tree, others)] if any(map(_made, others)) else []
     trees = {one.module.file: one for one in (tree, *imported)}
+    ends = ends_of(read)
+    for one in trees.values():
+        one.ends = ends
     runs = Runs(code, tree, trees)
     made += [
         (one, call) for one in imported for call in _made(one.module) if runs.surely(one, call)
     ]
     unread = next((one for one in modules if isinstance(one, Unknown)), None)
-    return unread if made and unread else Parsers(made, trees, runs)
+    return unread if made and unread else Parsers(made, trees, runs, read)
 
 
 def parser_elsewhere(code: Code, script: Module) -> str:

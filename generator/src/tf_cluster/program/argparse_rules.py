@@ -142,6 +142,7 @@ class _Reader:
         self._seen: set[int] = set()
         self._given: dict[int, Option] = {}
         self._free: set[int] = set()
+        self._defaults: set[int] = set()
         self._outcome = Outcome()
 
     def _all_kinds(self) -> str:
@@ -320,7 +321,11 @@ class _Reader:
         self._seen.add(id(option))
         self._check(option, values)
         if option.names[0].startswith("-") or values:
-            self._exclude(option, at)
+            if _may_be_default(option, values):
+                self._defaults.add(id(option))
+            else:
+                self._defaults.discard(id(option))
+                self._exclude(option, at)
             self._given[id(option)] = option
         self._outcome.ended |= option.action in _ENDS
 
@@ -334,7 +339,8 @@ class _Reader:
         if option.group < 0 or option.group in self._free:
             return
         for other in self._given.values():
-            if other is not option and other.group == option.group:
+            is_seen = id(other) not in self._defaults
+            if other is not option and other.group == option.group and is_seen:
                 self._free.add(option.group)
                 self._refuse("beside", option, at, "", other.title)
                 return
@@ -349,3 +355,17 @@ class _Reader:
         for group, is_required in enumerate(self._line.exclusive):
             if is_required and group not in given:
                 self._outcome.lacking.append(group)
+
+
+def _may_be_default(option: Option, values: Sequence[tuple[int, str]]) -> bool:
+    """Whether a value may be the very object that the default is.
+
+    Some releases of 3.12 then take the option for one that is not given: they let it stand beside
+    others of its group.
+    """
+    if option.action != "store" or option.nargs in ("*", "+") or isinstance(option.nargs, int):
+        return False
+    if not values:
+        return option.nargs == "?"
+    is_new = option.type == "float" or (option.type == "text" and len(values[0][1]) > 1)
+    return option.has_default and not is_new

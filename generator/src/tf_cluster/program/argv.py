@@ -1,7 +1,7 @@
 """Whether code changes sys.argv: then the arguments that a parser gets can't be known."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from tf_cluster.program.imports import TooMany, is_unread, walk
@@ -12,8 +12,8 @@ from tf_cluster.program.resolve import (
     FunctionHere,
     Unknown,
 )
-from tf_cluster.program.scope import Module
-from tf_cluster.program.tree import Tree, is_main_guard
+from tf_cluster.program.scope import Module, is_main_guard
+from tf_cluster.program.tree import Tree
 
 _DEEPEST = 5
 _MOST_ARGUMENTS = 100
@@ -69,12 +69,13 @@ def imported_modules(code: Code, script: Module) -> Iterator[Module | Unknown]:
 def _change(code: Code, tree: Tree) -> ast.AST | None:
     """What may change sys.argv in a module; None if all of it only reads."""
     lists = _Lists(code, tree)
+    sys_names = tree.module.sys_names
     for node in tree.module.nodes:
         if isinstance(node, ast.ImportFrom) and node.module == "sys":
             if any(alias.name in ("argv", "*") for alias in node.names):
                 return node
         elif isinstance(node, ast.Call):
-            if _names_it(node) and _may_run(tree, node):
+            if _names_it(node, sys_names) and _may_run(tree, node):
                 return node
         elif isinstance(node, ast.Attribute) and node.attr == "argv":
             is_read = isinstance(node.ctx, ast.Load) and lists.only_read(node)
@@ -83,11 +84,13 @@ def _change(code: Code, tree: Tree) -> ast.AST | None:
     return None
 
 
-def _names_it(call: ast.Call) -> bool:
-    """`setattr(sys, "argv", …)` and the like."""
+def _names_it(call: ast.Call, sys_names: Collection[str]) -> bool:
+    """`setattr(sys, "argv", …)` and the like: `vars(sys)`, or a name that can't be known."""
     names = {node.id for node in call.args if isinstance(node, ast.Name)}
+    if names.isdisjoint(sys_names):
+        return False
     texts = {node.value for node in call.args if isinstance(node, ast.Constant)}
-    return "sys" in names and "argv" in texts
+    return not texts or "argv" in texts
 
 
 def _may_run(tree: Tree, node: ast.AST) -> bool:

@@ -14,6 +14,10 @@ _RUNNERS = frozenset(
         *("exec_module", "load_module", "load_source", "iter_modules", "walk_packages"),
     )
 )
+_MAIN_GUARDS = tuple(
+    ast.dump(ast.parse(text, mode="eval").body)
+    for text in ("__name__ == '__main__'", "'__main__' == __name__")
+)
 _CHANGES = ("update", "setdefault", "pop", "popitem", "clear", "__setitem__", "__delitem__")
 Statement = ast.stmt | ast.excepthandler | ast.match_case
 Function = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -97,9 +101,7 @@ class Module:
             if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load)
         }
         named = {
-            str(name.value)
-            for name in map(_name_set, self.nodes)
-            if isinstance(name, ast.Constant)
+            str(name.value) for name in map(_name_set, self.nodes) if isinstance(name, ast.Constant)
         }
         return frozenset(stored | named)
 
@@ -142,18 +144,34 @@ class Module:
 
     @cached_property
     def _is_open(self) -> bool:
-        names = {"sys"} | {
+        return any(_opens(node, self.sys_names) for node in self.nodes)
+
+    @cached_property
+    def sys_names(self) -> frozenset[str]:
+        """What the module calls Python's sys."""
+        other = (
             alias.asname or alias.name
             for node in self.nodes
             if isinstance(node, ast.Import)
             for alias in node.names
             if alias.name == "sys"
-        }
-        return any(_opens(node, names) for node in self.nodes)
+        )
+        return frozenset(("sys", *other))
+
+    def at_import(self) -> Iterator[ast.stmt]:
+        """The statements that run when another module imports this one."""
+        return (one for one in self.tree.body if not is_main_guard(one))
 
     def place(self, node: ast.AST) -> CodePlace:
         """`train.py:12`."""
         return CodePlace(self.file, self.path, getattr(node, "lineno", 1))
+
+
+def is_main_guard(node: ast.AST) -> bool:
+    """`if __name__ == "__main__":`."""
+    if not isinstance(node, ast.If) or node.orelse:
+        return False
+    return ast.dump(node.test) in _MAIN_GUARDS
 
 
 def _opens(node: ast.AST, names: Collection[str]) -> bool:

@@ -8,8 +8,8 @@ from tf_cluster.program.imports import MOST_MODULES, is_unread, look_for
 from tf_cluster.program.quiet import is_quiet
 from tf_cluster.program.resolve import Code, Missing
 from tf_cluster.program.roots import Directory
-from tf_cluster.program.scope import Module
-from tf_cluster.program.tree import imported_names, is_main_guard, named_modules
+from tf_cluster.program.scope import Module, is_main_guard
+from tf_cluster.program.tree import imported_names, named_modules
 
 _IMPORTS = (ast.Import, ast.ImportFrom)
 

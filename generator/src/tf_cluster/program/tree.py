@@ -7,25 +7,37 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 
+from tf_cluster.program.ends import Ends
 from tf_cluster.program.resolve import absolute
-from tf_cluster.program.scope import AnyFunction, Function, Module, names_in_function
+from tf_cluster.program.scope import (
+    AnyFunction,
+    Function,
+    Module,
+    is_main_guard,
+    names_in_function,
+)
 
 _MOST_PARTS = 20
 _MOST_ITEMS = 10
-_MAIN_GUARDS = tuple(
-    ast.dump(ast.parse(text, mode="eval").body)
-    for text in ("__name__ == '__main__'", "'__main__' == __name__")
+# Contexts of TensorFlow and of Python that hide no error.
+_CONTEXTS = frozenset(
+    (
+        *("scope", "as_default", "device", "name_scope", "variable_scope", "Session", "Graph"),
+        *("GradientTape", "control_dependencies", "MonitoredTrainingSession", "GFile", "open"),
+        *("catch_warnings", "TemporaryDirectory", "NamedTemporaryFile"),
+    )
 )
 
 
 @dataclass
 class Tree:
-    """A module with the parent of each node."""
+    """A module with the parent of each node. `ends` is what may end the script."""
 
     module: Module
     _bound: dict[ast.AST, frozenset[str]] = field(default_factory=dict)
     _argparse: dict[ast.AST, frozenset[str]] = field(default_factory=dict)
     _behind_ends: dict[ast.AST, frozenset[ast.AST]] = field(default_factory=dict)
+    ends: Ends = field(default_factory=Ends)
 
     @property
     def parents(self) -> dict[ast.AST, ast.AST]:
@@ -130,11 +142,21 @@ class Tree:
         while inner in self.parents and not isinstance(inner, (*Function, ast.Lambda)):
             outer = self.parents[inner]
             if outer not in self._behind_ends:
-                self._behind_ends[outer] = frozenset(_behind_ends(outer))
+                self._behind_ends[outer] = frozenset(self._behind_ends_in(outer))
             if inner in self._behind_ends[outer]:
                 return True
             inner = outer
         return False
+
+    def _behind_ends_in(self, node: ast.AST) -> Iterator[ast.stmt]:
+        """The statements of a node that stand behind one that may end all."""
+        for name in ("body", "orelse", "finalbody"):
+            block = getattr(node, name, None)
+            may_have_ended = False
+            for statement in block if isinstance(block, list) else ():
+                if may_have_ended:
+                    yield statement
+                may_have_ended = may_have_ended or self.ends.may_end(statement)
 
     @cached_property
     def function_names(self) -> Counter[str]:
@@ -164,50 +186,12 @@ def _catches_interrupts(handler: ast.ExceptHandler) -> bool:
 
 
 def _lets_errors_out(item: ast.withitem) -> bool:
-    """Whether it is `open(…)`, or what an object gives: a class of one's own may hide an error."""
+    """Whether it is `open(…)`, or one of TensorFlow's: one of the program's may hide an error."""
     call = item.context_expr
     function = call.func if isinstance(call, ast.Call) else call
     if isinstance(function, ast.Name):
         return function.id == "open"
-    return isinstance(function, ast.Attribute) and function.attr not in ("suppress", "raises")
-
-
-def _behind_ends(node: ast.AST) -> Iterator[ast.stmt]:
-    """The statements of a node that stand behind one that may end all."""
-    for name in ("body", "orelse", "finalbody"):
-        block = getattr(node, name, None)
-        may_have_ended = False
-        for statement in block if isinstance(block, list) else ():
-            if may_have_ended:
-                yield statement
-            may_have_ended = may_have_ended or _may_end(statement)
-
-
-def _may_end(statement: ast.stmt) -> bool:
-    """Whether a statement returns, or ends the process with exit code 0 or one that is unknown."""
-    waiting: list[ast.AST] = [statement]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, (*Function, ast.Lambda, ast.ClassDef)):
-            continue
-        if isinstance(node, ast.Return):
-            return True
-        if isinstance(node, ast.Call) and _is_exit(node):
-            return True
-        if isinstance(node, ast.Raise) and getattr(node.exc, "id", "") == "SystemExit":
-            return True
-        waiting.extend(ast.iter_child_nodes(node))
-    return False
-
-
-def _is_exit(call: ast.Call) -> bool:
-    name = called_name(call)
-    if name.startswith("exec") and isinstance(call.func, ast.Attribute):
-        return True
-    if name not in ("exit", "quit", "_exit", "SystemExit"):
-        return False
-    given = call.args[0] if call.args else None
-    return not (isinstance(given, ast.Constant) and given.value not in (None, 0))
+    return isinstance(function, ast.Attribute) and function.attr in _CONTEXTS
 
 
 def called_name(call: ast.Call) -> str:
@@ -215,13 +199,6 @@ def called_name(call: ast.Call) -> str:
     function = call.func
     name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
     return str(name)
-
-
-def is_main_guard(node: ast.AST) -> bool:
-    """`if __name__ == "__main__":`."""
-    if not isinstance(node, ast.If) or node.orelse:
-        return False
-    return ast.dump(node.test) in _MAIN_GUARDS
 
 
 def named_modules(module: Module, node: ast.Import | ast.ImportFrom) -> list[str]:

@@ -1,0 +1,78 @@
+"""What changes argparse, or a parser, from elsewhere than where the parser is made."""
+
+import ast
+from collections.abc import Collection, Iterator
+
+from tf_cluster.program.resolve import Code, Elsewhere
+from tf_cluster.program.scope import Module
+
+_MAIN = "__main__"
+_ARGPARSE = "argparse"
+_SETTERS = ("setattr", "delattr", "__setattr__")
+
+
+def patches(code: Code, module: Module) -> Iterator[ast.AST]:
+    """Where an attribute of argparse, of a class of it, or sys.exit is set; or exit is caught."""
+    has_atexit = any(
+        isinstance(node, (ast.Import, ast.ImportFrom)) and "atexit" in _imported(node)
+        for node in module.nodes
+    )
+    for node in module.nodes:
+        if isinstance(node, ast.Attribute):
+            is_set = not isinstance(node.ctx, ast.Load)
+            is_exit = node.attr == "exit" and getattr(node.value, "id", "") in module.sys_names
+            is_patch = is_exit or _is_of_argparse(code, module, node.value)
+            if (is_set and is_patch) or (node.attr == "_exit" and has_atexit):
+                yield node
+        elif isinstance(node, ast.Call):
+            name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            texts = [one.value for one in node.args if isinstance(one, ast.Constant)]
+            is_patched = any(isinstance(text, str) and text.startswith(_ARGPARSE) for text in texts)
+            if name.startswith("patch") and is_patched:
+                yield node
+            elif name == "object" and node.args and _is_of_argparse(code, module, node.args[0]):
+                yield node  # mock.patch.object
+            elif name in _SETTERS and node.args and _is_of_argparse(code, module, node.args[0]):
+                yield node
+
+
+def names_main(module: Module) -> bool:
+    """Whether a module is the script, or may reach it."""
+    return module.name == _MAIN or any(
+        (isinstance(node, (ast.Import, ast.ImportFrom)) and _MAIN in _imported(node))
+        or (isinstance(node, ast.Subscript) and getattr(node.slice, "value", "") == _MAIN)
+        for node in module.nodes
+    )
+
+
+def use_elsewhere(module: Module, home: Module, names: Collection[str]) -> ast.AST | None:
+    """Where a module uses a variable of `home` by one of these names, or sets a name of it."""
+    if home.name == _MAIN and not names_main(module):
+        return None
+    functions = {node.name for node in home.tree.body if isinstance(node, ast.FunctionDef)}
+    for node in module.nodes:
+        if isinstance(node, ast.Attribute):
+            is_set = not isinstance(node.ctx, ast.Load)
+            if node.attr in names or (is_set and node.attr in functions):
+                return node
+        elif isinstance(node, ast.ImportFrom):
+            if any(alias.name in names for alias in node.names):
+                return node
+        elif isinstance(node, ast.Name) and node.id in names and module.scope.stars:
+            return node
+    return None
+
+
+def _is_of_argparse(code: Code, module: Module, node: ast.expr) -> bool:
+    """Whether an expression is argparse, or a class of it, by whatever name."""
+    if not isinstance(node, (ast.Name, ast.Attribute)):
+        return False
+    if ast.unparse(node).startswith((_ARGPARSE, "ArgumentParser")):
+        return True
+    meant = code.meaning(module, node)
+    return isinstance(meant, Elsewhere) and meant.name.partition(".")[0] == _ARGPARSE
+
+
+def _imported(node: ast.Import | ast.ImportFrom) -> set[str]:
+    names = {alias.name for alias in node.names}
+    return names if isinstance(node, ast.Import) else {node.module or "", *names}
