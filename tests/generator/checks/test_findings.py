@@ -604,6 +604,15 @@ def test_a_relative_script_is_for_this_machine_only() -> None:
     assert check("p.yaml", text.encode(), for_cluster=False).findings == ()
 
 
+def test_a_name_that_begins_as_the_one_that_stands_for_a_directory_is_a_name() -> None:
+    text = GOOD.replace("module: 'p.m:C'", "script: /CHANGE-MENT/train.py")
+
+    assert found(text) == []
+    assert "TFC352: program.script is /CHANGE-ME/a.py" in "".join(
+        found(text.replace("/CHANGE-MENT/train.py", "/CHANGE-ME/a.py"))
+    )
+
+
 def test_a_momentum_out_of_range_is_one_finding() -> None:
     text = GOOD + "train: {optimizer: {name: Momentum, momentum: 2}}"
 

@@ -6,12 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tf_cluster.checks.placeholder_program import UNKNOWN
 from tf_cluster.convert.job import Job
 from tf_cluster.pointer import Pointer, dotted
 from tf_cluster.printable import cut
-
-UNKNOWN = "/CHANGE-ME"
-"""Stands for a directory that the manifest does not tell. No image has it: the task says so."""
 
 _PYTHON = re.compile(r"(.*/)?python(3(\.[0-9]+)?)?")
 _SHELL = re.compile(r"(.*/)?(sh|bash|ash|dash)")

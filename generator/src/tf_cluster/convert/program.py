@@ -1,7 +1,7 @@
 """The commands of all roles, and the image they ran in, become one program."""
 
+from tf_cluster.checks.placeholder_program import UNKNOWN
 from tf_cluster.convert.command import (
-    UNKNOWN,
     Command,
     Word,
     as_argument,

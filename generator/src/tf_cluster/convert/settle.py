@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tf_cluster.check import check
 from tf_cluster.checks.image import IMAGE_MISSING
-from tf_cluster.convert.command import UNKNOWN
+from tf_cluster.checks.placeholder_program import NOT_NAMED, UNKNOWN
 from tf_cluster.convert.draft import Draft
 from tf_cluster.convert.job import Job
 from tf_cluster.findings.finding import Finding, errors
@@ -12,6 +12,8 @@ from tf_cluster.params.schema_violations import CHART_REFUSES, UNKNOWN_KEY
 from tf_cluster.pointer import Pointer
 from tf_cluster.yaml.writer import yaml_text
 
+NOT_YET = (IMAGE_MISSING, NOT_NAMED)
+"""Errors that a params file made of a TFJob may have: only a person knows the image, the script."""
 MOST_ROUNDS = 5
 """What is taken out can leave something alone, which goes in the next round."""
 
@@ -38,10 +40,10 @@ def settle(job: Job, draft: Draft) -> None:
 
 
 def _refused(draft: Draft) -> list[Finding]:
-    """The errors of the draft as it is now. That no image is named is told elsewhere."""
+    """The errors of the draft as it is now. What is not named yet is told elsewhere."""
     text = yaml_text(draft.params())
     found = errors(check("converted", text.encode(), folder=_NOWHERE).findings)
-    return [finding for finding in found if finding.code != IMAGE_MISSING]
+    return [finding for finding in found if finding.code not in NOT_YET]
 
 
 def _take_out(job: Job, draft: Draft, place: Pointer, finding: Finding) -> None:
