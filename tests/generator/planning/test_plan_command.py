@@ -244,6 +244,10 @@ def test_nothing_of_a_file_is_printed_raw(tf_cluster: Command) -> None:
         (("--release", "a" * 54), "at most 53"),
         (("-n", "a.b"), "the namespace is 'a.b'"),
         (("--nodes", "3"), "say what each has with --node"),
+        *(
+            ((option, ""), f"{option} is empty: is a variable of the shell not set?")
+            for option in ("--release", "--node", "--against", "--program")
+        ),
     ],
 )
 def test_words_that_helm_refuses_or_nobody_reads_are_refused(

@@ -19,6 +19,14 @@ from tf_cluster.printable import printable, printable_lines
 if TYPE_CHECKING:
     from tf_cluster.findings.source_line import Screen
 
+
+def not_empty(option: typer.CallbackParam, value: str | None) -> str | None:
+    """The value of an option. An empty one does not stand for one that is left out."""
+    if value == "":
+        raise RefusedError(f"{option.opts[0]} is empty: is a variable of the shell not set?")
+    return value
+
+
 ParamsFile = Annotated[str, typer.Argument(metavar="FILE", help="Params file; - is stdin.")]
 ParamsFiles = Annotated[
     list[str],
@@ -28,7 +36,10 @@ PlannedFile = Annotated[
     str, typer.Argument(metavar="FILE", help="Params file or values file; - is stdin.")
 ]
 ReleaseName = Annotated[
-    str | None, typer.Option(metavar="NAME", help="The release's name; else the training's.")
+    str | None,
+    typer.Option(
+        metavar="NAME", callback=not_empty, help="The release's name; else the training's."
+    ),
 ]
 _FORMATS = either(form.value for form in Format)
 FindingsFormat = Annotated[

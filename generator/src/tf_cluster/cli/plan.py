@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tf_cluster import exits
-from tf_cluster.cli.common import PlannedFile, ReleaseName, read, screen
+from tf_cluster.cli.common import PlannedFile, ReleaseName, not_empty, read, screen
 from tf_cluster.cli.help import ends_with
 from tf_cluster.exits import RefusedError
 from tf_cluster.findings.formats import Format
@@ -46,11 +46,19 @@ def plan(
     ] = Form.TEXT,
     against: Annotated[
         str | None,
-        typer.Option(metavar="OLD", help="Params or values before: what restarts, and why."),
+        typer.Option(
+            metavar="OLD",
+            callback=not_empty,
+            help="Params or values before: what restarts, and why.",
+        ),
     ] = None,
     node: Annotated[
         str | None,
-        typer.Option(metavar="AMOUNTS", help="What a node has (cpu=…,memory=…): do pods fit?"),
+        typer.Option(
+            metavar="AMOUNTS",
+            callback=not_empty,
+            help="What a node has (cpu=…,memory=…): do pods fit?",
+        ),
     ] = None,
     nodes: Annotated[
         int | None,
@@ -58,7 +66,11 @@ def plan(
     ] = None,
     program: Annotated[
         str | None,
-        typer.Option(metavar="JSON", help="What `tf-trainer inspect` wrote: is memory enough?"),
+        typer.Option(
+            metavar="JSON",
+            callback=not_empty,
+            help="What `tf-trainer inspect` wrote: is memory enough?",
+        ),
     ] = None,
     tf_config: Annotated[
         str | None,
