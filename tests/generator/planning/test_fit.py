@@ -124,6 +124,12 @@ def test_a_pod_asks_for_its_containers_its_sidecars_and_its_largest_init_contain
     assert limits == {"memory": 1 << 30}
 
 
+def test_a_node_has_what_kubernetes_and_devices_have() -> None:
+    names = ("cpu", "memory", "gpu", "pods", "ephemeral-storage", "hugepages-2Mi", "amd.com/gpu")
+
+    assert tuple(parsed_node(",".join(f"{name}=1" for name in names))) == names
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -131,6 +137,10 @@ def test_a_pod_asks_for_its_containers_its_sidecars_and_its_largest_init_contain
         ("cpu=8", "memory missing"),
         ("cpu=8,memory=lots", "'lots' is no amount of memory"),
         ("cpu=8,cpu=9,memory=1", "cpu stands there twice"),
+        ("cpus=16,memory=64Gi", r"cpus is no resource: did you mean cpu\?"),
+        ("cpu=16,memory=64Gi,GPU=8", r"GPU is no resource: did you mean gpu\?"),
+        ("cpu=16,memory=64Gi,gpus=8", r"gpus is no resource: did you mean gpu\?"),
+        ("cpu=16,memory=64Gi,foo=8", "foo is no resource: there are cpu, memory, gpu, pods, "),
     ],
 )
 def test_what_is_no_node_is_refused(text: str, words: str) -> None:
