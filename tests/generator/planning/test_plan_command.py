@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -195,13 +196,57 @@ def test_what_is_no_program_json_is_refused_in_one_line(
     told = tf_cluster("plan", "-", "--program", "program.json", stdin=DIGITS)
 
     assert told.returncode == 2
-    assert told.stderr.startswith("tf-cluster: program.json is no program.json (")
-    assert told.stderr.count("\n") == 1
-    of_no_size = json.dumps(PROGRAM).replace("4000000", "Infinity")
-    of_one = json.dumps({**PROGRAM, "variables": [1]})
-    for text in ("", "[]", "{}", "[" * 100_000, of_one, of_no_size):
-        with pytest.raises(RefusedError, match=r"^a\.json is no program\.json \("):
-            read_program(text.encode(), "a.json")
+    assert told.stderr == (
+        "tf-cluster: program.json is no program.json of `tf-trainer inspect` (its version is 2, "
+        "not 1): write it again: tf-trainer inspect MODULE:CLASS -o program.json\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("raw", "why"),
+    [
+        (b"", "line 1 is no JSON"),
+        (b"name: digits\nworkers: 2\n", "line 1 is no JSON"),
+        (b"\xff\xfe\xff", "it is no JSON that can be read"),
+        (b"[" * 100_000, "it is no JSON that can be read"),
+        (b"1" * 10_000, "it is no JSON that can be read"),
+        (b"[]", "it is a list, not a mapping"),
+        (b'{"a": 1}', "it has no version"),
+        (b'{"version": 1, "program": "a:B"}', "it has no exampleBytes"),
+    ],
+)
+def test_it_is_said_what_of_a_program_json_is_wrong(raw: bytes, why: str) -> None:
+    with pytest.raises(RefusedError) as refused:
+        read_program(raw, "a.json")
+
+    assert f"a.json is no program.json of `tf-trainer inspect` ({why}): " in str(refused.value)
+
+
+VARIABLE = PROGRAM["variables"][0]
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"variables": {}}, "variables is a mapping, not a list"),
+        ({"variables": [1]}, "variables[0] is a number, not a mapping"),
+        ({"variables": [{"name": "a"}]}, "variables[0] has no shape"),
+        (
+            {"variables": [VARIABLE, {**VARIABLE, "shape": [math.inf]}]},
+            "variables[1].shape[0] is Infinity, no whole number of 0 or more",
+        ),
+        (
+            {"variables": [{**VARIABLE, "bytes": -1}]},
+            "variables[0].bytes is -1, no whole number of 0 or more",
+        ),
+        ({"variables": [{**VARIABLE, "dtype": 1}]}, "variables[0].dtype is a number, not a text"),
+        ({"slots": {"Adam": 2}}, "slots.Adam is a number, not a list"),
+        ({"flags": []}, "flags is a list, not a mapping"),
+        ({"program": None}, "program is empty, not a text"),
+    ],
+)
+def test_it_is_said_which_part_of_a_program_json_is_wrong(change: dict[str, Any], why: str) -> None:
+    test_it_is_said_what_of_a_program_json_is_wrong(json.dumps({**PROGRAM, **change}).encode(), why)
 
 
 def test_a_diagram_has_every_role(tf_cluster: Command) -> None:

@@ -12,6 +12,7 @@ from math import ceil
 from typing import Any, TypeVar
 
 from tf_cluster.exits import RefusedError
+from tf_cluster.params.wording import excerpt, kind_of
 from tf_cluster.planning.demand import plain
 from tf_cluster.planning.plan import Plan
 from tf_cluster.printable import cut, printable
@@ -105,40 +106,79 @@ class Need:
 
 def read_program(raw: bytes, file: str) -> Program:
     """program.json. Raises RefusedError that names what is wrong."""
-    again = "write it again: tf-trainer inspect MODULE:CLASS -o program.json"
     try:
-        data = json.loads(raw)
-        if data["version"] != 1:
-            raise ValueError(f"its version is {data['version']}, not 1")
-        size = data["exampleBytes"]
-        return Program(
-            module=str(data["program"]),
-            flags=dict(data["flags"]),
-            variables=tuple(
-                ProgramVariable(
-                    name=str(one["name"]),
-                    shape=tuple(int(size) for size in one["shape"]),
-                    bytes=_size(one["bytes"]),
-                    trainable=bool(one["trainable"]),
-                    made=_size(one["made"]),
-                    dtype=str(one["dtype"]),
-                    whole=bool(one.get("whole", False)),
-                )
-                for one in data["variables"]
-            ),
-            example_bytes=None if size is None else _size(size),
-            slots={str(name): len(list(slots)) for name, slots in data["slots"].items()},
-        )
-    except (
-        ArithmeticError,
-        AttributeError,
-        LookupError,
-        RecursionError,
-        TypeError,
-        ValueError,
-    ) as error:
-        why = printable(f"{type(error).__name__}: {error}"[:200])
-        raise RefusedError(f"{file} is no program.json ({why}): {again}") from None
+        return _program(_mapping(_parsed(raw), "it"))
+    except ValueError as error:
+        why = printable(cut(str(error), 200))
+        raise RefusedError(
+            f"{file} is no program.json of `tf-trainer inspect` ({why}): write it again: "
+            "tf-trainer inspect MODULE:CLASS -o program.json"
+        ) from None
+
+
+def _parsed(raw: bytes) -> Any:
+    try:
+        return json.loads(raw)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"line {error.lineno} is no JSON") from None
+    except (RecursionError, ValueError):
+        raise ValueError("it is no JSON that can be read") from None
+
+
+def _program(data: Mapping[str, Any]) -> Program:
+    version = _said(data, "version", "it")
+    if version != 1:
+        raise ValueError(f"its version is {excerpt(version)}, not 1")
+    size = _said(data, "exampleBytes", "it")
+    variables = _list(_said(data, "variables", "it"), "variables")
+    slots = _mapping(_said(data, "slots", "it"), "slots")
+    return Program(
+        module=_text(_said(data, "program", "it"), "program"),
+        flags=_mapping(_said(data, "flags", "it"), "flags"),
+        variables=tuple(
+            _variable(_mapping(one, f"variables[{at}]"), f"variables[{at}]")
+            for at, one in enumerate(variables)
+        ),
+        example_bytes=None if size is None else _size(size, "exampleBytes"),
+        slots={name: len(_list(one, f"slots.{name}")) for name, one in slots.items()},
+    )
+
+
+def _variable(data: Mapping[str, Any], where: str) -> ProgramVariable:
+    shape = _list(_said(data, "shape", where), f"{where}.shape")
+    return ProgramVariable(
+        name=_text(_said(data, "name", where), f"{where}.name"),
+        shape=tuple(_size(one, f"{where}.shape[{axis}]") for axis, one in enumerate(shape)),
+        bytes=_size(_said(data, "bytes", where), f"{where}.bytes"),
+        trainable=bool(_said(data, "trainable", where)),
+        made=_size(_said(data, "made", where), f"{where}.made"),
+        dtype=_text(_said(data, "dtype", where), f"{where}.dtype"),
+        whole=bool(data.get("whole", False)),
+    )
+
+
+def _said(data: Mapping[str, Any], key: str, where: str) -> Any:
+    if key not in data:
+        raise ValueError(f"{where} has no {key}")
+    return data[key]
+
+
+def _mapping(value: Any, where: str) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError(f"{where} is {kind_of(value)}, not a mapping")
+    return value
+
+
+def _list(value: Any, where: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise ValueError(f"{where} is {kind_of(value)}, not a list")
+    return value
+
+
+def _text(value: Any, where: str) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{where} is {kind_of(value)}, not a text")
+    return value
 
 
 def refuse_another(plan: Plan, program: Program, file: str) -> None:
@@ -304,7 +344,7 @@ def alike(held: Sequence[Share]) -> Iterator[tuple[int, int, Share]]:
             first = index
 
 
-def _size(value: Any) -> int:
+def _size(value: Any, where: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**60:
-        raise ValueError(f"{value!r} is no number of bytes")
+        raise ValueError(f"{where} is {excerpt(value)}, no whole number of 0 or more")
     return value
