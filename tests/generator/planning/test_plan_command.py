@@ -290,6 +290,15 @@ def test_nothing_of_a_file_is_printed_raw(tf_cluster: Command) -> None:
         (("-n", "a.b"), "the namespace is 'a.b'"),
         (("--nodes", "3"), "say what each has with --node"),
         *(
+            (("--tf-config", "chief-0", *more), f"prints its JSON and nothing else: drop {more[0]}")
+            for more in (
+                ("--format", "json"),
+                ("--against", "old.yaml"),
+                ("--node", "cpu=1,memory=1"),
+                ("--program", "program.json"),
+            )
+        ),
+        *(
             ((option, ""), f"{option} is empty: is a variable of the shell not set?")
             for option in ("--release", "--node", "--against", "--program")
         ),

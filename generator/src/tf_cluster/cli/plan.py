@@ -96,6 +96,10 @@ def plan(
 
     if [file, against, program].count("-") > 1:
         raise RefusedError("- is standard input, which can be read once: name it once")
+    others = {"--format": form is not Form.TEXT, "--against": against, "--node": node}
+    beside = [option for option, given in {**others, "--program": program}.items() if given]
+    if tf_config is not None and beside:
+        raise RefusedError(f"--tf-config prints its JSON and nothing else: drop {beside[0]}")
     if nodes is not None and not node:
         raise RefusedError("--nodes says how many: say what each has with --node cpu=…,memory=…")
     if nodes and nodes > MOST_NODES:
