@@ -110,6 +110,18 @@ def test_a_chief_beside_workers_without_ps_becomes_worker_0_and_that_is_said() -
     assert "nodeSelector" not in to_dos(text)
 
 
+@pytest.mark.parametrize("first", [True, False])
+def test_a_chief_is_compared_with_the_workers_by_the_names_of_containers(first: bool) -> None:
+    job = yaml.safe_load(tfjob({"Chief": {}, "Worker": {}}))
+    pod = job["spec"]["tfReplicaSpecs"]["Worker" if first else "Chief"]["template"]["spec"]
+    pod["containers"].insert(0, {"name": "proxy", "image": "registry.example.com/proxy:1"})
+
+    told = re.findall(r"to do: (Chief\..*?):", to_dos(yaml.safe_dump(job)))
+
+    of_proxy = [] if first else ["Chief.containers[0].image", "Chief.containers[0].name"]
+    assert told == of_proxy
+
+
 COMMANDS: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = (
     (
         {"command": ["python", "/opt/x.py", "--flag", "v"]},

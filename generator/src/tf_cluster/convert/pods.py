@@ -1,6 +1,6 @@
 """The other fields of pods and containers: most have a value of the chart of the same name."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tf_cluster.convert.container import NAME, container_of, others_of
@@ -232,24 +232,33 @@ def _join(job: Job, chief: Role, lead: Role) -> None:
         "the chief becomes worker 0: TF_CONFIG then names workers only, and worker 0 is the chief",
         "workers",
     )
-    _compare(job, chief.pod, lead.pod, ())
+    _compare(job, chief.pod, lead.pod, _pairs(job, chief, lead))
 
 
-def _compare(job: Job, mine: Pointer, theirs: Pointer, below: Pointer) -> None:
-    path = (*mine, *below)
-    value = job.get(path)
-    if job.is_told(path) or value in (None, {}, []):
+def _pairs(job: Job, mine: Role, theirs: Role) -> dict[Pointer, Pointer]:
+    """Which containers are the same in both, wherever they stand: those that train, and by name."""
+    named = {job.text((*path, "name")): path for path in others_of(job, theirs)}
+    at = (*theirs.spec, "containers")
+    none = (*at, len(job.items(at)))
+    pairs = {path: named.get(job.text((*path, "name")), none) for path in others_of(job, mine)}
+    return {**pairs, container_of(job, mine): container_of(job, theirs)}
+
+
+def _compare(job: Job, mine: Pointer, theirs: Pointer, pairs: Mapping[Pointer, Pointer]) -> None:
+    value = job.get(mine)
+    if job.is_told(mine) or value in (None, {}, []):
         return
-    if value == job.get((*theirs, *below)):
-        job.maps(path, "worker 0", "as the workers'")
+    if value == job.get(theirs):
+        job.maps(mine, "worker 0", "as the workers'")
     elif isinstance(value, dict):
         for key in value:
-            _compare(job, mine, theirs, (*below, key))
+            _compare(job, (*mine, key), (*theirs, key), pairs)
     elif isinstance(value, list):
         for index in range(len(value)):
-            _compare(job, mine, theirs, (*below, index))
+            item = (*mine, index)
+            _compare(job, item, pairs.get(item, (*theirs, index)), pairs)
     else:
-        job.to_do(path, "worker 0 is as all workers are, and these have another", "workers")
+        job.to_do(mine, "worker 0 is as all workers are, and these have another", "workers")
 
 
 def _explain(job: Job, role: Role) -> None:
