@@ -140,6 +140,11 @@ COMMANDS: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = (
         {"script": "x.py", "path": "/opt/jobs", "args": ["--n=3"]},
     ),
     ({"command": ["/opt/x.py", "a"]}, {"script": "/opt/x.py", "args": ["a"]}),
+    ({"command": ["/usr/bin/env", "python", "/x.py"]}, {"script": "/x.py"}),
+    (
+        {"command": ["python", "-uO", "-W", "a.py", "-Xdev", "-X", "utf8", "/x.py", "-W", "v"]},
+        {"script": "/x.py", "args": ["-W", "v"]},
+    ),
     (
         {
             "command": ["python", "/x.py", "--to=$(OUT)/m", "$(NONE)", "$$(OUT)"],
@@ -169,7 +174,6 @@ UNKNOWN_COMMANDS: tuple[tuple[dict[str, Any], str], ...] = (
     ({"command": ["python", "-m", "trainer.task"]}, "python -m trainer.task"),
     ({"command": ["python", "x.py"]}, "x.py is in the image's working directory"),
     ({"command": ["python", "/opt/train"]}, "/opt/train is no name of a Python script"),
-    ({"command": ["python", "-O", "/x.py"]}, "Python's own options -O are not set"),
     ({"command": []}, "the image's own command runs"),
 )
 
@@ -182,6 +186,25 @@ def test_of_any_other_command_a_person_names_the_script(
 
     assert params_of(text)["program"]["script"].endswith(".py")
     assert f"{doubt}" in to_dos(text)
+
+
+def test_pythons_own_options_are_told() -> None:
+    container = {"command": ["python", "-u", "-O", "-W", "ignore", "-X", "dev", "/x.py"]}
+    text = tfjob({"Worker": container, "PS": container})
+
+    place = "Worker.containers[0].command"
+    assert f"{place}[2]: -O: tasks run python without it; the variable PYTHONOP" in to_dos(text)
+    assert f"{place}[3]: -W ignore: tasks run python without it; the variable" in to_dos(text)
+    assert f"{place}[5]: -X dev: tasks run python without it" in to_dos(text)
+    told = [entry.told for entry in made_of(text).entries]
+    why = "-u is not needed: what a script prints is in the log at once"
+    assert f"left out: {place}[1]: {why}" in told
+    assert params_of(text)["program"] == {"script": "/x.py", "ps": "script"}
+    assert "left out: PS.containers[0].command: as the workers'" in told
+    other = tfjob({"Worker": container, "PS": {"command": ["python", "/x.py"]}})
+    assert params_of(other)["program"]["ps"] == "server"
+    module = tfjob({"Worker": {"command": ["python", "-O", "-m", "a.b"]}})
+    assert "command[1]: -O: tasks run python without it" in to_dos(module)
 
 
 @pytest.mark.parametrize(
@@ -207,10 +230,6 @@ WRITTEN_IN_DOUBT = (
     ({"command": ["python", "-c", "print(1)"]}, ()),
     ({"command": ["python", "-c", "print(1)", "x"]}, ("command -> program.args",)),
     ({"command": ["python", "-m", "a.b"], "workingDir": "/w"}, ("command -> program.script",)),
-    (
-        {"command": ["python", "-O", "/x.py"], "args": ["-v"]},
-        ("command -> program.script", "args -> program.args"),
-    ),
     ({"command": None, "args": ["--steps=3"]}, ("args -> program.args",)),
 )
 

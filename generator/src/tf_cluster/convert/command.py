@@ -14,6 +14,9 @@ from tf_cluster.printable import cut
 _PYTHON = re.compile(r"(.*/)?python(3(\.[0-9]+)?)?")
 _SHELL = re.compile(r"(.*/)?(sh|bash|ash|dash)")
 _PLAIN_SHELL = re.compile(r"(?:cd (?P<folder>[\w./-]+) && )?(?:exec )?(?P<words>[\w./=,:@%+ -]+)")
+_ENV = re.compile(r"(.*/)?env")
+_OPTION = re.compile(r"--[a-z].*|-(?![-cm])[A-Za-z?].*", re.DOTALL)
+_TAKES_NEXT = re.compile(r"--check-hash-based-pycs|-[A-VYZa-z]*[WX]")
 _SCRIPT = re.compile(r"([^\x00-\x1f\x7f-\x9f]*/)?[^/\x00-\x1f\x7f-\x9f]+\.py")
 _MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 _WRITES = re.compile(r"log|model|out|checkpoint|ckpt|export|save|job|summar")
@@ -43,6 +46,12 @@ class Word:
         return self.kind in ("", *_SCALARS.values())
 
 
+NOT_NEEDED = {
+    "-u": "what a script prints is in the log at once",
+    "-B": "no task can write bytecode beside its code",
+}
+"""Python's own options that change nothing here, and why."""
+
 _SCALARS = {bool: "a boolean", int: "a number", float: "a number"}
 _NAME_IT = "name the script, by its path in the image or in program.source"
 
@@ -51,7 +60,8 @@ _NAME_IT = "name the script, by its path in the image or in program.source"
 class Command:
     """A script, its arguments and the directory it runs in.
 
-    `doubt` is what could not be known, and `remedy` what a person does about it.
+    `doubt` is what could not be known, and `remedy` what a person does about it. `options` are
+    Python's own, which no task sets.
     """
 
     script: str
@@ -59,6 +69,12 @@ class Command:
     folder: str
     doubt: str = ""
     remedy: str = _NAME_IT
+    options: tuple[Word, ...] = ()
+
+    @property
+    def missed(self) -> tuple[Word, ...]:
+        """Options without which the script may run otherwise."""
+        return tuple(option for option in self.options if option.text not in NOT_NEEDED)
 
     @property
     def path(self) -> str:
@@ -99,10 +115,13 @@ def _read(words: list[Word], folder: str) -> Command:
         words = [Word(text, words[2].field) for text in plain["words"].split()]
         folder = posixpath.join(folder, plain["folder"] or "")
         folder = folder if posixpath.isabs(folder) else ""
+    if len(words) > 1 and _ENV.fullmatch(words[0].text) and _PYTHON.fullmatch(words[1].text):
+        words = words[1:]
     if not words:
         return Command(f"{UNKNOWN}/train.py", (), folder, "an empty command")
     if _PYTHON.fullmatch(words[0].text):
-        return _of_python(words[1:], folder)
+        options, rest = _options(words[1:])
+        return replace(_of_python(rest, folder), options=options)
     if _SCRIPT.fullmatch(words[0].text):
         return _of_script(words, folder)
     doubt = f"{cut(words[0].text)} runs, which is no Python script (.py)"
@@ -112,13 +131,19 @@ def _read(words: list[Word], folder: str) -> Command:
 _SHELL_FLAGS = ("-c", "-lc", "-ec", "-exc", "-euc", "-xc")
 
 
+def _options(words: list[Word]) -> tuple[tuple[Word, ...], list[Word]]:
+    """Python's own options, each with its value, and the words after them."""
+    options: list[Word] = []
+    rest = list(words)
+    while rest and _OPTION.fullmatch(rest[0].text):
+        option = rest.pop(0)
+        if _TAKES_NEXT.fullmatch(option.text) and rest:
+            option = replace(option, text=f"{option.text} {rest.pop(0).text}")
+        options.append(option)
+    return tuple(options), rest
+
+
 def _of_python(words: list[Word], folder: str) -> Command:
-    options = []
-    while words and words[0].text.startswith("-") and words[0].text not in ("-m", "-c"):
-        options.append(words.pop(0).text)
-    doubt = ""
-    if [option for option in options if option not in ("-u", "-B")]:
-        doubt = f"Python's own options {' '.join(options)} are not set here"
     if words and words[0].text == "-c":
         return Command(f"{UNKNOWN}/train.py", tuple(words[2:]), folder, "python -c runs code")
     if len(words) > 1 and words[0].text == "-m":
@@ -134,13 +159,13 @@ def _of_python(words: list[Word], folder: str) -> Command:
     if not _SCRIPT.fullmatch(words[0].text):
         doubt = f"{cut(words[0].text)} is no name of a Python script (.py)"
         return Command(f"{UNKNOWN}/train.py", tuple(words[1:]), folder, doubt)
-    return _of_script(words, folder, doubt)
+    return _of_script(words, folder)
 
 
-def _of_script(words: list[Word], folder: str, doubt: str = "") -> Command:
-    script = words[0].text
+def _of_script(words: list[Word], folder: str) -> Command:
+    script, doubt = words[0].text, ""
     if not posixpath.isabs(script) and not folder:
-        doubt = doubt or f"{cut(script)} is in the image's working directory, which is not told"
+        doubt = f"{cut(script)} is in the image's working directory, which is not told"
     return Command(script, tuple(words[1:]), folder, doubt)
 
 

@@ -2,6 +2,7 @@
 
 from tf_cluster.checks.placeholder_program import UNKNOWN
 from tf_cluster.convert.command import (
+    NOT_NEEDED,
     Command,
     Word,
     as_argument,
@@ -48,7 +49,27 @@ def _put_command(job: Job, where: Pointer, command: Command, draft: Draft) -> No
             why = f"{shown} is {word.kind}, which Kubernetes refuses; it is written as '{shown}'"
             job.remark(word.field, why, "program")
         _may_not_write(job, word, mounts)
+    for option in command.options:
+        if option in command.missed:
+            why = f"{cut(option.text)}: tasks run python without it{_instead(option.text)}"
+            job.remark(option.field, why, "program")
+        else:
+            why = f"{option.text} is not needed: {NOT_NEEDED[option.text]}"
+            job.leave_out(option.field, why)
     _tell_fields(job, where, command, source)
+
+
+_VARIABLES = (
+    ("-O", "PYTHONOPTIMIZE"),
+    ("-W", "PYTHONWARNINGS"),
+    ("-X faulthandler", "PYTHONFAULTHANDLER"),
+)
+
+
+def _instead(option: str) -> str:
+    """Where a variable of Python says the same as an option."""
+    names = [name for start, name in _VARIABLES if option.startswith(start)]
+    return f"; the variable {names[0]} in extraEnv does the same" if names else ""
 
 
 def _tell_fields(job: Job, where: Pointer, command: Command, source: Pointer) -> None:
@@ -117,7 +138,7 @@ def _other(job: Job, role: Role, lead: Role, command: Command, draft: Draft) -> 
         if job.get(path) is None:
             continue
         if same and _is_read(job, path):
-            if command.doubt and key != "workingDir":
+            if (command.doubt or command.missed) and key != "workingDir":
                 job.leave_out(path, "as the workers'")
             else:
                 job.maps(path, "program", "as the workers'")
@@ -130,7 +151,8 @@ def _other(job: Job, role: Role, lead: Role, command: Command, draft: Draft) -> 
 def _essence(job: Job, container: Pointer, command: Command) -> tuple[object, ...]:
     """What containers that run the same have in common; where that is in doubt, each word."""
     if not command.doubt:
-        return command.script, command.folder, tuple(word.text for word in command.args)
+        options = tuple(option.text for option in command.missed)
+        return command.script, command.folder, options, tuple(word.text for word in command.args)
     words = (words_of(job, container, key) for key in ("command", "args"))
     return command.folder, *(tuple((w.text, w.is_scalar) for w in some) for some in words)
 
