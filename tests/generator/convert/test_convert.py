@@ -140,6 +140,10 @@ COMMANDS: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = (
         {"script": "x.py", "path": "/opt/jobs", "args": ["--n=3"]},
     ),
     ({"command": ["/opt/x.py", "a"]}, {"script": "/opt/x.py", "args": ["a"]}),
+    (
+        {"command": ["sh", "-c", "python /x.py --lr 1e-3 --quote 'a b'"]},
+        {"script": "/x.py", "args": ["--lr", "1e-3", "--quote", "a b"]},
+    ),
     ({"command": ["/usr/bin/env", "python", "/x.py"]}, {"script": "/x.py"}),
     (
         {"command": ["python", "-uO", "-W", "a.py", "-Xdev", "-X", "utf8", "/x.py", "-W", "v"]},
@@ -298,6 +302,8 @@ def test_a_variable_that_kubernetes_would_fill_in_is_told() -> None:
 
     assert params_of(text)["program"]["args"] == ["--ip=$$(IP)"]
     assert "$(IP) was filled in by Kubernetes" in to_dos(text)
+    shell = {"command": ["sh", "-c", "python /x.py '--ip=$(IP)'"], "env": env}
+    assert "$(IP) was filled in by Kubernetes" in to_dos(tfjob({"Worker": shell}))
 
 
 def test_ps_of_another_command_serve_and_that_is_said() -> None:

@@ -8,12 +8,12 @@ from typing import Any
 
 from tf_cluster.checks.placeholder_program import UNKNOWN
 from tf_cluster.convert.job import Job
+from tf_cluster.convert.shell import plain_command
 from tf_cluster.pointer import Pointer, dotted
 from tf_cluster.printable import cut
 
 _PYTHON = re.compile(r"(.*/)?python(3(\.[0-9]+)?)?")
 _SHELL = re.compile(r"(.*/)?(sh|bash|ash|dash)")
-_PLAIN_SHELL = re.compile(r"(?:cd (?P<folder>[\w./-]+) && )?(?:exec )?(?P<words>[\w./=,:@%+ -]+)")
 _ENV = re.compile(r"(.*/)?env")
 _OPTION = re.compile(r"--[a-z].*|-(?![-cm])[A-Za-z?].*", re.DOTALL)
 _TAKES_NEXT = re.compile(r"--check-hash-based-pycs|-[A-VYZa-z]*[WX]")
@@ -108,12 +108,13 @@ def _without_args(command: Command, odd: Word) -> Command:
 
 def _read(words: list[Word], folder: str) -> Command:
     if len(words) == 3 and _SHELL.fullmatch(words[0].text) and words[1].text in _SHELL_FLAGS:
-        plain = _PLAIN_SHELL.fullmatch(words[2].text.strip())
+        line = words[2]
+        plain = plain_command(line.text)
         if not plain:
-            doubt = f"a shell runs: {cut(words[2].text, 200)}"
+            doubt = f"a shell runs: {cut(line.text, 200)}"
             return Command(f"{UNKNOWN}/train.py", (), folder, doubt)
-        words = [Word(text, words[2].field) for text in plain["words"].split()]
-        folder = posixpath.join(folder, plain["folder"] or "")
+        words = [Word(text, line.field, _in(text, line.unfilled)) for text in plain[1]]
+        folder = posixpath.join(folder, plain[0])
         folder = folder if posixpath.isabs(folder) else ""
     if len(words) > 1 and _ENV.fullmatch(words[0].text) and _PYTHON.fullmatch(words[1].text):
         words = words[1:]
@@ -126,6 +127,10 @@ def _read(words: list[Word], folder: str) -> Command:
         return _of_script(words, folder)
     doubt = f"{cut(words[0].text)} runs, which is no Python script (.py)"
     return Command(f"{UNKNOWN}/train.py", tuple(words[1:]), folder, doubt)
+
+
+def _in(text: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name for name in names if f"$({name})" in text)
 
 
 _SHELL_FLAGS = ("-c", "-lc", "-ec", "-exc", "-euc", "-xc")
