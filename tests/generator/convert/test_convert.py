@@ -192,6 +192,16 @@ def test_of_any_other_command_a_person_names_the_script(
     assert f"{doubt}" in to_dos(text)
 
 
+@pytest.mark.parametrize("key", ["command", "args"])
+def test_a_command_that_is_a_text_is_told_to_be_a_list(key: str) -> None:
+    text = tfjob({"Worker": {"command": None, key: "python /x.py"}})
+
+    assert params_of(text)["program"] == {"script": "/CHANGE-ME/train.py"}
+    why = f"{key} is a text, and Kubernetes needs a list there, as [python, /opt/train.py]: mend it"
+    assert f"to do: Worker.containers[0].{key}: {why} and convert again" in to_dos(text)
+    assert to_dos(text).count(f"containers[0].{key}") == 1
+
+
 def test_pythons_own_options_are_told() -> None:
     container = {"command": ["python", "-u", "-O", "-W", "ignore", "-X", "dev", "/x.py"]}
     text = tfjob({"Worker": container, "PS": container})

@@ -84,6 +84,10 @@ class Command:
 
 def command_of(job: Job, container: Pointer) -> Command:
     """What a container runs."""
+    text = next((key for key in ("command", "args") if job.text((*container, key))), "")
+    if text:
+        doubt = f"{text} is a text, and Kubernetes needs a list there, as [python, /opt/train.py]"
+        return Command(f"{UNKNOWN}/train.py", (), "", doubt, "mend it and convert again")
     words, args = (words_of(job, container, key) for key in ("command", "args"))
     folder = job.text((*container, "workingDir"))
     folder = folder if posixpath.isabs(folder) else ""

@@ -78,7 +78,8 @@ def _tell_fields(job: Job, where: Pointer, command: Command, source: Pointer) ->
         job.maps((*where, "workingDir"), "program.path")
     doubt = f"{command.doubt}: {command.remedy}" if command.doubt else ""
     is_told = not doubt
-    paths = [path for path in ((*where, "command"), (*where, "args")) if job.items(path)]
+    both = ((*where, "command"), (*where, "args"))
+    paths = [path for path in both if job.items(path) or job.text(path)]
     for path in paths:
         written = _written(path, command, is_first=path == paths[0]) if doubt else _KEYS[path[-1]]
         if written:
