@@ -128,6 +128,17 @@ UNREADABLE = (
     ("- a\n", "job.yaml:1:1: not a manifest that can be read: the file holds a list"),
     ("apiVersion: v1\nkind: List\nitems: null\n", "job.yaml: no TFJob in this file: it has none"),
     ("apiVersion: v1\nkind: List\nitems: [1]\n", "job.yaml: no TFJob in this file: it has none"),
+    (
+        "name: a\nprogram: {script: /x.py}\n",
+        "job.yaml: no TFJob in this file: it is a params file, which is what convert makes: "
+        "`tf-cluster validate` checks it",
+    ),
+    (
+        "fullnameOverride: a\nworker: {replicas: 2}\n",
+        "job.yaml: no TFJob in this file: it is a values file of the chart, which `tf-cluster "
+        "plan` reads",
+    ),
+    ("odd: 1\n", "job.yaml: no TFJob in this file: it has a mapping without a kind"),
     ("apiVersion: v1\nkind: Pod\n", "job.yaml: no TFJob in this file: it has Pod"),
     ("kind: TFJob\napiVersion: kubeflow.org/v2\n", "job.yaml:2: a TFJob of apiVersion kubeflow"),
     ("kind: TFJob\napiVersion: kubeflow.org/v1\n", "job.yaml:1: this TFJob has no Worker"),

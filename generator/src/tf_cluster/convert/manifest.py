@@ -7,7 +7,8 @@ from typing import Any
 
 from tf_cluster.convert.job import Job
 from tf_cluster.exits import RefusedError
-from tf_cluster.params.kinds import LISTS, TFJOBS
+from tf_cluster.params.kinds import LISTS, TFJOBS, is_values_file
+from tf_cluster.params.schema_files import params_schema
 from tf_cluster.pointer import Pointer
 from tf_cluster.printable import cut
 from tf_cluster.yaml.document import Document
@@ -43,6 +44,7 @@ def read_manifests(file: str, raw: bytes) -> File:
     jobs: list[Job] = []
     claims: dict[str, list[str]] = {}
     others: list[str] = []
+    strange: list[str] = []
     for document in _documents(file, raw):
         for root, data in _objects(document):
             kind, api = str(data.get("kind")), str(data.get("apiVersion"))
@@ -54,15 +56,26 @@ def read_manifests(file: str, raw: bytes) -> File:
                     f"{file}:{place}: a TFJob of apiVersion {cut(api)}: tf-cluster reads "
                     + ", ".join(VERSIONS)
                 )
+            elif "kind" not in data:
+                strange.append("it has an item without a kind" if root else _of(document, raw))
             else:
                 others.append(cut(kind))
                 claims.update(_claim(kind, data))
     if not jobs:
-        found = (
-            f"it has {', '.join(sorted(set(others))[:_MOST_NAMES])}" if others else "it has none"
-        )
+        found = strange[0] if strange else "it has none"
+        if others:
+            found = f"it has {', '.join(sorted(set(others))[:_MOST_NAMES])}"
         raise RefusedError(f"{file}: no TFJob in this file: {found}")
     return File(tuple(jobs), claims)
+
+
+def _of(document: Document, raw: bytes) -> str:
+    """What a document without a kind is."""
+    if is_values_file(document, raw):
+        return "it is a values file of the chart, which `tf-cluster plan` reads"
+    if document.data and document.data.keys() <= params_schema()["properties"].keys():
+        return "it is a params file, which is what convert makes: `tf-cluster validate` checks it"
+    return "it has a mapping without a kind, which is no manifest"
 
 
 def choose(file: str, jobs: tuple[Job, ...], name: str | None) -> Job:
