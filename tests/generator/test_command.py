@@ -432,7 +432,7 @@ def test_the_next_command_is_told_after_writing(tf_cluster: Command) -> None:
 def test_a_stream_is_named_as_a_file_in_the_starter(tf_cluster: Command) -> None:
     ran = tf_cluster("init", "-")
 
-    assert "tf-cluster generate params.yaml -o training.values.yaml" in ran.stdout
+    assert "tf-cluster generate training.params.yaml -o training.values.yaml" in ran.stdout
     assert ran.stderr == ""
 
 
@@ -458,11 +458,13 @@ def test_the_header_of_values_is_the_command_that_makes_them_again(
 
 
 def test_init_refuses_to_overwrite_without_force(tf_cluster: Command, tmp_path: Path) -> None:
-    (tmp_path / "params.yaml").write_text("mine\n")
+    (tmp_path / "training.params.yaml").write_text("mine\n")
 
     assert tf_cluster("init").returncode == 2
-    assert (tmp_path / "params.yaml").read_text() == "mine\n"
+    assert (tmp_path / "training.params.yaml").read_text() == "mine\n"
     assert tf_cluster("init", "--force").returncode == 0
+    # A folder takes what init writes.
+    assert tf_cluster("validate", ".").returncode == 0
 
 
 def test_init_refuses_a_choice_that_would_not_be_valid(tf_cluster: Command, tmp_path: Path) -> None:

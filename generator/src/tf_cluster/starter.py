@@ -61,7 +61,7 @@ def starter_text(
 ) -> str:
     """A starter for these choices; not checked here. `has_schema`: `SCHEMA` is beside it."""
     parts = {"name": name, "preset": preset, "module": module}
-    shown = "params.yaml" if file == "-" else printable(file)
+    shown = "training.params.yaml" if file == "-" else printable(file)
     texts = {key: yaml_text(part).splitlines()[0] for key, part in parts.items()}
     editors = _FOR_EDITORS if has_schema else _WITHOUT_SCHEMA
     return editors + _STARTER.format(file=quote(shown), **texts)

@@ -72,7 +72,7 @@ def test_a_refused_file_and_one_with_findings_do_not_keep_the_others(
     assert "c.values.yaml: can't be written" in ran.stderr
     assert "pipe.params.yaml: can't be read: a pipe" in ran.stderr
     assert "nowhere.params.yaml: there is no such file" in ran.stderr
-    assert "d.yaml: its name says no name for the values" in ran.stderr
+    assert "d.yaml: values are named after NAME.params.yaml" in ran.stderr
     assert not (tmp_path / "b.values.yaml").exists()
     assert list(tmp_path.glob(".*")) == []
 
@@ -222,6 +222,14 @@ def test_a_folder_without_params_files_is_exit_2_with_words(
         ran = tf_cluster(command, "empty")
         assert (ran.returncode, ran.stdout) == (2, "")
         assert "empty: there is no *.params.yaml in it or below it" in ran.stderr
+        assert "another tool's" not in ran.stderr
+        (tmp_path / "empty" / "params.yaml").write_text("lr: 0.1\n")  # DVC's, for one
+        told = tf_cluster(command, "empty")
+        assert (told.returncode, told.stdout) == (2, "")
+        assert (
+            "params.yaml may be another tool's: name it itself, or NAME.params.yaml" in told.stderr
+        )
+        (tmp_path / "empty" / "params.yaml").unlink()
 
 
 def test_what_two_files_of_a_folder_cant_both_have_is_a_warning_with_both_places(

@@ -26,7 +26,7 @@ Exit codes: 0 written; 2 FILE exists, or a choice that is not possible.
 def init(
     file: Annotated[
         str, typer.Argument(metavar="[FILE]", help="File to write; - is stdout.")
-    ] = "params.yaml",
+    ] = "training.params.yaml",
     name: Annotated[
         str | None, typer.Option(metavar="NAME", help="The training's name, else made of FILE's.")
     ] = None,

@@ -12,6 +12,7 @@ from tf_cluster.findings.formats import Unread
 SUFFIXES = (".params.yaml", ".params.yml")
 """How the names of params files end; of a folder no other file is taken."""
 
+_PLAIN = "params.yaml"
 _MAGIC = re.compile(r"[*?\[]")
 _NOBODYS = {"node_modules", "__pycache__", "site-packages"}
 """Folders that hold nobody's params, as those do that begin with a dot, and environments."""
@@ -85,6 +86,9 @@ def _stands_for(name: str) -> _Seen | None:
         seen = _Seen(name)
         _look(seen, "" if name == "." else name, _is_params)
         nothing = f"{name}: there is no *{SUFFIXES[0]} in it or below it"
+        plain = os.path.join(seen.top, _PLAIN)  # noqa: PTH118 (a Path has no `./`)
+        if os.path.lexists(plain):
+            nothing += f"; {_PLAIN} may be another tool's: name it itself, or NAME{SUFFIXES[0]}"
     elif os.path.lexists(name) or not _MAGIC.search(name):
         return None
     else:

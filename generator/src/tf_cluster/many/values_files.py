@@ -40,8 +40,8 @@ def values_name(file: str, folder: str = "") -> str:
     stem = next((path.name.removesuffix(end) for end in SUFFIXES if path.name.endswith(end)), "")
     if not stem:
         raise RefusedError(
-            f"{file}: its name says no name for the values: call it NAME{SUFFIXES[0]}, or name it "
-            "alone with -o FILE"
+            f"{file}: values are named after NAME{SUFFIXES[0]}: call it so, or name it alone with "
+            "-o FILE"
         )
     beside = os.path.join(folder or path.parent, f"{stem}.values.yaml")  # noqa: PTH118
     return beside.removeprefix("./") if not file.startswith("./") else beside
