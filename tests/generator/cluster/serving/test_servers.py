@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from typing import Any
 
 import pytest
 from tf_cluster.cluster.connection import connect
+from tf_cluster.cluster.serving import rollout
 from tf_cluster.cluster.serving.asking import server_pod
 from tf_cluster.cluster.serving.rollout import await_ready, rollout_of, why_not_ready
 from tf_cluster.cluster.serving.servers import Server, meant, servers
@@ -193,3 +195,27 @@ def test_a_server_that_tries_to_load_a_version_again_and_again_is_given_its_own_
         await_ready(connect(None, None), one, time.monotonic() - 1, lambda _: None)
     words = "release digits-serving is installed, but not ready: s-1 loads its models"
     assert str(refused.value) == (f"{words}: {failed}" if says else words)
+
+
+def test_what_a_server_waits_for_is_told_once_though_it_comes_again(
+    use: Any, server: ApiServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use(config(server.url))
+    (one,) = known(deployment())
+    server.by_path = {
+        "/apis/apps/v1/namespaces/vision/deployments/digits-serving": (
+            200,
+            rolling(1, 1, 0, 1),
+            {},
+        ),
+        "/api/v1/namespaces/vision/pods": (200, {**EMPTY, "items": [pod("s-1", ready=False)]}, {}),
+    }
+    reasons = itertools.cycle(["ErrImagePull", "ImagePullBackOff"])
+    monkeypatch.setattr(rollout, "why_not_ready", lambda *_: next(reasons))
+    monkeypatch.setattr(rollout, "TELL_SECONDS", 0.0)
+    monkeypatch.setattr(rollout, "LOOK_SECONDS", 0.01)
+    told: list[str] = []
+    with pytest.raises(RefusedError):
+        await_ready(connect(None, None), one, time.monotonic() + 0.5, told.append)
+    words = "release digits-serving: "
+    assert told == [f"{words}ErrImagePull", f"{words}ImagePullBackOff"]

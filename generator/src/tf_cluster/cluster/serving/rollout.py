@@ -59,7 +59,8 @@ def await_ready(connection: Connection, server: Server, until: float, tell: Tell
     `until` is a time of the monotonic clock. Raises RefusedError, with the server's own words where
     it ends again and again, and ClusterError.
     """
-    told, said_at = "", time.monotonic()
+    told: set[str] = set()
+    said_at = time.monotonic()
     while True:
         found = _deployment(connection, server)
         pods = [pod for pod in server_pods(connection, server) if not pod.is_going]
@@ -77,9 +78,11 @@ def await_ready(connection: Connection, server: Server, until: float, tell: Tell
             failed = _failed_loads(connection, server, slow) if slow else ""
             said = f": {failed}" if failed else ""
             raise RefusedError(f"release {server.release} is installed, but not ready: {why}{said}")
-        if why != told and now - said_at > TELL_SECONDS:
+        # An image that is not found is refused and backed off from in turn.
+        if why not in told and now - said_at > TELL_SECONDS:
             tell(f"release {server.release}: {why}")
-            told, said_at = why, now
+            told.add(why)
+            said_at = now
         time.sleep(LOOK_SECONDS)
 
 
