@@ -305,6 +305,32 @@ def test_a_word_of_another_field_is_understood(text: str, words: str) -> None:
     assert words in line
 
 
+@pytest.mark.parametrize("word", ["gpu", "GPU", "gpus", "nvidia.com/gpu"])
+@pytest.mark.parametrize("which", ["requests", "limits"])
+def test_a_gpu_is_never_read_as_a_cpu(word: str, which: str) -> None:
+    (line,) = found(f"{GOOD}resources: {{worker: {{{which}: {{{word}: 1}}}}}}")
+
+    assert f"unknown key '{word}' in resources.worker.{which} (gpus says how many, as in" in line
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("tpus: 8", " (there are no TPUs here: gpus says how many GPUs a worker has)"),
+        ("date: 2026-01-01", ""),
+        ("notes: hello", ""),
+        ("noodes: hello", ""),
+        ("worekrs: [1]", ""),
+        ("scheduler: volcano", " (scheduling.gang has it, as in scheduling: {gang: {provider: vol"),
+        ("progam2: x.py", " (did you mean 'program'?)"),
+    ],
+)
+def test_a_guess_is_not_bold(text: str, words: str) -> None:
+    at = f"p.yaml:4:1: TFC201: unknown key '{text.partition(':')[0]}'{words or ' ['}"
+
+    assert found(GOOD + text)[0].startswith(at)
+
+
 @pytest.mark.parametrize("word", ["abc", "nothing", "tiny", "ReadOnly"])
 def test_a_word_that_resembles_nothing_gets_no_suggestion(word: str) -> None:
     for text in (f"{word}: 1", f"preset: {word}", f"log: {{accessModes: [{word}]}}"):

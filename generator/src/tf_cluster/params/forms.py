@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Mapping, Set
 from typing import Any, NamedTuple
 
+from tf_cluster.params.schema_files import one_level, types_of
 from tf_cluster.params.spelling import likely
 from tf_cluster.pointer import Pointer
 from tf_cluster.yaml.helm_scalars import unquoted
@@ -53,6 +54,32 @@ def other_form(value: str, path: Pointer, types: Set[str], node: Mapping[str, An
         text = ", ".join(unquoted(word) for word, _ in words)
         return Form([word for word, _ in words], f"[{text}]", sure) if words else None
     return None
+
+
+def may_be(
+    value: Any, node: Mapping[str, Any], schema: Mapping[str, Any], path: Pointer, *, sure: bool
+) -> bool:
+    """Whether a value of this kind can be what the key at `path` says, by its schema's `node`.
+
+    Of a key that is `sure` to be meant no more is asked than that it is a setting if it needs one.
+    """
+    types = types_of(node)
+    if not types or value is None:
+        return True
+    if isinstance(value, dict):
+        return "object" in types
+    if sure:
+        return True
+    if isinstance(value, list):
+        return "array" in types
+    if isinstance(value, bool) and "enum" in node:
+        return False
+    if types != {"object"}:
+        return True
+    if not isinstance(value, str):
+        return False
+    form = other_form(value, path, types, one_level(node, schema))
+    return form is not None and form.safe
 
 
 def _split(value: str, path: Pointer) -> tuple[list[str], bool]:

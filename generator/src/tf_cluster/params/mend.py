@@ -11,10 +11,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tf_cluster.findings.finding import Code, Finding, Repair
-from tf_cluster.params.forms import closest_form, other_form
+from tf_cluster.params.forms import closest_form, may_be, other_form
 from tf_cluster.params.go_validator import is_of_type, matches
 from tf_cluster.params.other_charts import suggestion
-from tf_cluster.params.schema_files import params_schema, resolved, values_schema
+from tf_cluster.params.schema_files import (
+    one_level,
+    params_schema,
+    resolved,
+    types_of,
+    values_schema,
+)
 from tf_cluster.params.schema_violations import (
     CHART_REFUSES,
     NOT_A_CHOICE,
@@ -147,10 +153,10 @@ class _Mender:
         self, value: Any, node: Node, schema: Node, path: Pointer, written: Pointer
     ) -> Any:
         """A short form of a mapping or of a list, written out."""
-        types = _types(node)
+        types = types_of(node)
         if not isinstance(value, str) or not types or "string" in types:
             return value
-        form = other_form(value, path, types, _one_level(node, schema))
+        form = other_form(value, path, types, one_level(node, schema))
         if form is None:
             return value
         message = f"{dotted(path)} is {excerpt(value)}, a text; {needed(node['type'])} is needed"
@@ -209,8 +215,8 @@ class _Mender:
         right = self._likely(key, tuple(one for one in known if one not in data))
         if right is None or (not right.sure and _of_another_chart(key, path)):
             return key, False
-        types = _types(resolved(known[right.word], schema))
-        if isinstance(value, dict) and types and "object" not in types:
+        node = resolved(known[right.word], schema)
+        if not may_be(value, node, schema, (*path, right.word), sure=right.sure):
             return key, False  # a section with settings is not the one setting of that name
         return right
 
@@ -296,7 +302,7 @@ class _Mender:
         return value
 
     def _typed(self, value: Any, node: Node, path: Pointer, written: Pointer) -> Any:
-        types = _types(node)
+        types = types_of(node)
         plain = self.spots[written].plain if written in self.spots else None
         if plain is not None and written in self._on_values:
             return self._told_value(value, plain, types, path, self._on_values[written])
@@ -364,16 +370,6 @@ def _places(known: Node, schema: Node) -> dict[str, Pointer]:
     return {key: path for key, path in places.items() if path}
 
 
-def _one_level(node: Node, schema: Node) -> Node:
-    """A node whose items and properties are resolved, too."""
-    known = node.get("properties", {})
-    return {
-        **node,
-        "items": resolved(node.get("items", {}), schema),
-        "properties": {key: resolved(one, schema) for key, one in known.items()},
-    }
-
-
 def _code(path: Pointer, code: Code) -> Code:
     """In extraValues every violation has the chart's code."""
     return CHART_REFUSES if path[:1] == ("extraValues",) else code
@@ -381,11 +377,3 @@ def _code(path: Pointer, code: Code) -> Code:
 
 def _fits(value: Any, types: set[str]) -> bool:
     return any(is_of_type(value, kind) for kind in types)
-
-
-def _types(node: Node) -> set[str]:
-    """The types that a schema takes; empty when it takes any."""
-    if "enum" in node:
-        return {"string"} if all(isinstance(word, str) for word in node["enum"]) else set()
-    types = node.get("type", [])
-    return {types} if isinstance(types, str) else {*types}

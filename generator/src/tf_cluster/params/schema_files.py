@@ -49,6 +49,24 @@ def referred(reference: str, schema: Mapping[str, Any]) -> Mapping[str, Any]:
     return node
 
 
+def types_of(node: Mapping[str, Any]) -> set[str]:
+    """The types that a schema takes; empty when it takes any."""
+    if "enum" in node:
+        return {"string"} if all(isinstance(word, str) for word in node["enum"]) else set()
+    types = node.get("type", [])
+    return {types} if isinstance(types, str) else {*types}
+
+
+def one_level(node: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A node whose items and properties are resolved, too."""
+    known = node.get("properties", {})
+    return {
+        **node,
+        "items": resolved(node.get("items", {}), schema),
+        "properties": {key: resolved(one, schema) for key, one in known.items()},
+    }
+
+
 def schema_text(name: str) -> str:
     """The schema of `params` or `values` as it is written."""
     return (_FOLDER / f"{name}.schema.json").read_text(encoding="utf-8")

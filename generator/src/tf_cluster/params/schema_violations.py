@@ -10,6 +10,7 @@ from jsonschema.exceptions import ValidationError
 
 from tf_cluster.findings.finding import MOST_FINDINGS, Code, Repair
 from tf_cluster.params import other_charts
+from tf_cluster.params.forms import may_be
 from tf_cluster.params.go_validator import GoLikeValidator
 from tf_cluster.params.names import DNS_LABEL_LIMIT, longest_derived_name
 from tf_cluster.params.schema_files import params_schema, resolved, values_schema
@@ -156,7 +157,7 @@ def _of_error(error: ValidationError, schema: dict[str, Any], named: Named) -> I
     elif keyword == "additionalProperties":
         unknown = [key for key in value if key not in rules.get("properties", {})]
         for key in unknown[:_MOST_SUGGESTIONS]:
-            suggestion = _suggestion(key, rules, schema, path)
+            suggestion = _suggestion(key, value[key], rules, schema, path)
             yield unknown_key((*path, key), key, dotted(named(path)), suggestion)
         for key in unknown[_MOST_SUGGESTIONS:]:
             yield unknown_key((*path, key), key, dotted(named(path)))
@@ -319,7 +320,9 @@ def did_you_mean(word: str) -> str:
     return f"did you mean '{word}'?" if word else ""
 
 
-def _suggestion(key: str, rules: dict[str, Any], schema: dict[str, Any], path: Pointer) -> str:
+def _suggestion(
+    key: str, value: Any, rules: dict[str, Any], schema: dict[str, Any], path: Pointer
+) -> str:
     """A suggestion for an unknown key that was not read as another one; empty if there is none."""
     if schema is params_schema():
         if folded(key) in SENTENCES:
@@ -338,7 +341,9 @@ def _suggestion(key: str, rules: dict[str, Any], schema: dict[str, Any], path: P
         return f"did you mean {either(dotted(one) for one in near[:3])}?"
     right = likely(key, known)
     if right:
-        return did_you_mean(right.word)
+        node = resolved(rules["properties"][right.word], schema)
+        if may_be(value, node, schema, (*path, right.word), sure=right.sure):
+            return did_you_mean(right.word)
     if not path and schema is params_schema() and key in values_schema()["properties"]:
         return f"the chart's value of that name is extraValues.{key}"
     return f"known here: {', '.join(known)}" if len(known) <= 8 else ""

@@ -3,14 +3,10 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from tf_cluster.params.synonyms import CLOSE, SAME
+from tf_cluster.params.synonyms import ALIKE, CLOSE, SAME
 
 _LONGEST = 64
 """Longest word that is compared: the time grows with the square of its length."""
-
-
-_ALIKE = ("ReadWriteOnce", "ReadWriteMany", "ReadOnlyMany", "ReadWriteOncePod")
-"""Words of Kubernetes that resemble each other, and of which none mistypes another."""
 
 
 class Likely(NamedTuple):
@@ -37,7 +33,7 @@ def likely(word: str, words: Iterable[object]) -> Likely | None:
         for other in table.get(plain, ()):
             if other in known:
                 return Likely(other, sure)
-    if word in _ALIKE:
+    if plain in ALIKE:
         return None
     near = meant(word, known)
     return Likely(near, sure=False) if near else None

@@ -120,6 +120,15 @@ CLOSE: Mapping[str, tuple[str, ...]] = {
 }
 """A word for what is close to it: a guess."""
 
+ALIKE = frozenset(
+    (
+        *("readwriteonce", "readwritemany", "readonlymany", "readwriteoncepod"),
+        *("gpu", "gpus", "tpu", "tpus"),
+        *("date", "notes", "scheduler"),
+    )
+)
+"""Words of their own that resemble others, and that mistype none."""
+
 ELSEWHERE: Mapping[str, Pointer] = {
     "steps": ("train", "steps"),
     "maxsteps": ("train", "steps"),
@@ -149,10 +158,18 @@ ELSEWHERE: Mapping[str, Pointer] = {
 """Where a key of the params file is that people write at its top or one level too high."""
 
 _GPUS = "gpus says how many, as in gpus: 1"
+_TPUS = "there are no TPUs here: gpus says how many GPUs a worker has"
 _AFFINITY = "extraValues.pod.affinity has it, and extraValues.worker.affinity the workers' own"
 _HELM = "Helm has it: helm install NAME CHART --namespace NAMESPACE"
 SENTENCES: Mapping[str, str] = {
     "nvidia.com/gpu": _GPUS,
+    "gpu": _GPUS,
+    "gpus": _GPUS,
+    "ngpus": _GPUS,
+    "numgpus": _GPUS,
+    "tpu": _TPUS,
+    "tpus": _TPUS,
+    "scheduler": "scheduling.gang has it, as in scheduling: {gang: {provider: volcano}}",
     "amd.com/gpu": "gpus says how many, as in gpus: {worker: 1, vendor: amd.com/gpu}",
     "affinity": _AFFINITY,
     "enabled": "write true or false in place of the mapping",
