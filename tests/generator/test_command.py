@@ -84,6 +84,28 @@ def test_a_missing_file_is_told_with_the_name_that_was_meant(
     assert "(did you mean a.params.yaml?)" in ran.stderr
 
 
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("nope.yaml", ""),
+        ("nope.params.yaml", ""),
+        ("a.yaml", ""),
+        ("mnits.params.yaml", "mnist.params.yaml"),
+        ("mnist.yaml", "mnist.params.yaml"),
+        ("digit.parms.yaml", "digits.params.yaml"),
+        ("digits.pams.yaml", "digits.params.yaml"),
+    ],
+)
+def test_only_a_near_name_of_a_file_is_proposed(
+    tf_cluster: Command, tmp_path: Path, name: str, near: str
+) -> None:
+    for one in ("s.yaml", "s.params.yaml", "mnist.params.yaml", "digits.params.yaml", "digits.py"):
+        (tmp_path / one).write_text(OURS)
+
+    said = f" (did you mean {near}?)" if near else ""
+    assert tf_cluster("generate", name).stderr.endswith(f"there is no such file{said}\n")
+
+
 def test_values_are_no_params_file_that_was_meant(tf_cluster: Command, tmp_path: Path) -> None:
     (tmp_path / "a.values.yaml").write_text(OURS)
 

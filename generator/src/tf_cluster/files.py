@@ -213,7 +213,11 @@ def _near(name: str) -> str:
         ]
     except OSError:
         return ""
-    close = get_close_matches(Path(name).name, names, n=1)
+    file, begin_of = Path(name).name, {one: one.partition(".")[0] for one in names}
+    begin = file.partition(".")[0]
+    # Of the ends, which many names have in common, no letter counts.
+    begins = get_close_matches(begin, {*begin_of.values()}, n=1, cutoff=0.7)
+    close = get_close_matches(file, [one for one in names if begin_of[one] in begins], n=1)
     return f" (did you mean {folder / close[0]}?)" if close else ""
 
 
