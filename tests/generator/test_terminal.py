@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from tf_cluster.findings.finding import Place
 from tf_cluster.findings.source_line import Screen, around
+from tf_cluster.printable import escaped_json, escaped_yaml, printable
 
 from tests.generator.conftest import Command
 
@@ -139,6 +140,12 @@ def test_the_caret_is_below_its_character_in_lines_of_any_kind(seed: int) -> Non
     assert _columns(shown[: shown.index("☺")]) == column
     assert _columns(shown) <= room
     assert not re.search(r"[\x00-\x1f\x7f-\x9f\u2028\u202e\ud800]", shown)
+
+
+@pytest.mark.parametrize("blank", ["\u115f", "\u1160", "\u3164", "\uffa0"])
+def test_a_letter_that_draws_as_nothing_is_escaped(blank: str) -> None:
+    assert printable(f"a{blank}b") == f"a\\u{ord(blank):04x}b"
+    assert blank not in escaped_json(f'"{blank}"') + escaped_yaml(f'"{blank}"')
 
 
 @pytest.mark.parametrize("raw", [b"", b"\xff\xfe", b"a: \xff\r\n\n", b"\xef\xbb\xbfa: 1"])

@@ -5,6 +5,7 @@ import unicodedata
 
 # Controls, invisible formats (bidirectional overrides, for one), lone surrogates, line breaks.
 _UNSAFE = ("Cc", "Cf", "Cs", "Zl", "Zp")
+_BLANK = "\u115f\u1160\u3164\uffa0"  # fillers of Hangul: letters that draw as nothing
 _JOINERS = "\u200c\u200d"  # parts of emoji and of some scripts
 # GitHub's runner obeys lines that begin with `::`, and `##[` anywhere; Azure's obeys `##vso[`.
 _COMMAND = "::"
@@ -45,6 +46,8 @@ def escaped_yaml(text: str) -> str:
 def _is_unsafe(character: str) -> bool:
     if " " <= character <= "~":
         return False
+    if character in _BLANK:
+        return True
     return unicodedata.category(character) in _UNSAFE and character not in _JOINERS
 
 
