@@ -49,6 +49,8 @@ SAFE: Changes = [
     ),
     (f"{GOOD}data: {{accessModes: RWX}}", f"{GOOD}data: {{accessModes: [ReadWriteMany]}}"),
     (f"{GOOD}data: 20Gi", f"{GOOD}data: {{size: '20Gi'}}"),
+    (f"{GOOD}data: false", f"{GOOD}data: {{enabled: false}}"),
+    (f"{GOOD}scheduling: {{gang: volcano}}", f"{GOOD}scheduling: {{gang: {{provider: volcano}}}}"),
     (f"{GOOD}log: {{storageClassName: fast}}", f"{GOOD}log: {{class: fast}}"),
     (
         "name: a\nimage: r/i:1\nprogram: /data/train.py\n",
@@ -93,6 +95,9 @@ GUESSES: Changes = [
         f"{GOOD}data: {{accessModes: 'RWO,RWX'}}",
         f"{GOOD}data: {{accessModes: [ReadWriteOnce, ReadWriteMany]}}",
     ),
+    (f"{GOOD}gpus: {{count: 1}}", f"{GOOD}gpus: {{worker: 1}}"),
+    (f"{GOOD}mode: sync", f"{GOOD}update: sync"),
+    (f"{GOOD}train: {{checkpoint: 600}}", f"{GOOD}train: {{checkpoint: {{seconds: 600}}}}"),
     (f"{GOOD}data: my-claim", f"{GOOD}data: {{claim: my-claim}}"),
     (
         f"{GOOD}extraValues: {{wroker: {{nodeSelecter: {{a: b}}}}}}",
@@ -106,6 +111,7 @@ KEPT = [
     f"{GOOD}flags: {{a: off}}",  # false, or the text?
     f"{GOOD}workers: 3\nwrokers: 4",
     f"{GOOD}batch_size: 3",  # belongs elsewhere
+    f"{GOOD}optimizer: Adam",
     f"{GOOD}wrokers: 3\nwrokers: 4",
 ]
 

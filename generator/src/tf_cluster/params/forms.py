@@ -1,5 +1,6 @@
 """Values in another form than the one that is needed, which leave only one meaning."""
 
+import json
 import re
 import shlex
 from collections.abc import Mapping, Set
@@ -16,6 +17,7 @@ _OBJECT_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _SCRIPT = re.compile(r"([^\s]*/)?[^/\s]+\.py")
 _CLASS = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*:[A-Za-z_][A-Za-z0-9_]*")
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+_GANG = re.compile(r"(?i)volcano|coscheduling")
 _VENDORS = {"nvidia": "nvidia.com/gpu", "amd": "amd.com/gpu", "intel": "gpu.intel.com/i915"}
 
 # A mapping that people write as the value of its first key. `safe`: no other key could be meant.
@@ -23,8 +25,16 @@ _SHORT: Mapping[Pointer, tuple[tuple[re.Pattern[str], str, bool], ...]] = {
     ("program",): ((_SCRIPT, "script", True), (_CLASS, "module", True)),
     ("train", "optimizer"): ((_WORD, "name", True),),
     ("train", "optimizer", "schedule"): ((_WORD, "name", True),),
+    ("scheduling", "gang"): ((_GANG, "provider", True),),
     ("data",): ((_QUANTITY, "size", True), (_OBJECT_NAME, "claim", False)),
     ("log",): ((_QUANTITY, "size", True), (_OBJECT_NAME, "claim", False)),
+}
+
+
+# The same of values that are no texts.
+_SHORT_OTHERS: Mapping[Pointer, tuple[type, str, bool]] = {
+    ("data",): (bool, "enabled", True),
+    ("train", "checkpoint"): (int, "seconds", False),
 }
 
 
@@ -36,11 +46,15 @@ class Form(NamedTuple):
     safe: bool
 
 
-def other_form(value: str, path: Pointer, types: Set[str], node: Mapping[str, Any]) -> Form | None:
-    """A text in place of a mapping or of a list of texts; None where it is not clear what for.
+def other_form(value: Any, path: Pointer, types: Set[str], node: Mapping[str, Any]) -> Form | None:
+    """A value in place of a mapping or of a list of texts; None where it is not clear what for.
 
     `types` are those of the schema's `node`, all of it resolved.
     """
+    if not isinstance(value, str):
+        kind, key, safe = _SHORT_OTHERS.get(path, (str, "", False))
+        is_short = type(value) is kind and "object" in types
+        return Form({key: value}, f"{{{key}: {json.dumps(value)}}}", safe) if is_short else None
     if "object" in types:
         for form, key, safe in _SHORT.get(path, ()):
             if form.fullmatch(value):
@@ -76,8 +90,6 @@ def may_be(
         return False
     if types != {"object"}:
         return True
-    if not isinstance(value, str):
-        return False
     form = other_form(value, path, types, one_level(node, schema))
     return form is not None and form.safe
 

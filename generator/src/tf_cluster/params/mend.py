@@ -154,12 +154,13 @@ class _Mender:
     ) -> Any:
         """A short form of a mapping or of a list, written out."""
         types = types_of(node)
-        if not isinstance(value, str) or not types or "string" in types:
+        if not types or "string" in types:
             return value
         form = other_form(value, path, types, one_level(node, schema))
         if form is None:
             return value
-        message = f"{dotted(path)} is {excerpt(value)}, a text; {needed(node['type'])} is needed"
+        wanted = needed(node["type"])
+        message = f"{dotted(path)} is {excerpt(value)}, {kind_of(value)}; {wanted} is needed"
         fix = f"write it as a {'list' if isinstance(form.value, list) else 'mapping'}: "
         fix += cut(form.text, 100)
         code, repair = _code(path, WRONG_TYPE), Repair(form.text, form.safe)
@@ -254,6 +255,17 @@ class _Mender:
         path: Pointer,
     ) -> bool:
         """Put a value further down; False where the file has something there, or on the way."""
+        for part in below:
+            node = resolved(node.get("properties", {}).get(part, {}), schema)
+        if not may_be(value, node, schema, (*path, *below), sure=False):
+            return False
+        words = node.get("enum", ())
+        if words and value not in words and self._likely(str(value), tuple(words)) is None:
+            return False
+        form = other_form(value, (*path, *below), types_of(node), one_level(node, schema))
+        if form and isinstance(form.value, dict):
+            below = (*below, *form.value)
+            node = resolved(node["properties"][below[-1]], schema)
         inner = result
         for part in below[:-1]:
             inner = inner.get(str(part), {})
@@ -266,8 +278,6 @@ class _Mender:
         self._moved[there] = here
         fix = f"did you mean {dotted(here)}?"
         self.violations.append(unknown_key(here, key, dotted(path), fix))
-        for part in below:
-            node = resolved(node.get("properties", {}).get(part, {}), schema)
         inner = result
         for part in below[:-1]:
             inner = inner.setdefault(str(part), {})

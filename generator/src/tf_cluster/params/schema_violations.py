@@ -15,7 +15,7 @@ from tf_cluster.params.go_validator import GoLikeValidator
 from tf_cluster.params.names import DNS_LABEL_LIMIT, longest_derived_name
 from tf_cluster.params.schema_files import params_schema, resolved, values_schema
 from tf_cluster.params.spelling import folded, likely
-from tf_cluster.params.synonyms import ELSEWHERE, SENTENCES
+from tf_cluster.params.synonyms import ELSEWHERE, OF_VALUES, SENTENCES
 from tf_cluster.params.wording import (
     choices,
     either,
@@ -169,7 +169,9 @@ def _of_error(error: ValidationError, schema: dict[str, Any], named: Named) -> I
                 yield Violation(MISSING_KEY, (*path, key), message, _example(rules, key))
     elif keyword == "type":
         is_what = "empty" if value is None else f"{excerpt(value)}, {kind_of(value)}"
-        fix = type_fix(value, wanted)
+        fix = _of_value(path, value) or type_fix(value, wanted)
+        if not fix and wanted == "object" and "required" in rules and value is not None:
+            fix = f"write it as a mapping with {' and '.join(rules['required'])}"
         if wanted == "array" and isinstance(value, dict) and value:
             is_what = kind_of(value)
             parts = resolved(rules.get("items", {}), schema).get("properties", {})
@@ -182,7 +184,7 @@ def _of_error(error: ValidationError, schema: dict[str, Any], named: Named) -> I
         yield Violation(WRONG_TYPE, path, message, fix, value)
     elif keyword == "enum":
         message = f"{name} is {excerpt(value)}, not {choices(wanted)}{_why(rules)}"
-        yield Violation(NOT_A_CHOICE, path, message, value=value)
+        yield Violation(NOT_A_CHOICE, path, message, _of_value(path, value), value)
     elif keyword == "pattern":
         form = rules.get("x-form", _ANY_FORM)
         message = f"{name} is {excerpt(value)}, not {form}"
@@ -201,6 +203,11 @@ def _of_error(error: ValidationError, schema: dict[str, Any], named: Named) -> I
                 yield Violation(TWO_FORMS, (*path, key), message, fix, value[key], at_key=True)
     else:
         yield _out_of_range(path, name, error, rules)
+
+
+def _of_value(path: Pointer, value: Any) -> str:
+    """What to do about a word that people use for something else of ours; empty for others."""
+    return OF_VALUES.get((dotted(path), folded(value)), "") if isinstance(value, str) else ""
 
 
 def _why(rules: Mapping[str, Any]) -> str:

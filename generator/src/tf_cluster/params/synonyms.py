@@ -43,6 +43,8 @@ SAME: Mapping[str, tuple[str, ...]] = {
 CLOSE: Mapping[str, tuple[str, ...]] = {
     "ps": ("parameter-server",),
     "centralstorage": ("parameter-server",),
+    "parameterserverstrategy": ("parameter-server",),
+    "parameterserverstrategyv2": ("parameter-server",),
     "mirrored": ("all-reduce",),
     "mirroredstrategy": ("all-reduce",),
     "multiworkermirrored": ("all-reduce",),
@@ -51,6 +53,11 @@ CLOSE: Mapping[str, tuple[str, ...]] = {
     "horovod": ("all-reduce",),
     "nccl": ("all-reduce",),
     "ring": ("all-reduce",),
+    "mode": ("update",),
+    "syncreplicas": ("sync",),
+    "syncreplicasoptimizer": ("sync",),
+    "between": ("between-graph",),
+    "betweengraphreplication": ("between-graph",),
     "fp16": ("mixed_bfloat16",),
     "float16": ("mixed_bfloat16",),
     "half": ("mixed_bfloat16",),
@@ -63,7 +70,9 @@ CLOSE: Mapping[str, tuple[str, ...]] = {
     "full": ("float32",),
     "highest": ("max",),
     "greatest": ("max",),
+    "maximize": ("max",),
     "lowest": ("min",),
+    "minimize": ("min",),
     "least": ("min",),
     "exponentialdecay": ("exponential",),
     "exp": ("exponential",),
@@ -75,6 +84,7 @@ CLOSE: Mapping[str, tuple[str, ...]] = {
     "numworkers": ("workers",),
     "workerreplicas": ("workers",),
     "workercount": ("workers",),
+    "count": ("worker",),
     "numps": ("ps",),
     "psreplicas": ("ps",),
     "servers": ("ps",),
@@ -98,6 +108,8 @@ CLOSE: Mapping[str, tuple[str, ...]] = {
     "totalsteps": ("steps",),
     "trainsteps": ("steps",),
     "iterations": ("steps",),
+    "jit": ("xla",),
+    "jitcompile": ("xla",),
     "gradientaccumulation": ("microBatches",),
     "gradientaccumulationsteps": ("microBatches",),
     "accumulationsteps": ("microBatches",),
@@ -109,6 +121,8 @@ CLOSE: Mapping[str, tuple[str, ...]] = {
     "pullsecret": ("imagePullSecrets",),
     "pullsecrets": ("imagePullSecrets",),
     "registrysecret": ("imagePullSecrets",),
+    "eval": ("evaluator",),
+    "evaluation": ("evaluator",),
     "notebooks": ("notebook",),
     "jupyterhub": ("notebook",),
     "tb": ("tensorboard",),
@@ -141,7 +155,8 @@ ELSEWHERE: Mapping[str, Pointer] = {
     "lr": ("train", "optimizer", "learningRate"),
     "learningrate": ("train", "optimizer", "learningRate"),
     "warmup": ("train", "optimizer", "schedule", "warmupSteps"),
-    "mixedprecision": ("train", "precision"),
+    "checkpointseconds": ("train", "checkpoint", "seconds"),
+    "checkpointsteps": ("train", "checkpoint", "steps"),
     "script": ("program", "script"),
     "file": ("program", "script"),
     "main": ("program", "script"),
@@ -152,6 +167,7 @@ ELSEWHERE: Mapping[str, Pointer] = {
     "nodeselectors": ("nodes", "selector"),
     "tolerations": ("nodes", "tolerations"),
     "toleration": ("nodes", "tolerations"),
+    "runid": ("run", "id"),
     "deadlineseconds": ("run", "deadlineSeconds"),
     "activedeadlineseconds": ("run", "deadlineSeconds"),
 }
@@ -161,6 +177,16 @@ _GPUS = "gpus says how many, as in gpus: 1"
 _TPUS = "there are no TPUs here: gpus says how many GPUs a worker has"
 _AFFINITY = "extraValues.pod.affinity has it, and extraValues.worker.affinity the workers' own"
 _HELM = "Helm has it: helm install NAME CHART --namespace NAMESPACE"
+_SYNC = "update says it, as in update: sync"
+_SAVED = "train.checkpoint says how often, as in checkpoint: {seconds: 600, keep: 3}"
+_PRECISION = "train.precision says it, as in precision: mixed_bfloat16"
+_RETRIES = (
+    "failed pods are replaced: extraValues.worker.backoffLimit and extraValues.chief.backoffLimit "
+    "say how often"
+)
+_KEPT = "a release stays until helm uninstall"
+_LOG = "log is the volume at /log: checkpoints, events, exports"
+_VARIABLES = "extraValues.worker.extraEnv has variables, as in [{name: TZ, value: UTC}]"
 SENTENCES: Mapping[str, str] = {
     "nvidia.com/gpu": _GPUS,
     "gpu": _GPUS,
@@ -180,8 +206,28 @@ SENTENCES: Mapping[str, str] = {
     "releasename": _HELM,
     "epochs": "train.steps says how long: epochs × examples / (batchSize × workers)",
     "numepochs": "train.steps says how long: epochs × examples / (batchSize × workers)",
-    "env": "extraValues.worker.extraEnv has variables, as in [{name: TZ, value: UTC}]",
-    "environment": "extraValues.worker.extraEnv has variables, as in [{name: TZ, value: UTC}]",
+    "env": _VARIABLES,
+    "environment": _VARIABLES,
+    "extraenv": _VARIABLES,
+    "sync": _SYNC,
+    "synchronous": _SYNC,
+    "async": "update says it, as in update: async",
+    "amp": _PRECISION,
+    "mixedprecision": _PRECISION,
+    "checkpointing": _SAVED,
+    "checkpoints": _SAVED,
+    "checkpointevery": _SAVED,
+    "checkpointinterval": _SAVED,
+    "saveevery": _SAVED,
+    "backofflimit": _RETRIES,
+    "restartpolicy": _RETRIES,
+    "ttl": _KEPT,
+    "ttlsecondsafterfinished": _KEPT,
+    "pullpolicy": "extraValues.image.pullPolicy has it",
+    "output": _LOG,
+    "outputdir": _LOG,
+    "logdir": f"{_LOG}; tensorboard.logdir is what TensorBoard shows of it",
+    "dataset": "data is the volume at /data; flags are the program's own settings",
     "worker": "workers is their number, resources.worker what each gets; the rest is "
     "extraValues.worker",
     "chief": "resources.chief is what it gets; the rest is extraValues.chief",
@@ -189,3 +235,13 @@ SENTENCES: Mapping[str, str] = {
     "timeout": "run.deadlineSeconds ends a run, as in 86400 for a day",
 }
 """What to do about a key that has no one key of ours in its place."""
+
+_QUEUE = "scheduling.queue names a LocalQueue of Kueue, in place of gang"
+_ADAM = "Adam is the nearest to it here"
+OF_VALUES: Mapping[tuple[str, str], str] = {
+    ("scheduling.gang", "kueue"): _QUEUE,
+    ("scheduling.gang.provider", "kueue"): _QUEUE,
+    ("train.optimizer.name", "rmsprop"): _ADAM,
+    ("train.optimizer.name", "adadelta"): _ADAM,
+}
+"""What to do about a word that is none of the key's, by the key and the word."""

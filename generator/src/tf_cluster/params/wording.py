@@ -61,6 +61,9 @@ def type_fix(value: Any, types: str | list[str]) -> str:
     name = value["name"] if isinstance(value, dict) and [*value] == ["name"] else None
     if isinstance(name, str) and "string" in names:
         return f"write the name alone: {cut(name)}"
+    number = value.get("replicas") if isinstance(value, dict) and len(value) == 1 else None
+    if type(number) is int and "integer" in names:
+        return f"write the number alone: {number}"
     return ""
 
 
