@@ -204,7 +204,7 @@ STATUS_AT = "/extraValues/security/networkPolicy/statusFrom"
         (
             "resources: {ps: {requests: {memory: 2GB}}}",
             '4:37: TFC206: resources.ps.requests.memory is "2GB", not a Kubernetes quantity, as in '
-            "500m, 2, 512Mi or 4Gi [/resources/ps/requests/memory]",
+            "500m, 2, 512Mi or 4Gi (did you mean '2G'?) [/resources/ps/requests/memory]",
         ),
         (
             "resources: {ps: {requests: {memory: '1e99999999'}}}",

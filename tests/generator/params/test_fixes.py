@@ -372,6 +372,43 @@ def test_a_word_that_resembles_nothing_gets_no_suggestion(word: str) -> None:
         assert "did you mean" not in "".join(found(GOOD + text)), text
 
 
+@pytest.mark.parametrize(
+    ("key", "written", "right"),
+    [
+        ("data: {size: %s}", "10GB", "'10G'?"),
+        ("data: {size: %s}", "10GiB", "'10Gi'?"),
+        ("data: {size: %s}", "20000000KB", "'20000000k'?"),
+        ("resources: {worker: {limits: {memory: %s}}}", "4 Gi", "'4Gi'?"),
+        ("resources: {worker: {limits: {memory: %s}}}", "4g", "'4Gi'?"),
+        ("resources: {worker: {limits: {memory: %s}}}", "8192mb", "'8192Mi'?"),
+        ("run: {deadlineSeconds: %s}", "1h", "3600?"),
+        ("run: {deadlineSeconds: %s}", "2 days", "172800?"),
+        ("train: {checkpoint: {seconds: %s}}", "10m", "600?"),
+        ("train: {steps: %s}", "10k", "10000?"),
+        ("train: {steps: %s}", "2M", "2000000?"),
+        ("train: {steps: '%s'}", "1,000", "1000?"),
+    ],
+)
+def test_a_unit_that_others_have_is_understood(key: str, written: str, right: str) -> None:
+    (line,) = found(GOOD + key % written)
+
+    assert f'is "{written}", ' in line
+    assert f"(did you mean {right})" in line
+
+
+@pytest.mark.parametrize("rate", ["1,000", "10m", "10k"])
+def test_a_number_that_may_be_another_is_no_guess(rate: str) -> None:
+    (line,) = found(f"{GOOD}train: {{optimizer: {{learningRate: '{rate}'}}}}")
+
+    assert "did you mean" not in line
+
+
+def test_a_comma_in_a_number_is_told() -> None:
+    (line,) = found(GOOD + "train: {steps: 1,000}")
+
+    assert "(a comma ends a value: write the number before it without one)" in line
+
+
 # A wrong value hides nothing, and is one finding
 
 

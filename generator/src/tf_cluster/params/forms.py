@@ -20,6 +20,13 @@ _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _GANG = re.compile(r"(?i)volcano|coscheduling")
 _VENDORS = {"nvidia": "nvidia.com/gpu", "amd": "amd.com/gpu", "intel": "gpu.intel.com/i915"}
 
+_AMOUNT = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([KkMmGgTtPpEe])([Ii]?)([Bb]?)")
+_BYTES = ("memory", "ephemeral-storage", "size")
+_DURATION = re.compile(r"([0-9]+) ?(s|sec|seconds?|m|min|minutes?|h|hours?|d|days?)")
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+_THOUSANDS = re.compile(r"([0-9]{1,3}(?:,[0-9]{3})+)|([0-9]{1,12}) ?([kKM])")
+_TIMES = {"k": 1_000, "K": 1_000, "M": 1_000_000}
+
 # A mapping that people write as the value of its first key. `safe`: no other key could be meant.
 _SHORT: Mapping[Pointer, tuple[tuple[re.Pattern[str], str, bool], ...]] = {
     ("program",): ((_SCRIPT, "script", True), (_CLASS, "module", True)),
@@ -123,10 +130,36 @@ def _word(value: str, node: Mapping[str, Any]) -> tuple[str, bool]:
     return (right.word, right.sure) if right else (value, True)
 
 
+def closest_number(path: Pointer, value: str, types: Set[str]) -> int | None:
+    """The number that a text stands for: `10m` of seconds, `1,000` and `10k` of whole numbers."""
+    if str(path[-1]).lower().endswith("seconds"):
+        match = _DURATION.fullmatch(value)
+        return int(match[1]) * _SECONDS[match[2][0]] if match and len(match[1]) < 10 else None
+    if "integer" not in types:
+        return None
+    match = _THOUSANDS.fullmatch(value[:30])
+    if not match:
+        return None
+    return int(match[1].replace(",", "")) if match[1] else int(match[2]) * _TIMES[match[3]]
+
+
+def _closest_amount(value: str) -> str:
+    """An amount of bytes with Kubernetes' letter: `4GB` is 4G; `4g`, as Docker has it, 4Gi."""
+    match = _AMOUNT.fullmatch(value[:30])
+    if not match:
+        return ""
+    number, letter, binary, bytes_ = match.groups()
+    if letter.isupper() and bytes_ and not binary:
+        return number + letter.replace("K", "k")
+    return f"{number}{letter.upper()}i"
+
+
 def closest_form(path: Pointer, value: str) -> str:
     """A text that is nearly in the form that its key needs, in that form; empty for none."""
     if TEMPLATE.search(value):
         return ""
+    if path[-1:] and path[-1] in _BYTES:
+        return _closest_amount(value)
     if path == ("name",):
         offer = "".join(c if c.isascii() and c.isalnum() else "-" for c in value.lower())
         return offer.lstrip("-0123456789").rstrip("-")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tf_cluster.findings.finding import Code, Finding, Repair
-from tf_cluster.params.forms import closest_form, may_be, other_form
+from tf_cluster.params.forms import closest_form, closest_number, may_be, other_form
 from tf_cluster.params.go_validator import is_of_type, matches
 from tf_cluster.params.other_charts import suggestion
 from tf_cluster.params.schema_files import (
@@ -329,13 +329,22 @@ class _Mender:
         if isinstance(value, str) and value and plain is None and "string" not in types:
             typed = scalar(value)
             if _fits(typed.value, types) and typed.code != TOO_LARGE_NUMBER:
-                wanted = needed(node["type"])
-                message = f"{dotted(path)} is {excerpt(value)}, a text; {wanted} is needed"
                 fix = typed.meant or "write it without quotes"
                 repair = Repair(typed.clear or value, safe=_is_sure(typed))
-                self.violations.append(Violation(code, path, message, fix, value, repair=repair))
+                self._is_a_text(value, node, path, fix, repair)
                 return typed.value
+        number = closest_number(path, value, types) if isinstance(value, str) else None
+        if number is not None and "string" not in types and types & {"integer", "number"}:
+            repair = Repair(str(number), safe=False)
+            self._is_a_text(value, node, path, f"did you mean {number}?", repair)
+            return number
         return value
+
+    def _is_a_text(self, value: str, node: Node, path: Pointer, fix: str, repair: Repair) -> None:
+        wanted = needed(node["type"])
+        message = f"{dotted(path)} is {excerpt(value)}, a text; {wanted} is needed"
+        code = _code(path, WRONG_TYPE)
+        self.violations.append(Violation(code, path, message, fix, value, repair=repair))
 
     def _told_value(
         self, value: Any, plain: str, types: set[str], path: Pointer, index: int

@@ -331,6 +331,8 @@ def _suggestion(
     key: str, value: Any, rules: dict[str, Any], schema: dict[str, Any], path: Pointer
 ) -> str:
     """A suggestion for an unknown key that was not read as another one; empty if there is none."""
+    if value is None and len(key) == 3 and key.isdecimal():  # {steps: 1,000}
+        return "a comma ends a value: write the number before it without one"
     if schema is params_schema():
         if folded(key) in SENTENCES:
             return SENTENCES[folded(key)]
