@@ -233,6 +233,34 @@ def test_one_typing_error_is_one_finding(text: str, finding: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "program",
+    [
+        "command: [python, train.py]",
+        "program: {command: [python, train.py]}",
+        "script: {a: b}",
+    ],
+)
+def test_a_key_that_another_one_stands_for_is_not_missing(program: str) -> None:
+    (line,) = found(f"name: a\nimage: r/i:1\n{program}\n")
+
+    assert "(did you mean program.script?)" in line
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        ("cpu: 2", "resources.worker.requests.cpu or resources.worker.limits.cpu"),
+        ("resources: {memory: 4Gi}", "resources.worker.requests.memory or resources.worker.lim"),
+        ("resources: {limits: {cpu: 2}}", "resources.worker.limits"),
+    ],
+)
+def test_of_the_same_setting_of_each_role_the_workers_is_proposed(text: str, places: str) -> None:
+    (line,) = found(GOOD + text)
+
+    assert f"(did you mean {places}" in line
+
+
+@pytest.mark.parametrize(
     ("word", "words", "right"),
     [
         ("stpes", ["steps", "stepsPerCall"], "steps"),

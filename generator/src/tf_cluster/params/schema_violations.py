@@ -1,5 +1,6 @@
 """Validates data against a schema and describes each violation in words."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -106,7 +107,10 @@ CHART_REFUSES = Code(
 
 @dataclass(frozen=True)
 class Violation:
-    """One thing in the data that the schema refuses, without a place in a file."""
+    """One thing in the data that the schema refuses, without a place in a file.
+
+    `one_of`: of a missing key, all that would do in its place.
+    """
 
     code: Code
     path: Pointer
@@ -115,10 +119,16 @@ class Violation:
     value: Any = None
     at_key: bool = False
     repair: Repair | None = None
+    one_of: tuple[str, ...] = ()
 
 
 Named = Callable[[Pointer], Pointer]
 """Maps a path of the data to the path that the user wrote, for messages."""
+
+_MEANT = "did you mean "
+
+_ROLE = "worker"
+"""The role that a setting of each role is looked for in."""
 
 _ANY_FORM = "in the form that is needed"
 """The words for a pattern whose schema has no x-form."""
@@ -139,7 +149,23 @@ def violations(
             found.setdefault((violation.code, violation.path), violation)
         if len(found) > MOST_FINDINGS:
             break
-    return list(found.values())
+    told = list(found.values())
+    stands_for = {part for one in told for part in _proposed(one)}
+    return [one for one in told if not (one.code == MISSING_KEY and _wanted(one) & stands_for)]
+
+
+def _wanted(missing: Violation) -> set[Pointer]:
+    """The paths of which one is missing."""
+    return {(*missing.path[:-1], key) for key in missing.one_of or missing.path[-1:]}
+
+
+def _proposed(violation: Violation) -> Iterator[Pointer]:
+    """The keys that an unknown one is proposed to stand for, with the mappings around them."""
+    if violation.code != UNKNOWN_KEY or not violation.fix.startswith(_MEANT):
+        return
+    for name in re.split(", | or ", violation.fix.removeprefix(_MEANT).rstrip("?")):
+        path: Pointer = tuple(name.split("."))
+        yield from (path[:end] for end in range(1, len(path) + 1))
 
 
 def _of_error(error: ValidationError, schema: dict[str, Any], named: Named) -> Iterator[Violation]:
@@ -231,7 +257,8 @@ def _forms(
         missing = " or ".join(f"'{name}'" for name in names)
         where = f" in {dotted(named(path))}" if path else ""
         message = f"{missing} is missing{where}"
-        yield Violation(MISSING_KEY, (*path, names[0]), message, _example(rules, names[0]))
+        fix = _example(rules, names[0])
+        yield Violation(MISSING_KEY, (*path, names[0]), message, fix, one_of=tuple(names))
         return
     name = chosen[0]["required"][0]
     for key in value:
@@ -324,7 +351,7 @@ def unknown_key(path: Pointer, key: str, where: str, fix: str = "") -> Violation
 
 def did_you_mean(word: str) -> str:
     """A suggestion of one word; empty for none."""
-    return f"did you mean '{word}'?" if word else ""
+    return f"{_MEANT}'{word}'?" if word else ""
 
 
 def _suggestion(
@@ -347,6 +374,8 @@ def _suggestion(
     if elsewhere:
         common = [_in_common(one, path) for one in elsewhere]
         near = [one for one, length in zip(elsewhere, common, strict=True) if length == max(common)]
+        if schema is params_schema() and len(near) > 3:  # of each role
+            near = [one for one in near if _ROLE in one] or near
         return f"did you mean {either(dotted(one) for one in near[:3])}?"
     right = likely(key, known)
     if right:
