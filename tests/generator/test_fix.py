@@ -115,6 +115,7 @@ KEPT = [
     f"{GOOD}workers: 3\nwrokers: 4",
     f"{GOOD}batch_size: 3",  # belongs elsewhere
     f"{GOOD}optimizer: Adam",
+    f"{GOOD}train: {{checkpoint: 017}}",
     f"{GOOD}wrokers: 3\nwrokers: 4",
 ]
 

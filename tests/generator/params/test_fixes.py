@@ -198,6 +198,7 @@ def test_a_fix_helps(text: str, finding: str) -> None:
             ["TFC201 /train/stpes", "TFC201 /train/checkpont", "TFC306 /train/checkpont/steps"],
         ),
         ("data:", ["TFC203 /data"]),
+        ("data: yes", ["TFC106 /data"]),
         ("workers: '0'", ["TFC203 /workers", "TFC205 /workers"]),
         ("train: {steps: x}\ntrain: {steps: 5}", ["TFC105 /train", "TFC203 /train/steps"]),
         ("wrokers: 3\nworkers: x", ["TFC201 /wrokers", "TFC203 /workers"]),

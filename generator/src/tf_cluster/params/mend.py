@@ -154,7 +154,8 @@ class _Mender:
     ) -> Any:
         """A short form of a mapping or of a list, written out."""
         types = types_of(node)
-        if not types or "string" in types:
+        told = not isinstance(value, str) and written in self._on_values  # `yes`, by the reader
+        if told or not types or "string" in types:
             return value
         form = other_form(value, path, types, one_level(node, schema))
         if form is None:
