@@ -132,6 +132,12 @@ CODE |= {
 }
 PARSER = "import argparse\np = argparse.ArgumentParser()\n"
 SCRIPTS = {
+    "a chain of functions to an end": "import argparse, sys\n"
+    + "".join(f"def f{i}(): f{i + 1}()\n" for i in range(6_000))
+    + "def f6000(): sys.exit()\nf0()\np = argparse.ArgumentParser()\np.parse_args()\n",
+    "a deep attribute that is set": "import argparse\na"
+    + ".b" * 3_000
+    + " = 1\np = argparse.ArgumentParser()\np.parse_args()\n",
     "many options": PARSER
     + "".join(f"p.add_argument('--o{i}', type=int)\n" for i in range(4_000))
     + "p.parse_args()\n",

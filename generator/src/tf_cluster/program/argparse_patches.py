@@ -8,6 +8,7 @@ from tf_cluster.program.scope import Module
 
 _MAIN = "__main__"
 _ARGPARSE = "argparse"
+_LONGEST = 5  # names of `argparse.ArgumentParser` and the like
 _SETTERS = ("setattr", "delattr", "__setattr__")
 
 
@@ -19,10 +20,13 @@ def patches(code: Code, module: Module) -> Iterator[ast.AST]:
     )
     for node in module.nodes:
         if isinstance(node, ast.Attribute):
-            is_set = not isinstance(node.ctx, ast.Load)
-            is_exit = node.attr == "exit" and getattr(node.value, "id", "") in module.sys_names
-            is_patch = is_exit or _is_of_argparse(code, module, node.value)
-            if (is_set and is_patch) or (node.attr == "_exit" and has_atexit):
+            if isinstance(node.ctx, ast.Load):
+                is_patch = node.attr == "_exit" and has_atexit
+            elif node.attr == "exit" and getattr(node.value, "id", "") in module.sys_names:
+                is_patch = True
+            else:
+                is_patch = _is_of_argparse(code, module, node.value)
+            if is_patch:
                 yield node
         elif isinstance(node, ast.Call):
             name = getattr(node.func, "attr", getattr(node.func, "id", ""))
@@ -65,9 +69,14 @@ def use_elsewhere(module: Module, home: Module, names: Collection[str]) -> ast.A
 
 def _is_of_argparse(code: Code, module: Module, node: ast.expr) -> bool:
     """Whether an expression is argparse, or a class of it, by whatever name."""
-    if not isinstance(node, (ast.Name, ast.Attribute)):
+    root = node
+    for _ in range(_LONGEST):
+        if not isinstance(root, ast.Attribute):
+            break
+        root = root.value
+    if not isinstance(root, ast.Name):
         return False
-    if ast.unparse(node).startswith((_ARGPARSE, "ArgumentParser")):
+    if root.id in (_ARGPARSE, "ArgumentParser"):
         return True
     meant = code.meaning(module, node)
     return isinstance(meant, Elsewhere) and meant.name.partition(".")[0] == _ARGPARSE

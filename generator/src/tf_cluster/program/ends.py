@@ -8,6 +8,7 @@ from tf_cluster.program.scope import Function, Module
 
 _EXITS = ("exit", "quit", "_exit", "SystemExit")
 _MAIN = "__main__"
+_AS_MODULE = "import "
 
 
 @dataclass(frozen=True)
@@ -26,56 +27,65 @@ class Ends:
             isinstance(node, ast.Return) or self._is_end(node) for node in _run_by(statement)
         )
 
-    def ends_in(self, body: Iterable[ast.AST]) -> bool:
-        """Whether the process may end in these statements, not counting what they return."""
-        return any(self._is_end(node) for statement in body for node in _run_by(statement))
-
     def _is_end(self, node: ast.AST) -> bool:
-        if isinstance(node, ast.Call):
-            return _last_word(node.func) in self.calls or _is_exit(node)
-        if isinstance(node, ast.Raise):
-            name = _last_word(node.exc, plain=True)
-            return name == "SystemExit" or name in self.calls
-        if isinstance(node, ast.Import):
-            return any(_last_part(alias.name) in self.modules for alias in node.names)
-        if isinstance(node, ast.ImportFrom):
-            names = (_last_part(node.module or ""), *(alias.name for alias in node.names))
-            return not self.modules.isdisjoint(names)
-        return False
+        return _is_exit(node) or any(
+            word.removeprefix(_AS_MODULE) in (self.modules if _is_module(word) else self.calls)
+            for word in _words(node)
+        )
 
 
 def ends_of(modules: Iterable[Module]) -> Ends:
     """What may end the process among the functions, classes and modules of a program."""
     modules = tuple(modules)
-    calls = {name for module in modules for name in _other_names(module)}
-    ended: set[str] = set()
-    nodes = [node for module in modules for node in module.nodes]
-    functions = [node for node in nodes if isinstance(node, Function) and node.name != "__init__"]
-    classes = [node for node in nodes if isinstance(node, ast.ClassDef)]
-    before = -1
-    while before != len(calls) + len(ended):  # functions that call functions that end
-        before = len(calls) + len(ended)
-        ends = Ends(frozenset(calls), frozenset(ended))
-        calls |= {
-            node.name
-            for node in functions
-            if node.name not in ends.calls and ends.ends_in(node.body)
-        }
-        calls |= {node.name for node in classes if _class_ends(node, ends)}
-        for module in modules:
-            if module.name != _MAIN and ends.ends_in(module.at_import()):
-                ended.add(_last_part(module.name))
-    return Ends(frozenset(calls), frozenset(ended))
-
-
-def _class_ends(node: ast.ClassDef, ends: Ends) -> bool:
-    """Whether a call of a class may end the process, or makes what does when it is raised."""
-    if any(_last_word(base) in ("SystemExit", *ends.calls) for base in node.bases):
-        return True
-    return any(
-        isinstance(one, Function) and one.name == "__init__" and ends.ends_in(one.body)
-        for one in node.body
+    parts = [part for module in modules for part in _parts(module)]
+    users: dict[str, list[_Part]] = {}
+    for part in parts:
+        for word in part.words:
+            users.setdefault(word, []).append(part)
+    other_names = {name for module in modules for name in _other_names(module)}
+    waiting = [*other_names, *(part.name for part in parts if part.ends)]
+    found: set[str] = set()
+    while waiting:  # what calls, or imports, what ends
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += [part.name for part in users.get(name, ())]
+    names = {name for name in found if _is_module(name)}
+    return Ends(
+        frozenset(found - names), frozenset(name.removeprefix(_AS_MODULE) for name in names)
     )
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A function, a class or a module: whether it ends itself, and what it uses that may.
+
+    `name` and `words` are as they are called; those of modules begin with `_AS_MODULE`.
+    """
+
+    name: str
+    ends: bool
+    words: frozenset[str]
+
+
+def _parts(module: Module) -> Iterator[_Part]:
+    for node in module.nodes:
+        if isinstance(node, Function) and node.name != "__init__":
+            yield _part(node.name, node.body)
+        elif isinstance(node, ast.ClassDef):
+            inits = (one for one in node.body if isinstance(one, Function))
+            body = [line for one in inits if one.name == "__init__" for line in one.body]
+            made = _part(node.name, body)
+            bases = frozenset(map(_last_word, node.bases))
+            yield _Part(made.name, made.ends or "SystemExit" in bases, made.words | bases)
+    if module.name != _MAIN:
+        yield _part(_AS_MODULE + _last_part(module.name), module.at_import())
+
+
+def _part(name: str, body: Iterable[ast.stmt]) -> _Part:
+    nodes = [node for statement in body for node in _run_by(statement)]
+    words = {word for node in nodes for word in _words(node)}
+    return _Part(name, any(map(_is_exit, nodes)), frozenset(words))
 
 
 def _other_names(module: Module) -> Iterator[str]:
@@ -101,13 +111,35 @@ def _run_by(statement: ast.AST) -> Iterator[ast.AST]:
         waiting.extend(ast.iter_child_nodes(node))
 
 
-def _is_exit(call: ast.Call) -> bool:
-    name = _last_word(call.func)
-    if name.startswith("exec") and isinstance(call.func, ast.Attribute):
+def _words(node: ast.AST) -> Iterator[str]:
+    """What a node calls, raises or imports, by last words."""
+    if isinstance(node, ast.Call):
+        yield _last_word(node.func)
+    elif isinstance(node, ast.Raise):
+        yield _last_word(node.exc, plain=True)
+    elif isinstance(node, ast.Import):
+        yield from (_AS_MODULE + _last_part(alias.name) for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        yield _AS_MODULE + _last_part(node.module or "")
+        yield from (_AS_MODULE + alias.name for alias in node.names)
+
+
+def _is_module(word: str) -> bool:
+    return word.startswith(_AS_MODULE)
+
+
+def _is_exit(node: ast.AST) -> bool:
+    """Whether it is Python's own way out, with success or with what can't be known."""
+    if isinstance(node, ast.Raise):
+        return _last_word(node.exc, plain=True) == "SystemExit"
+    if not isinstance(node, ast.Call):
+        return False
+    name = _last_word(node.func)
+    if name.startswith("exec") and isinstance(node.func, ast.Attribute):
         return True
     if name not in _EXITS:
         return False
-    given = call.args[0] if call.args else None
+    given = node.args[0] if node.args else None
     return not (isinstance(given, ast.Constant) and given.value not in (None, 0))
 
 
