@@ -129,7 +129,9 @@ class _Follower:
                 names = {name for file, name in self._kept if file == home.file}
                 use = use_elsewhere(module, home, names)
                 if use:
-                    raise _UnknowableError(f"{module.place(use)}: it is used in another module")
+                    raise _UnknowableError(
+                        f"{module.place(use)}: the parser of {home.file} is used"
+                    )
 
     def _tree(self, module: Module) -> Tree:
         if module.file not in self._trees:
