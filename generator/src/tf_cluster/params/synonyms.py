@@ -85,6 +85,7 @@ CLOSE: Mapping[str, tuple[str, ...]] = {
     "workerreplicas": ("workers",),
     "workercount": ("workers",),
     "count": ("worker",),
+    "gpus": ("gpu",),
     "numps": ("ps",),
     "psreplicas": ("ps",),
     "servers": ("ps",),
