@@ -20,7 +20,7 @@ _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _GANG = re.compile(r"(?i)volcano|coscheduling")
 _VENDORS = {"nvidia": "nvidia.com/gpu", "amd": "amd.com/gpu", "intel": "gpu.intel.com/i915"}
 
-_AMOUNT = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([KkMmGgTtPpEe])([Ii]?)([Bb]?)")
+_AMOUNT = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([KkMmGgTtPp])([Ii]?)([Bb]?)")
 _BYTES = ("memory", "ephemeral-storage", "size")
 _DURATION = re.compile(r"([0-9]+) ?(s|sec|seconds?|m|min|minutes?|h|hours?|d|days?)")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}

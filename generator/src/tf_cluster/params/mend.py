@@ -22,6 +22,7 @@ from tf_cluster.params.schema_files import (
     values_schema,
 )
 from tf_cluster.params.schema_violations import (
+    ANY_FORM,
     CHART_REFUSES,
     NOT_A_CHOICE,
     WRONG_FORM,
@@ -304,10 +305,10 @@ class _Mender:
         if pattern and not matches(pattern, value):
             close = closest_form(path, value)
             if close and matches(pattern, close):
-                message = f"{dotted(path)} is {excerpt(value)}, not {node['x-form']}"
+                message = f"{dotted(path)} is {excerpt(value)}, not {node.get('x-form', ANY_FORM)}"
                 repair = Repair(unquoted(close), safe=False)
                 fix = did_you_mean(cut(close))
-                found = Violation(WRONG_FORM, path, message, fix, value, repair=repair)
+                found = Violation(_code(path, WRONG_FORM), path, message, fix, value, repair=repair)
                 self.violations.append(found)
                 return close
         return value

@@ -130,7 +130,7 @@ _MEANT = "did you mean "
 _ROLE = "worker"
 """The role that a setting of each role is looked for in."""
 
-_ANY_FORM = "in the form that is needed"
+ANY_FORM = "in the form that is needed"
 """The words for a pattern whose schema has no x-form."""
 
 _MOST_SUGGESTIONS = 200
@@ -176,7 +176,7 @@ def _of_error(error: ValidationError, schema: dict[str, Any], named: Named) -> I
     rules = error.schema if isinstance(error.schema, dict) else {}
     name = dotted(named(path)) or "the file"
     if "propertyNames" in error.absolute_schema_path:
-        form = rules.get("x-form", _ANY_FORM)
+        form = rules.get("x-form", ANY_FORM)
         yield Violation(
             WRONG_FORM, (*path, value), f"the key '{cut(value)}' is not {form}", at_key=True
         )
@@ -212,7 +212,7 @@ def _of_error(error: ValidationError, schema: dict[str, Any], named: Named) -> I
         message = f"{name} is {excerpt(value)}, not {choices(wanted)}{_why(rules)}"
         yield Violation(NOT_A_CHOICE, path, message, _of_value(path, value), value)
     elif keyword == "pattern":
-        form = rules.get("x-form", _ANY_FORM)
+        form = rules.get("x-form", ANY_FORM)
         message = f"{name} is {excerpt(value)}, not {form}"
         fix = module_fix(value) if path[-1:] == ("module",) else ""
         yield Violation(WRONG_FORM, path, message, fix, value)
