@@ -71,6 +71,16 @@ def test_a_long_case_that_failed_is_tried_until_it_passes(
     assert it.run(*beside).counts == Counts(passed=2)
 
 
+def test_a_suite_of_which_no_case_has_its_turn_is_well_where_that_may_be(it: SuiteInTest) -> None:
+    (it.folder / "test_it.py").write_text(CASES.partition("def test_short")[0])
+    assert not it.run().ok
+    assert it.run("--may-be-none").ok
+    assert it.run("--may-be-none", full=True).counts == Counts(passed=2, failed=1)
+    (it.folder / "test_it.py").write_text("")
+    (it.folder / "it.failed").unlink()
+    assert not it.run("--may-be-none").ok
+
+
 def test_a_run_that_is_killed_leaves_what_it_has_not_tried_and_what_ran(it: SuiteInTest) -> None:
     it.run(full=True)
     (it.folder / "deadly").touch()
