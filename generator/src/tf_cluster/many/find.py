@@ -13,6 +13,7 @@ SUFFIXES = (".params.yaml", ".params.yml")
 """How the names of params files end; of a folder no other file is taken."""
 
 _PLAIN = "params.yaml"
+"""A name that DVC, for one, has for its own file: a folder's is not taken."""
 _MAGIC = re.compile(r"[*?\[]")
 _NOBODYS = {"node_modules", "__pycache__", "site-packages"}
 """Folders that hold nobody's params, as those do that begin with a dot, and environments."""
