@@ -11,7 +11,7 @@ from tf_cluster.program.imports import TooMany, is_unread, walk
 from tf_cluster.program.options import CommandLine, Option
 from tf_cluster.program.resolve import Code, Elsewhere, Unknown
 from tf_cluster.program.runs import Runs, app_run
-from tf_cluster.program.scope import Module
+from tf_cluster.program.scope import Module, last_word
 from tf_cluster.program.tree import Tree, called_name
 
 _SPACES = (
@@ -111,9 +111,8 @@ def _refuse_unseen(code: Code, tree: Tree) -> None:
         if isinstance(node, ast.alias):
             is_odd = node.name.startswith("DEFINE") and node.asname is not None
         elif isinstance(node, (ast.Name, ast.Attribute)):
-            name = node.attr if isinstance(node, ast.Attribute) else node.id
             is_called = isinstance(outer, ast.Call) and outer.func is node
-            is_odd = name.startswith("DEFINE") and not is_called
+            is_odd = last_word(node).startswith("DEFINE") and not is_called
         elif isinstance(node, ast.Call) and called_name(node) == "getattr" and node.args:
             meant = code.meaning(module, node.args[0])
             is_odd = isinstance(meant, Elsewhere) and meant.name in _SPACES

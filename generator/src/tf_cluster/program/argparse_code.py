@@ -11,7 +11,7 @@ from tf_cluster.program.argparse_patches import names_main, patches, use_elsewhe
 from tf_cluster.program.argv import argv_change
 from tf_cluster.program.options import CommandLine, Option
 from tf_cluster.program.resolve import Code, Elsewhere, FunctionHere, Unknown, ValueHere
-from tf_cluster.program.scope import Function, Module
+from tf_cluster.program.scope import Function, Module, last_word
 from tf_cluster.program.tree import Tree
 
 _PARSER = "argparse.ArgumentParser"
@@ -425,7 +425,7 @@ class _Follower:
     def _choices(self, tree: Tree, node: ast.expr | None) -> tuple[Any, ...] | None:
         if isinstance(node, (ast.Name, ast.Attribute)):
             meant = self._meaning(tree, node)
-            name = node.attr if isinstance(node, ast.Attribute) else node.id
+            name = last_word(node)
             if any(name in one.module.attributes_set for one in self._trees.values()):
                 return None
             node = meant.node if isinstance(meant, ValueHere) else None

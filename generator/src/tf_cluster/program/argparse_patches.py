@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator
 
 from tf_cluster.program.resolve import Code, Elsewhere
 from tf_cluster.program.scope import Module
+from tf_cluster.program.tree import called_name
 
 _MAIN = "__main__"
 _ARGPARSE = "argparse"
@@ -29,7 +30,7 @@ def patches(code: Code, module: Module) -> Iterator[ast.AST]:
             if is_patch:
                 yield node
         elif isinstance(node, ast.Call):
-            name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            name = called_name(node)
             texts = [one.value for one in node.args if isinstance(one, ast.Constant)]
             is_patched = any(isinstance(text, str) and text.startswith(_ARGPARSE) for text in texts)
             if name.startswith("patch") and is_patched:

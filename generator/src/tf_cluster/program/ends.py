@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from tf_cluster.program.scope import Function, Module
+from tf_cluster.program.scope import Function, Module, last_word
 
 _EXITS = ("exit", "quit", "_exit", "SystemExit")
 _MAIN = "__main__"
@@ -76,7 +76,9 @@ def _parts(module: Module) -> Iterator[_Part]:
             inits = (one for one in node.body if isinstance(one, Function))
             body = [line for one in inits if one.name == "__init__" for line in one.body]
             made = _part(node.name, body)
-            bases = frozenset(map(_last_word, node.bases))
+            bases = frozenset(
+                last_word(base.func if isinstance(base, ast.Call) else base) for base in node.bases
+            )
             yield _Part(made.name, made.ends or "SystemExit" in bases, made.words | bases)
     if module.name != _MAIN:
         yield _part(_AS_MODULE + _last_part(module.name), module.at_import())
@@ -95,9 +97,9 @@ def _other_names(module: Module) -> Iterator[str]:
             for alias in node.names:
                 if alias.asname and alias.name in _EXITS:
                     yield alias.asname
-        elif isinstance(node, ast.Assign) and _last_word(node.value, plain=True) in _EXITS:
+        elif isinstance(node, ast.Assign) and last_word(node.value) in _EXITS:
             for target in node.targets:
-                yield _last_word(target)
+                yield last_word(target)
 
 
 def _run_by(statement: ast.AST) -> Iterator[ast.AST]:
@@ -114,9 +116,9 @@ def _run_by(statement: ast.AST) -> Iterator[ast.AST]:
 def _words(node: ast.AST) -> Iterator[str]:
     """What a node calls, raises or imports, by last words."""
     if isinstance(node, ast.Call):
-        yield _last_word(node.func)
+        yield last_word(node.func)
     elif isinstance(node, ast.Raise):
-        yield _last_word(node.exc, plain=True)
+        yield last_word(node.exc)
     elif isinstance(node, ast.Import):
         yield from (_AS_MODULE + _last_part(alias.name) for alias in node.names)
     elif isinstance(node, ast.ImportFrom):
@@ -131,23 +133,16 @@ def _is_module(word: str) -> bool:
 def _is_exit(node: ast.AST) -> bool:
     """Whether it is Python's own way out, with success or with what can't be known."""
     if isinstance(node, ast.Raise):
-        return _last_word(node.exc, plain=True) == "SystemExit"
+        return last_word(node.exc) == "SystemExit"
     if not isinstance(node, ast.Call):
         return False
-    name = _last_word(node.func)
+    name = last_word(node.func)
     if name.startswith("exec") and isinstance(node.func, ast.Attribute):
         return True
     if name not in _EXITS:
         return False
     given = node.args[0] if node.args else None
     return not (isinstance(given, ast.Constant) and given.value not in (None, 0))
-
-
-def _last_word(node: ast.AST | None, *, plain: bool = False) -> str:
-    """`exit` of `sys.exit`, and of a call of it unless `plain`; empty where it has no name."""
-    if isinstance(node, ast.Call) and not plain:
-        node = node.func
-    return str(node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", ""))
 
 
 def _last_part(name: str) -> str:

@@ -33,6 +33,7 @@ from tf_cluster.program.resolve import (
     Unknown,
     ValueHere,
 )
+from tf_cluster.program.scope import last_word
 
 # Calls of Python's own that surely give no dataclass.
 _VALUES = tuple(f"builtins.{name}" for name in ("dict", "list", "tuple", "set", "str", "int"))
@@ -234,7 +235,7 @@ def _sets(function: ast.AST) -> bool:
     if not arguments:
         return True
     for node in ast.walk(function):
-        if getattr(node, "attr", getattr(node, "id", "")) in _SETTERS:
+        if last_word(node) in _SETTERS:
             return True
         if isinstance(node, ast.Call):
             given = (*node.args, *(keyword.value for keyword in node.keywords))

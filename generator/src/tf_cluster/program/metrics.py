@@ -20,6 +20,7 @@ from tf_cluster.program.scope import (
     Module,
     Scope,
     arguments_of,
+    last_word,
     names_in_function,
     scope_of,
 )
@@ -57,13 +58,9 @@ def _of_method(
     node = found.binding.node
     if not isinstance(node, ast.FunctionDef):
         raise _UnknowableError(f"{found.owner.module.place(node)}: it is no method")
-    if any(_last_name(one) not in _PLAIN_DECORATORS for one in node.decorator_list):
+    if any(last_word(one) not in _PLAIN_DECORATORS for one in node.decorator_list):
         raise _UnknowableError(f"{found.owner.module.place(node)}: what its decorator gives")
     return _Reader(code, program, found.owner.module, node, depth, budget).keys()
-
-
-def _last_name(node: ast.expr) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
 @dataclass

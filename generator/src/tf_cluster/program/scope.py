@@ -117,8 +117,7 @@ class Module:
     def runs_unseen_code(self) -> bool:
         """Whether it imports or runs what no line names: `import_module(name)`, `exec(text)`."""
         return self._is_open or any(
-            isinstance(node, (ast.Name, ast.Attribute))
-            and (node.id if isinstance(node, ast.Name) else node.attr) in _RUNNERS
+            isinstance(node, (ast.Name, ast.Attribute)) and last_word(node) in _RUNNERS
             for node in self.nodes
         )
 
@@ -184,12 +183,18 @@ def _opens(node: ast.AST, names: Collection[str]) -> bool:
     return isinstance(node, ast.ImportFrom) and node.module == "sys" and _imports(node, "modules")
 
 
+def last_word(node: ast.AST | None) -> str:
+    """`exit` of `sys.exit`, and a name itself; empty for what has no name."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
 def _name_set(node: ast.AST) -> ast.expr | None:
     """The name that a call of setattr, delattr or `__setattr__` sets; None for anything else."""
     if not isinstance(node, ast.Call):
         return None
-    function = node.func
-    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    name = last_word(node.func)
     if name in ("setattr", "delattr", "__delattr__") and len(node.args) > 1:
         return node.args[1]
     if name in ("__setattr__", "__delattr__") and node.args:  # object's, with self, or super()'s

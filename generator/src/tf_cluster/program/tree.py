@@ -14,6 +14,7 @@ from tf_cluster.program.scope import (
     Function,
     Module,
     is_main_guard,
+    last_word,
     names_in_function,
 )
 
@@ -196,9 +197,7 @@ def _lets_errors_out(item: ast.withitem) -> bool:
 
 def called_name(call: ast.Call) -> str:
     """The last word of what is called: `run` of `app.run(…)`; empty where it has no name."""
-    function = call.func
-    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-    return str(name)
+    return last_word(call.func)
 
 
 def named_modules(module: Module, node: ast.Import | ast.ImportFrom) -> list[str]:
