@@ -68,7 +68,7 @@ class _Follower:
         self._trees = parsers.trees
         self._runs = parsers.runs
         self._modules = parsers.modules
-        self._kept: set[tuple[str, str]] = set()
+        self._kept: set[str] = set()
         self._calls: tuple[_At, ...] = ()
         self._depth = 0
         self._options: list[tuple[int, tuple[_At, ...], Option]] = []
@@ -122,16 +122,13 @@ class _Follower:
         for module in self._modules:
             for patch in patches(self._code, module):
                 raise _UnknowableError(f"{module.place(patch)}: argparse is changed")
-            runs_unseen = module.scope.is_open if is_script else module.runs_unseen_code
-            if runs_unseen and (module is home or not is_script or names_main(module)):
+            if is_script and not names_main(module):
+                continue
+            if module.scope.is_open if is_script else module.runs_unseen_code:
                 raise _UnknowableError(f"{module.file}: it runs code that no line names")
-            if module is not home:
-                names = {name for file, name in self._kept if file == home.file}
-                use = use_elsewhere(module, home, names)
-                if use:
-                    raise _UnknowableError(
-                        f"{module.place(use)}: the parser of {home.file} is used"
-                    )
+            use = None if module is home else use_elsewhere(module, home, self._kept)
+            if use:
+                raise _UnknowableError(f"{module.place(use)}: the parser of {home.file} is used")
 
     def _tree(self, module: Module) -> Tree:
         if module.file not in self._trees:
@@ -175,8 +172,8 @@ class _Follower:
             target = targets[0] if len(targets) == 1 else None
             if not isinstance(target, ast.Name) or not tree.is_sure(outer):
                 raise self._error(tree, outer, "where it is kept")
-            if tree.scope_of(outer) is tree.module.tree:
-                self._kept.add((tree.module.file, target.id))
+            if tree.scope_of(outer) is self._home.module.tree:
+                self._kept.add(target.id)
             self._follow(tree, tree.scope_of(outer), target.id, group)
         elif isinstance(outer, ast.Return):
             self._returned(tree, outer, group)

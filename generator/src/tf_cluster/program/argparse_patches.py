@@ -52,8 +52,6 @@ def names_main(module: Module) -> bool:
 
 def use_elsewhere(module: Module, home: Module, names: Collection[str]) -> ast.AST | None:
     """Where a module uses a variable of `home` by one of these names, or sets a name of it."""
-    if home.name == _MAIN and not names_main(module):
-        return None
     functions = {node.name for node in home.tree.body if isinstance(node, ast.FunctionDef)}
     for node in module.nodes:
         if isinstance(node, ast.Attribute):
