@@ -42,10 +42,14 @@ def is_folder(name: str) -> bool:
         return False
 
 
+UNSET = "is a variable of the shell not set?"
+"""What to ask of an empty name or option."""
+
+
 def refuse_no_name(name: str) -> None:
     """Raise RefusedError for an empty name, which a Path would take for the folder we are in."""
     if not name:
-        raise RefusedError("an empty name: is a variable of the shell not set?")
+        raise RefusedError(f"an empty name: {UNSET}")
 
 
 def refuse_folder(name: str) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 import typer
 
 from tf_cluster.exits import RefusedError
-from tf_cluster.files import shown_name
+from tf_cluster.files import UNSET, shown_name
 from tf_cluster.findings.formats import Format
 from tf_cluster.params.wording import either
 from tf_cluster.printable import printable, printable_lines
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def not_empty(option: typer.CallbackParam, value: str | None) -> str | None:
     """The value of an option. An empty one does not stand for one that is left out."""
     if value == "":
-        raise RefusedError(f"{option.opts[0]} is empty: is a variable of the shell not set?")
+        raise RefusedError(f"{option.opts[0]} is empty: {UNSET}")
     return value
 
 
