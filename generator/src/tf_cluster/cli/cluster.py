@@ -12,11 +12,12 @@ import typer
 
 from tf_cluster import exits
 from tf_cluster.exits import RefusedError
-from tf_cluster.printable import escaped_json
+from tf_cluster.printable import escaped_json, printable
 
 if TYPE_CHECKING:
     from tf_cluster.cluster.connection import Connection
     from tf_cluster.cluster.snapshot import Snapshot, Training
+    from tf_cluster.cluster.state import Standing
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
@@ -93,6 +94,15 @@ def document_text(document: Any, form: Output) -> str:
 
         return yaml_text(document)
     return escaped_json(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"
+
+
+def ended_text(line: str, standing: "Standing", form: Output) -> str:
+    """How a training ended: in a line, or as a document with its row of the list."""
+    from tf_cluster.cluster.text import list_json
+
+    if form is Output.TEXT:
+        return f"{printable(line)}\n"
+    return document_text(list_json([standing]), form)
 
 
 def leave_when_ended() -> None:

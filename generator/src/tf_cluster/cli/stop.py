@@ -12,7 +12,7 @@ from tf_cluster.cli.cluster import (
     NamespaceName,
     Output,
     OutputForm,
-    document_text,
+    ended_text,
     release_of,
     the_training,
 )
@@ -50,7 +50,7 @@ def stop(
     from tf_cluster.cluster.ending import stop_job
     from tf_cluster.cluster.reading import trainings
     from tf_cluster.cluster.state import Standing, standings
-    from tf_cluster.cluster.text import list_json, state_line
+    from tf_cluster.cluster.text import state_line
 
     until = time.monotonic() + timeout
     connection = connect(context, namespace)
@@ -79,9 +79,7 @@ def stop(
         standing = look()
         words = state_line(standing.state)
         if all(job.has_ended for job in standing.training.clients()):
-            line = printable(f"{name} has ended: {words}") + "\n"
-            is_text = output is Output.TEXT
-            sys.stdout.write(line if is_text else document_text(list_json([standing]), output))
+            sys.stdout.write(ended_text(f"{name} has ended: {words}", standing, output))
             return
         if time.monotonic() > until:
             raise RefusedError(f"{name} has not ended within {timeout} s: it is {words}")

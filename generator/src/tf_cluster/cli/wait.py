@@ -13,7 +13,7 @@ from tf_cluster.cli.cluster import (
     NamespaceName,
     Output,
     OutputForm,
-    document_text,
+    ended_text,
     release_of,
     the_training,
 )
@@ -49,7 +49,7 @@ def wait(
     from tf_cluster.cluster.connection import ClusterError, ForbiddenError, connect
     from tf_cluster.cluster.reading import trainings
     from tf_cluster.cluster.state import standings
-    from tf_cluster.cluster.text import list_json, reason, state_line
+    from tf_cluster.cluster.text import reason, state_line
 
     until = None if timeout is None else time.monotonic() + timeout
     connection = connect(context, namespace)
@@ -69,9 +69,8 @@ def wait(
         words = state_line(state)
         if state.has_ended:
             why = reason(state)
-            line = printable(f"{words}: {why}" if why else words) + "\n"
-            is_text = output is Output.TEXT
-            sys.stdout.write(line if is_text else document_text(list_json([standing]), output))
+            line = f"{words}: {why}" if why else words
+            sys.stdout.write(ended_text(line, standing, output))
             sys.stdout.flush()
             raise typer.Exit(exits.GOOD if state.status == "done" else exits.FINDINGS)
         if words != said:
