@@ -2,16 +2,18 @@
 
 import ast
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
+from tf_cluster.program.argparse_choices import Choices
 from tf_cluster.program.argparse_declared import refused_keys
 from tf_cluster.program.argparse_defaults import target, text_default
 from tf_cluster.program.argparse_parsers import Parsers, find_parsers
 from tf_cluster.program.argparse_patches import names_main, patches, use_elsewhere
 from tf_cluster.program.argv import argv_change
 from tf_cluster.program.options import CommandLine, Option
-from tf_cluster.program.resolve import Code, Elsewhere, FunctionHere, Unknown, ValueHere
-from tf_cluster.program.scope import Function, Module, last_word
+from tf_cluster.program.resolve import Code, Elsewhere, FunctionHere, Unknown
+from tf_cluster.program.scope import Function, Module
 from tf_cluster.program.tree import Tree
 
 _PARSER = "argparse.ArgumentParser"
@@ -68,6 +70,7 @@ class _Follower:
         self._trees = parsers.trees
         self._runs = parsers.runs
         self._modules = parsers.modules
+        self._choices = Choices(code, parsers.modules)
         self._kept: set[str] = set()
         self._calls: tuple[_At, ...] = ()
         self._depth = 0
@@ -389,7 +392,9 @@ class _Follower:
         if "type" in given:
             meant = self._meaning(tree, given["type"])
             kind = _TYPES.get(meant.name, "unknown") if isinstance(meant, Elsewhere) else "unknown"
-        choices = None if kind == "unknown" else self._choices(tree, given.get("choices"))
+        choices = None
+        if kind != "unknown":
+            choices = self._choices.of(given.get("choices"), partial(self._meaning, tree))
         required = given.get("required")
         scope = tree.scope_of(call)
         is_home = scope is self._home.scope_of(self._made)
@@ -418,20 +423,6 @@ class _Follower:
         if self._meaning(tree, node) == Elsewhere("argparse.BooleanOptionalAction"):
             return "optional"
         return None
-
-    def _choices(self, tree: Tree, node: ast.expr | None) -> tuple[Any, ...] | None:
-        if isinstance(node, (ast.Name, ast.Attribute)):
-            meant = self._meaning(tree, node)
-            name = last_word(node)
-            if any(name in one.module.attributes_set for one in self._trees.values()):
-                return None
-            node = meant.node if isinstance(meant, ValueHere) else None
-            if not isinstance(node, ast.Tuple):  # a list may grow
-                return None
-        if not isinstance(node, (ast.List, ast.Tuple, ast.Set)):
-            return None
-        values = [one.value if isinstance(one, ast.Constant) else None for one in node.elts]
-        return None if None in values else tuple(values)
 
 
 def _position(node: ast.expr) -> _At:

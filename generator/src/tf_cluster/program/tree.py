@@ -71,8 +71,12 @@ class Tree:
 
     def uses_of(self, name: str) -> Iterator[ast.Name | ast.Attribute]:
         """Where a name is read, also as what an import calls it here."""
-        for one in (name, *sorted(self._other_names.get(name, ()))):
+        for one in (name, *sorted(self.aliases_of(name))):
             yield from self.uses.get(one, ())
+
+    def aliases_of(self, name: str) -> frozenset[str]:
+        """What imports call a name here."""
+        return frozenset(self._other_names.get(name, ()))
 
     @cached_property
     def _other_names(self) -> dict[str, set[str]]:

@@ -1,0 +1,130 @@
+"""The choices of an option of argparse: where they stand, or in a constant that nothing changes."""
+
+import ast
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tf_cluster.program.resolve import Code, Elsewhere, Meaning, ValueHere
+from tf_cluster.program.scope import Module, last_word
+from tf_cluster.program.tree import Tree
+
+_COPIES = tuple(f"builtins.{name}" for name in ("list", "sorted", "tuple", "set", "frozenset"))
+_READERS = (*_COPIES, *(f"builtins.{name}" for name in ("len", "enumerate", "print", "str")))
+_READING = ("keys", "values", "items", "get", "index", "count", "copy")
+_DEEPEST = 5
+
+_MeaningOf = Callable[[ast.expr], Meaning]
+
+
+class Choices:
+    """Reads the choices of a script's options; `modules` are all of the program that were read."""
+
+    def __init__(self, code: Code, modules: Sequence[Module]) -> None:
+        self._code = code
+        self._modules = modules
+        self._trees: list[Tree] = []
+        self._changed: dict[str, bool] = {}
+
+    def of(self, node: ast.expr | None, meaning_of: _MeaningOf) -> tuple[Any, ...] | None:
+        """What an expression lists; None where that can't be known.
+
+        `meaning_of` says what the names mean where the expression stands.
+        """
+        for _ in range(_DEEPEST):
+            if isinstance(node, (ast.List, ast.Tuple, ast.Set)):
+                return _constants(node.elts)
+            if isinstance(node, ast.Dict):
+                return _constants(node.keys)
+            if isinstance(node, ast.Call):
+                node = _copied(node, meaning_of)
+            elif isinstance(node, (ast.Name, ast.Attribute)):
+                meant = meaning_of(node)
+                if not isinstance(meant, ValueHere) or self._may_change(meant):
+                    return None
+                node = meant.node
+                meaning_of = _in_module(self._code, meant.module)
+            else:
+                return None
+        return None
+
+    def _may_change(self, value: ValueHere) -> bool:
+        """Whether the code may give a constant another value, or change the one that it has.
+
+        A list may grow, and a table of models is filled by others. A use that may take it out of
+        sight counts, too.
+        """
+        name = _name_of(value)
+        if not name or self._code.setter_of(name):
+            return True
+        if isinstance(value.node, ast.Tuple):
+            return False
+        if name not in self._changed:
+            self._changed[name] = self._changes(name)
+        return self._changed[name]
+
+    def _changes(self, name: str) -> bool:
+        self._trees = self._trees or [Tree(module) for module in self._modules]
+        names, waiting = {name}, [name]
+        while waiting:
+            one = waiting.pop()
+            for tree in self._trees:
+                meaning_of = _in_module(self._code, tree.module)
+                if not all(_only_reads(tree, use, meaning_of) for use in tree.uses.get(one, ())):
+                    return True
+                others = tree.aliases_of(one) - names
+                names |= others
+                waiting += others
+        return False
+
+
+def _name_of(value: ValueHere) -> str:
+    """The one name that a module gives a value; empty where that is not all it does with it."""
+    outer = value.module.parents.get(value.node)
+    if isinstance(outer, ast.AnnAssign):
+        return last_word(outer.target)
+    is_one = isinstance(outer, ast.Assign) and len(outer.targets) == 1
+    return last_word(outer.targets[0]) if is_one else ""
+
+
+def _in_module(code: Code, module: Module) -> _MeaningOf:
+    return lambda node: code.meaning(module, node)
+
+
+def _constants(nodes: Sequence[ast.expr | None]) -> tuple[Any, ...] | None:
+    values = [one.value if isinstance(one, ast.Constant) else None for one in nodes]
+    return None if None in values or not values else tuple(values)
+
+
+def _copied(call: ast.Call, meaning_of: _MeaningOf) -> ast.expr | None:
+    """What a call lists again: `list(X)`, `sorted(X)`, `X.keys()`; None for any other."""
+    function = call.func
+    if call.keywords or len(call.args) > 1:
+        return None
+    if isinstance(function, ast.Attribute):
+        return function.value if function.attr == "keys" and not call.args else None
+    return call.args[0] if call.args and _is_one_of(_COPIES, function, meaning_of) else None
+
+
+def _is_one_of(names: Sequence[str], function: ast.expr, meaning_of: _MeaningOf) -> bool:
+    meant = meaning_of(function)
+    return isinstance(meant, Elsewhere) and meant.name in names
+
+
+def _only_reads(tree: Tree, use: ast.expr, meaning_of: _MeaningOf) -> bool:
+    """Whether what is done with a list or a table, where it is named, leaves it as it is."""
+    outer = tree.parents.get(use)
+    if isinstance(outer, ast.Attribute):
+        call = tree.parents.get(outer)
+        return outer.attr in _READING and isinstance(call, ast.Call) and call.func is outer
+    if isinstance(outer, ast.Subscript):
+        return outer.value is use and isinstance(outer.ctx, ast.Load)
+    if isinstance(outer, (ast.For, ast.AsyncFor, ast.comprehension)):
+        return outer.iter is use
+    if isinstance(outer, ast.keyword):
+        call = tree.parents.get(outer)
+        is_option = isinstance(call, ast.Call) and last_word(call.func) == "add_argument"
+        return is_option and outer.arg == "choices"
+    if isinstance(outer, ast.Call):
+        is_join = isinstance(outer.func, ast.Attribute) and outer.func.attr == "join"
+        return is_join or (use in outer.args and _is_one_of(_READERS, outer.func, meaning_of))
+    return isinstance(outer, (ast.Compare, ast.FormattedValue, ast.BinOp))
