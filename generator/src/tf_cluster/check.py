@@ -111,12 +111,14 @@ def check(
     told = relaxed(document, text, told, ADVICE_CODES, whole=whole)
     # A key's own mistake says nothing of its value.
     said = {one.pointer for one in found if not (one.repair and one.repair.at_key)}
-    held = (
+    held = [
         one
         for one in program.findings
         if one.severity != "advice"
         if one.pointer not in said and not _is_around(one.pointer, wrong)
-    )
+    ]
+    refused = {one.pointer for one in held}
+    told = [one for one in told if one.severity != "advice" or one.pointer not in refused]
     found += [*wrong_flags, *told, *held]
     findings = _placed(found, meant, written)
     of_file = tuple(finding for finding in findings if not _is_on_a_flag(finding))

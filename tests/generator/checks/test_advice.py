@@ -23,6 +23,7 @@ URL = (
     + "0" * 64
     + "'}}\n"
 )
+SCRIPT = "name: a\nimage: r/i:1\nprogram: {script: /data/a.py, args: "
 ALL_REDUCE = f"{GOOD}strategy: all-reduce\n"
 RWO = "accessModes: [ReadWriteOnce]"
 COLOCATE = "extraValues: {storage: {colocate: true}}"
@@ -62,6 +63,8 @@ def told(text: str) -> list[str]:
             f"{GOOD}resources: {{ps: {{limits: {{memory: 8000000000000m}}}}}}",
             "TFC401 /resources/ps/limits/memory",
         ),
+        (f"{SCRIPT}['--log=$LOG_DIR/a']}}", "TFC413 /program/args/0"),
+        (f"{SCRIPT}[--log, '${{DATA_DIR}}']}}", "TFC413 /program/args/1"),
         (f"{GOOD}workers: 200", "TFC402 /workers"),
         (f"{GOOD}preset: large\nworkers: 200\nlog: {{{RWO}}}", "TFC402 /workers"),
         (f"{GOOD}preset: medium\nworkers: 33\n{COLOCATE}", "TFC402 /workers"),
@@ -186,6 +189,7 @@ def test_advice_is_given_at_its_place_and_is_no_error(text: str, advice: str) ->
         f"{GOOD}train: {{checkpoint: {{seconds: 1}}}}",
         SCHEDULE % "warmupSteps: 10, decaySteps: 90",
         SCHEDULE % "warmupSteps: 99",
+        SCRIPT + "['--log=$(LOG_DIR)', '--price=$5', '--name=$LOG_DIRECTORY', '--x=$HOME']}",
     ],
 )
 def test_what_is_meant_gets_no_advice(text: str) -> None:
@@ -335,7 +339,7 @@ def test_errors_warnings_and_advice_are_counted_apart(tf_cluster: Command) -> No
 
 
 def test_advice_is_of_its_own_codes() -> None:
-    assert all("TFC401" <= code <= "TFC412" for code in ADVICE_CODES)
+    assert all("TFC401" <= code <= "TFC413" for code in ADVICE_CODES)
     assert {code for code in CODES if code.startswith("TFC4")} == {*ADVICE_CODES}
 
 

@@ -63,6 +63,8 @@ def test_a_finding_names_the_tasks_that_refuse_an_argument(
         (["--n=x", "--d=$(DATADIR)"], ["TFC322", "TFC513"]),
         (["--n=$(X)", "--d", "$(DATADIR)", "--oops"], ["TFC322", "TFC322", "TFC512"]),
         (["--dd=$(X)"], ["TFC322", "TFC512"]),
+        (["--n=$TASK_INDEX", "--d=x"], ["TFC513"]),
+        (["--n=3", "--d=$DATA_DIR"], ["TFC413"]),
         (["--n", "$(X)", "$(Y)", "--$(Z)"], ["TFC322", "TFC322", "TFC322"]),
         (["--dd=$$(X)"], ["TFC512"]),
     ],

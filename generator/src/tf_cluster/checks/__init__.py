@@ -54,6 +54,7 @@ from tf_cluster.checks import (
     script_hosts,
     secret_in_url,
     several_nodes,
+    shell_variables,
     source,
     spot_nodes,
     storage_size,
@@ -127,7 +128,7 @@ CLUSTER_CHECKS: tuple[Check, ...] = (
 """Checks for a cluster only; `tf-cluster run` skips them."""
 
 
-ADVICE: tuple[Check, ...] = (float_range, rare_checkpoints, long_decay)
+ADVICE: tuple[Check, ...] = (float_range, rare_checkpoints, long_decay, shell_variables)
 """What may be ignored by name (params/ignores.py), for every run."""
 
 CLUSTER_ADVICE: tuple[Check, ...] = (
