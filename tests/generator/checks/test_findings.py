@@ -470,6 +470,8 @@ def test_everything_wrong_is_told_at_once_from_top_to_bottom() -> None:
         (b"name: 'a\n", "p.yaml:1:7: TFC102: not YAML: this quote is not closed (close it)"),
         (b'name: a\nrun: {id: "b}\nps: 2\n', "p.yaml:2:11: TFC102: not YAML: this quote is not"),
         (b"name: a\nworkers:3\n", "p.yaml:2:1: TFC102: not YAML: no blank after 'workers:'"),
+        (b"name: a\nworkers = 3\n", "p.yaml:2:1: TFC102: not YAML: no colon after 'workers'"),
+        (b"name = a\nps=2\nx: 1\n", "p.yaml:1:1: TFC102: not YAML: no colon after 'name'"),
         (b"name: a\nworkers:3\nps:2\n", "p.yaml:2:1: TFC102: not YAML: no blank after 'workers:'"),
         (
             b"train:\n  steps:3\n  xla: on\n",

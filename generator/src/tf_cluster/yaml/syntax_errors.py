@@ -36,7 +36,9 @@ def syntax_finding(file: str, text: str, error: yaml.MarkedYAMLError) -> Finding
         message, fix, place = "not YAML, but a template of it", TEMPLATE_FIX, template
     elif joined:
         place, key = joined
-        message, fix = f"not YAML: no blank after '{printable(key)}'", "write one after the colon"
+        lacks = "no blank after" if key.endswith(":") else "no colon after"
+        message = f"not YAML: {lacks} '{printable(key)}'"
+        fix = "write one after the colon" if key.endswith(":") else f"write '{key}: ', without ="
     elif begin and error.context == "while scanning a quoted scalar" and place.line >= len(lines):
         place = Place(begin.line + 1, begin.column + 1)
         message, fix = "not YAML: this quote is not closed", "close it"
@@ -59,14 +61,18 @@ TEMPLATE_FIX = "this is a template: render it first"
 
 
 _JOINED = re.compile(r"( *(?:- +)*)([A-Za-z_][A-Za-z0-9_.-]*:)(?!//)[^\s:,\]}]")
+_ASSIGNED = re.compile(r"( *(?:- +)*)([A-Za-z_][A-Za-z0-9_.-]*) *= *(?=[^\s=])")
 
 
 def _joined(lines: list[str], place: Place, begin: int) -> tuple[Place, str] | None:
-    """Where `key:value` lacks its blank first, and the key, if blanks take the error away."""
+    """The first `key:value` or `key = value`, if `key: value` takes the error away.
+
+    Where it is, and the key, with the colon that it has.
+    """
     found = {}
     for number in range(min(place.line, len(lines)), 0, -1):
         line = lines[number - 1]
-        if match := _JOINED.match(line):
+        if match := _JOINED.match(line) or _ASSIGNED.match(line):
             found[number] = match
         elif line.split("#")[0].strip() and number not in (place.line, begin):
             break
@@ -74,8 +80,9 @@ def _joined(lines: list[str], place: Place, begin: int) -> tuple[Place, str] | N
         return None
     mended = [*lines]
     for number, match in found.items():
-        end = match.end() - 1
-        mended[number - 1] = f"{lines[number - 1][:end]} {lines[number - 1][end:]}"
+        end = match.end() - (match.re is _JOINED)
+        colon = "" if match.re is _JOINED else ":"
+        mended[number - 1] = f"{match[1]}{match[2]}{colon} {lines[number - 1][end:]}"
     if _first_error("\n".join(mended)) <= place.line:
         return None
     first = min(found)
