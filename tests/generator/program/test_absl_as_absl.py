@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 from tf_cluster.check import check
+from tf_cluster.findings.finding import Finding
 
 CODE = """\
 from absl import app, flags
@@ -18,6 +19,11 @@ flags.DEFINE_integer("steps", 1, "")
 flags.DEFINE_float("lr", 0.1, "")
 flags.DEFINE_string("name", "", "", short_name="n")
 flags.DEFINE_enum("mode", "train", ["train", "eval"], "")
+NETS = {"mlp": 1, "cnn": 2}
+flags.DEFINE_enum("net", "mlp", list(NETS), "")
+flags.DEFINE_integer("epochs", 1, "", lower_bound=1)
+flags.DEFINE_float("decay", 0.5, "", -1, upper_bound=1.5)
+flags.DEFINE_multi_integer("widths", 1, "", upper_bound=512)
 
 
 def main(argv):
@@ -41,6 +47,8 @@ GOOD = (
     ["--undefok=stepz", "train", "--stepz=5"],
     ["train", "--stepz=5", "--undefok=stepz"],
     ["-=1", "--=x"],
+    ["--net=cnn", "--epochs=1", "--decay=-1.0", "--widths=512", "--widths", "-9"],
+    ["--decay=nan"],
 )
 WRONG = (
     (["--use_tpu", "false", "--stepz=5"], ["TFC512"]),
@@ -53,15 +61,24 @@ WRONG = (
     (["---steps=3"], ["TFC512"]),
     (["--noname", "train"], ["TFC512"]),
     (["train", "--nouse_tpu=1"], ["TFC513"]),
+    (["--net=rnn"], ["TFC513"]),
+    (["--epochs=0"], ["TFC513"]),
+    (["--decay=-1.1"], ["TFC513"]),
+    (["--decay", "inf"], ["TFC513"]),
+    (["--widths=1", "--widths=513"], ["TFC513"]),
 )
 
 
-def told(folder: Path, code: str, args: list[str], *beside: str) -> list[str]:
+def findings(folder: Path, code: str, args: list[str], *beside: str) -> tuple[Finding, ...]:
     (folder / "train.py").write_text(code)
     files = ["train.py", *beside]
     program = {"script": "train.py", "args": args, "source": {"files": files}}
     text = yaml.safe_dump({"name": "a", "image": "r/i:1", "program": program})
-    return sorted({one.code for one in check("p.yaml", text.encode(), folder=folder).findings})
+    return check("p.yaml", text.encode(), folder=folder).findings
+
+
+def told(folder: Path, code: str, args: list[str], *beside: str) -> list[str]:
+    return sorted({one.code for one in findings(folder, code, args, *beside)})
 
 
 def is_refused(folder: Path, code: str, args: list[str]) -> bool:
@@ -199,3 +216,22 @@ def test_without_absls_app_its_logging_has_no_flags(tmp_path: Path) -> None:
 
     assert told(tmp_path, code, ["--log_dir=/x"]) == []
     assert not is_refused(tmp_path, code, ["--log_dir=/x"])
+
+
+@pytest.mark.parametrize(
+    ("bounds", "value", "needed"),
+    [
+        ("lower_bound=1", "0", "a whole number of at least 1"),
+        ("upper_bound=9", "10", "a whole number of at most 9"),
+        ("lower_bound=-1, upper_bound=9", "x", "a whole number from -1 to 9"),
+    ],
+)
+def test_a_number_beyond_its_bounds_is_told_with_them(
+    bounds: str, value: str, needed: str, tmp_path: Path
+) -> None:
+    code = CODE.replace('"steps", 1, ""', f'"steps", 1, "", {bounds}')
+
+    (finding,) = findings(tmp_path, code, [f"--steps={value}"])
+
+    assert finding.message == f'--steps is "{value}", not {needed} (train.py:4)'
+    assert is_refused(tmp_path, code, [f"--steps={value}"])

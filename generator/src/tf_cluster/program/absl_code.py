@@ -3,13 +3,15 @@
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from tf_cluster.program.argv import argv_change
+from tf_cluster.program.choices import Choices
 from tf_cluster.program.ends import ends_of
 from tf_cluster.program.image_imports import image_imports
 from tf_cluster.program.imports import TooMany, is_unread, walk
 from tf_cluster.program.options import CommandLine, Option
-from tf_cluster.program.resolve import Code, Elsewhere, Unknown
+from tf_cluster.program.resolve import Code, Elsewhere, Meaning, Unknown
 from tf_cluster.program.runs import Runs, app_run
 from tf_cluster.program.scope import Module, last_word
 from tf_cluster.program.tree import Tree, called_name
@@ -56,7 +58,8 @@ def absl_options(code: Code, script: Module) -> CommandLine | Unknown | None:
             tree.ends = ends
             _refuse_unseen(code, tree)
         runs = Runs(code, trees[script.file], trees, through_app=False)
-        options = [one for tree in trees.values() for one in _options(code, tree, runs)]
+        choices = Choices(code, [tree.module for tree in trees.values()])
+        options = [one for tree in trees.values() for one in _options(code, tree, runs, choices)]
         marks = _marks(code, trees, runs)
         changed = argv_change(code, script)
         if changed:
@@ -137,7 +140,7 @@ def _definition(code: Code, module: Module, node: ast.AST) -> str:
     return "unknown"
 
 
-def _options(code: Code, tree: Tree, runs: Runs) -> Iterator[Option]:
+def _options(code: Code, tree: Tree, runs: Runs, choices: Choices) -> Iterator[Option]:
     module = tree.module
     for node in module.nodes:
         kind = _definition(code, module, node)
@@ -159,24 +162,53 @@ def _options(code: Code, tree: Tree, runs: Runs) -> Iterator[Option]:
             if not (isinstance(short, ast.Constant) and isinstance(short.value, str)):
                 raise _UnknowableError(f"{module.place(node)}: the short name of a flag")
             names.append(f"--{short.value}")
-        choices = None
-        if kind in ("enum", "multi_enum"):
-            values = node.args[2] if len(node.args) > 2 else given.get("enum_values")
-            is_folded = "case_sensitive" in given
-            if isinstance(values, (ast.List, ast.Tuple)) and not is_folded:
-                constants = [v.value for v in values.elts if isinstance(v, ast.Constant)]
-                choices = tuple(constants) if len(constants) == len(values.elts) else None
+        values = None
+        if kind in ("enum", "multi_enum") and "case_sensitive" not in given:
+            listed = _argument(node, given, 2, "enum_values")
+            values = choices.of(listed, partial(_meaning, code, tree))
         required = given.get("required")
         needed = isinstance(required, ast.Constant) and bool(required.value)
-        default = node.args[1] if len(node.args) > 1 else given.get("default")
+        default = _argument(node, given, 1, "default")
         yield Option(
             tuple(names),
             module.place(node),
             type=_KINDS[kind],
-            choices=choices,
+            choices=values,
             required=needed,
             has_default=not (isinstance(default, ast.Constant) and default.value is None),
+            bounds=_bounds(node, given) if _KINDS[kind] in ("int", "float") else (None, None),
         )
+
+
+def _argument(
+    call: ast.Call, given: Mapping[str | None, ast.expr], at: int, name: str
+) -> ast.expr | None:
+    """An argument of a definition, by its place or by its name."""
+    return call.args[at] if len(call.args) > at else given.get(name)
+
+
+def _meaning(code: Code, tree: Tree, node: ast.expr) -> Meaning:
+    is_local = tree.is_local(node)
+    return Unknown("a name of a function") if is_local else code.meaning(tree.module, node)
+
+
+def _bounds(
+    call: ast.Call, given: Mapping[str | None, ast.expr]
+) -> tuple[float | None, float | None]:
+    """The least and the most that a number may be; None where it has no bound, or one unknown."""
+    least, most = (
+        _number(_argument(call, given, at, name))
+        for at, name in ((3, "lower_bound"), (4, "upper_bound"))
+    )
+    return least, most
+
+
+def _number(node: ast.expr | None) -> float | None:
+    sign = 1
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        node, sign = node.operand, -1
+    is_number = isinstance(node, ast.Constant) and type(node.value) in (int, float)
+    return sign * node.value if is_number else None  # type: ignore[union-attr]
 
 
 def _run(code: Code, module: Module, node: ast.AST) -> str:

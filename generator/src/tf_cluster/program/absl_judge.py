@@ -123,12 +123,30 @@ def _wrong_value(option: Option, value: str) -> str:
     if option.type == "bool":
         good = value.lower() in ("true", "t", "1", "false", "f", "0")
         return "" if good else "true or false"
+    words = {"int": "a whole number", "float": "a number"}.get(option.type)
+    if not words:
+        return ""
     try:
-        if option.type == "int":
-            base = {"0o": 8, "0x": 16}.get(value[:2], 10) if len(value) > 2 else 10
-            int(value, base)
-        elif option.type == "float":
-            float(value)
+        number = _number(option.type, value)
     except ValueError:
-        return "a whole number" if option.type == "int" else "a number"
-    return ""
+        return f"{words}{_within(option.bounds)}"
+    least, most = option.bounds
+    is_out = (least is not None and number < least) or (most is not None and number > most)
+    return f"{words}{_within(option.bounds)}" if is_out else ""
+
+
+def _number(kind: str, text: str) -> float:
+    if kind == "float":
+        return float(text)
+    base = {"0o": 8, "0x": 16}.get(text[:2], 10) if len(text) > 2 else 10
+    return int(text, base)
+
+
+def _within(bounds: tuple[float | None, float | None]) -> str:
+    """` from 1 to 9`, as the end of what a number has to be; empty where it may be any."""
+    least, most = bounds
+    if least is None and most is None:
+        return ""
+    if most is None:
+        return f" of at least {least}"
+    return f" of at most {most}" if least is None else f" from {least} to {most}"

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from tf_cluster.program.argparse_choices import Choices
 from tf_cluster.program.argparse_declared import refused_keys
 from tf_cluster.program.argparse_defaults import target, text_default
 from tf_cluster.program.argparse_parsers import Parsers, find_parsers
 from tf_cluster.program.argparse_patches import names_main, patches, use_elsewhere
 from tf_cluster.program.argv import argv_change
+from tf_cluster.program.choices import Choices
 from tf_cluster.program.options import CommandLine, Option
 from tf_cluster.program.resolve import Code, Elsewhere, FunctionHere, Unknown
 from tf_cluster.program.scope import Function, Module

@@ -19,6 +19,7 @@ class Option:
     does not take with its action. `default`: one of argparse that is a text, None for any other.
     `target`: the attribute that has the value, empty where it can't be known. `within`: what has
     the declaration, a function or the module; empty where that may run for several parsers.
+    `bounds`: the least and the most that a number of absl may be, None for no bound.
     """
 
     names: tuple[str, ...]
@@ -34,6 +35,7 @@ class Option:
     default: str | None = None
     target: str = ""
     within: str = ""
+    bounds: tuple[float | None, float | None] = (None, None)
 
     @property
     def title(self) -> str:

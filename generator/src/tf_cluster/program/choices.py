@@ -1,4 +1,4 @@
-"""The choices of an option of argparse: where they stand, or in a constant that nothing changes."""
+"""The choices of an option or a flag: as they stand, or of a constant that nothing changes."""
 
 import ast
 from collections.abc import Callable, Sequence
@@ -82,8 +82,8 @@ def _name_of(value: ValueHere) -> str:
     outer = value.module.parents.get(value.node)
     if isinstance(outer, ast.AnnAssign):
         return last_word(outer.target)
-    is_one = isinstance(outer, ast.Assign) and len(outer.targets) == 1
-    return last_word(outer.targets[0]) if is_one else ""
+    targets = outer.targets if isinstance(outer, ast.Assign) else []
+    return last_word(targets[0]) if len(targets) == 1 else ""
 
 
 def _in_module(code: Code, module: Module) -> _MeaningOf:
