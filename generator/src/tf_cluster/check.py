@@ -87,20 +87,21 @@ def check(
     meant = mended(document)
     document = meant.document
     folder = folder or Path(file).parent
-    sound, wrong, found = _sound_part(meant, folder)
-    if sound is None:
+    part, wrong, found = _sound_part(meant, folder)
+    if part is None:
         return Checked(document, tuple(_placed(found, meant, written)), expand({}))
+    sound, values = part
     wrong_flags = _flag_findings(document, expand(sound, flags)) if flags else []
     refused = {finding.pointer for finding in wrong_flags}
     flags = {flag: flags[flag] for flag in flags if (flag,) not in refused}
-    params = Params(document, sound, expand(sound, flags), for_cluster)
+    params = Params(document, sound, expand(sound, flags) if flags else values, for_cluster)
     told = list(run_checks(params))
     if told and len(document.spots) <= _MOST_SPOTS:
         told = independent(
             told,
             wrong,
             sound,
-            lambda part: run_checks(Params(document, part, expand(part, flags), for_cluster)),
+            lambda rest: run_checks(Params(document, rest, expand(rest, flags), for_cluster)),
         )
     whole = for_cluster and not flags and not wrong
     text = raw.decode("utf-8-sig")
@@ -172,8 +173,8 @@ def _repaired_alone(finding: Finding, document: Document) -> Finding:
 
 def _sound_part(
     meant: Mended, folder: Path | Given
-) -> tuple[dict[str, Any] | None, set[Pointer], list[Finding]]:
-    """The part of a file that the schemas accept, what it leaves out, and the findings on that.
+) -> tuple[tuple[dict[str, Any], Values] | None, set[Pointer], list[Finding]]:
+    """The part of a file that the schemas accept with its values, what it leaves out, findings.
 
     The part is None after so many findings of a schema that the rest was not looked for: nothing
     can be said of what is not known to have its type.
@@ -195,7 +196,10 @@ def _sound_part(
     found += refused
     if len(broken) > MOST_FINDINGS:
         return None, wrong, found
-    return _without(sound, (f.pointer for f in refused)), wrong, found
+    if refused:
+        sound = _without(sound, (f.pointer for f in refused))
+        values = expand(sound)
+    return (sound, values), wrong, found
 
 
 def _is_on_a_flag(finding: Finding) -> bool:
