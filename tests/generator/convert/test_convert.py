@@ -174,6 +174,10 @@ UNKNOWN_COMMANDS: tuple[tuple[dict[str, Any], str], ...] = (
     ({"command": None, "args": ["--steps=3"]}, "the image's own command runs"),
     ({"command": ["sh", "-c", "pip install x && python /x.py"]}, "a shell runs: pip install x"),
     ({"command": ["bash", "/run.sh"]}, "bash runs, which is no Python script"),
+    ({"command": ["bash", "-c", "FOO=1 python /a.py --lr=1"]}, "FOO=1 runs, which is no Python"),
+    ({"command": ["nohup", "python", "/a.py"]}, "its arguments in program.args, of: nohup python"),
+    ({"command": ["torchrun", "/a.py", "--lr=1"]}, "of: torchrun /a.py --lr=1"),
+    ({"command": ["bash", "-c", "python /a.py --lr 1", "x"]}, "of: bash -c python /a.py --lr 1 x"),
     ({"command": ["python", "-c", "print(1)"]}, "python -c runs code"),
     ({"command": ["python", "-m", "trainer.task"]}, "python -m trainer.task"),
     ({"command": ["python", "x.py"]}, "x.py is in the image's working directory"),
@@ -190,6 +194,63 @@ def test_of_any_other_command_a_person_names_the_script(
 
     assert params_of(text)["program"]["script"].endswith(".py")
     assert f"{doubt}" in to_dos(text)
+
+
+@pytest.mark.parametrize(
+    ("command", "args"),
+    [
+        (["/train", "--lr=1"], ["--lr=1"]),
+        (["nohup", "python", "/a.py", "--lr=1"], None),
+        (["bash", "-c", "FOO=1 python /a.py --lr=1"], None),
+        (["sh", "/run.sh", "--lr=1"], None),
+        (["accelerate", "launch", "/a.py"], None),
+    ],
+)
+def test_words_that_are_another_command_are_no_arguments_of_the_script(
+    command: list[str], args: list[str] | None
+) -> None:
+    text = tfjob({"Worker": {"command": command}})
+
+    assert params_of(text)["program"].get("args") == args
+    kept = [entry for entry in made_of(text).entries if entry.told.endswith("-> program.args")]
+    assert bool(kept) == bool(args)
+
+
+APART = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {}}
+
+
+@pytest.mark.parametrize(
+    ("selector", "is_told"),
+    [
+        ({"matchLabels": {"training.kubeflow.org/job-name": "mnist"}}, True),
+        ({"matchExpressions": [{"key": "tf-replica-type", "operator": "Exists"}]}, True),
+        ({"matchLabels": {"app": "mnist"}}, False),
+        ({"matchLabels": {"group-name": "mine"}}, False),
+    ],
+)
+@pytest.mark.parametrize("field", ["affinity", "topologySpreadConstraints"])
+def test_a_selector_by_the_operators_labels_is_to_do(
+    field: str, selector: dict[str, Any], is_told: bool
+) -> None:
+    term = {**APART, "labelSelector": selector}
+    terms = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    spread = [{**term, "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}]
+    manifest = yaml.safe_load(tfjob())
+    template = manifest["spec"]["tfReplicaSpecs"]["Worker"]["template"]
+    template["metadata"] = {"labels": {"group-name": "mine"}}
+    template["spec"][field] = terms if field == "affinity" else spread
+    text = yaml.safe_dump(manifest)
+
+    assert field in params_of(text)["extraValues"]["worker"]
+    assert ("pods here have other labels" in to_dos(text)) == is_told
+
+
+def test_a_replica_that_is_never_tried_again_is_not_here() -> None:
+    text = tfjob().replace("replicas: 1", "replicas: 1\n      restartPolicy: Never")
+
+    assert params_of(text)["extraValues"]["worker"]["backoffLimit"] == 0
+    told = entry_of(text, "spec", "tfReplicaSpecs", "Worker", "restartPolicy").told
+    assert told.endswith("-> extraValues.worker.backoffLimit (0)")
 
 
 @pytest.mark.parametrize("key", ["command", "args"])
@@ -370,15 +431,21 @@ def test_the_claims_own_manifest_in_the_file_says_its_access_modes() -> None:
 
 
 def test_a_claim_that_results_go_to_is_logs_too_and_stays_where_it_was() -> None:
-    text = tfjob({"Worker": mounted("/train", claim("events"))})
+    text = tfjob({"Worker": mounted("/results", claim("events"))})
 
     params = params_of(text)
 
     assert params["log"] == {"claim": "events"}
     assert params["data"] == {"enabled": False}
     worker = params["extraValues"]["worker"]
-    assert worker["extraVolumeMounts"] == [{"name": "v", "mountPath": "/train"}]
+    assert worker["extraVolumeMounts"] == [{"name": "v", "mountPath": "/results"}]
     assert worker["extraVolumes"] == [{"name": "v", **claim("events")}]
+
+
+def test_a_claim_of_training_data_is_not_taken_for_results() -> None:
+    params = params_of(tfjob({"Worker": mounted("/datasets/train", claim("sets"))}))
+
+    assert "log" not in params
 
 
 def test_without_a_claim_for_results_the_claim_that_the_chart_makes_is_told() -> None:

@@ -48,7 +48,8 @@ def _lost(job: dict[str, Any], made: Converted, texts: set[str], all_text: str) 
     that is as the workers has no values of its own: what it says was compared. Names of volumes
     are only links, which `_unlike_the_pods` follows.
     """
-    told = {e.field for e in made.entries if e.fate != "maps" or e.words == "as the workers'"}
+    as_words = ("as the workers'", "0")  # backoffLimit: 0 of restartPolicy: Never
+    told = {e.field for e in made.entries if e.fate != "maps" or e.words in as_words}
     lost = []
     for path, value in _leaves(job):
         is_link = len(path) > 2 and path[-1] == "name" and path[-3] in ("volumes", "volumeMounts")

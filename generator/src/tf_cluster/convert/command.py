@@ -18,6 +18,7 @@ _ENV = re.compile(r"(.*/)?env")
 _OPTION = re.compile(r"--[a-z].*|-(?![-cm])[A-Za-z?].*", re.DOTALL)
 _TAKES_NEXT = re.compile(r"--check-hash-based-pycs|-[A-VYZa-z]*[WX]")
 _SCRIPT = re.compile(r"([^\x00-\x1f\x7f-\x9f]*/)?[^/\x00-\x1f\x7f-\x9f]+\.py")
+_COMMAND = re.compile(r"\.py\b|(^|[\s/])python[\d.]*(\s|$)")
 _MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 _WRITES = re.compile(r"log|model|out|checkpoint|ckpt|export|save|job|summar")
 _LONGEST = 10_000
@@ -130,7 +131,17 @@ def _read(words: list[Word], folder: str) -> Command:
     if _SCRIPT.fullmatch(words[0].text):
         return _of_script(words, folder)
     doubt = f"{cut(words[0].text)} runs, which is no Python script (.py)"
-    return Command(f"{UNKNOWN}/train.py", tuple(words[1:]), folder, doubt)
+    if not _runs_another(words):
+        return Command(f"{UNKNOWN}/train.py", tuple(words[1:]), folder, doubt)
+    line = cut(" ".join(word.text for word in words), 200)
+    remedy = f"name the script, and its arguments in program.args, of: {line}"
+    return Command(f"{UNKNOWN}/train.py", (), folder, doubt, remedy)
+
+
+def _runs_another(words: list[Word]) -> bool:
+    """Whether the words after the first are a command, or hold one: `nohup python /a.py`."""
+    is_shell = _SHELL.fullmatch(words[0].text)
+    return bool(is_shell or any(_COMMAND.search(word.text) for word in words[1:]))
 
 
 def _in(text: str, names: tuple[str, ...]) -> tuple[str, ...]:

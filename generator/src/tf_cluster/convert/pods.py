@@ -1,6 +1,7 @@
 """The other fields of pods and containers: most have a value of the chart of the same name."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tf_cluster.convert.container import NAME, container_of, others_of
@@ -38,6 +39,10 @@ _DEFAULTS: dict[str, Any] = {
 }
 """What the chart's pods, or all pods, have where nothing is said: such a field needs nothing."""
 
+_OPERATORS = re.compile(
+    r"training\.kubeflow\.org/.*|(tf-)?(job-name|replica-type|replica-index)|job-role|group-name"
+)
+"""Labels that the TFJob operator, of one version or another, gives its pods."""
 _PORT = 2222
 _PORT_NAME = "tfjob-port"
 _WHY = {
@@ -77,9 +82,38 @@ def _put_pod(job: Job, role: Role, draft: Draft) -> None:
             job.leave_out(path, "the default")
         else:
             _pass_on(job, path, ("extraValues", role.target, key), draft)
+            _tell_operators_labels(job, role, path)
     path = (*role.spec, "restartPolicy")
     if job.get(path) is not None:
         job.leave_out(path, "the restart policy of the replicas counts")
+
+
+def _tell_operators_labels(job: Job, role: Role, path: Pointer) -> None:
+    """A selector by labels that the operator sets chooses no pod of the chart."""
+    own = job.get((*role.pod, "metadata", "labels")) or {}
+    labels = [
+        one for one in _selected(job.get(path)) if _OPERATORS.fullmatch(one) and one not in own
+    ]
+    if labels:
+        why = (
+            f"the operator sets {cut(labels[0])}, and pods here have other labels: "
+            "app.kubernetes.io/instance is the release, app.kubernetes.io/component the role"
+        )
+        job.remark(path, why, "extraValues")
+
+
+def _selected(value: Any) -> Iterator[str]:
+    """The labels of every labelSelector in a value, by their names."""
+    for key, inner in value.items() if isinstance(value, dict) else ():
+        if key == "labelSelector" and isinstance(inner, dict):
+            wanted = inner.get("matchLabels")
+            yield from map(str, wanted) if isinstance(wanted, dict) else ()
+            for one in inner.get("matchExpressions") or ():
+                yield str(one.get("key")) if isinstance(one, dict) else ""
+        else:
+            yield from _selected(inner)
+    for inner in value if isinstance(value, list) else ():
+        yield from _selected(inner)
 
 
 def _put_container(job: Job, role: Role, draft: Draft) -> None:

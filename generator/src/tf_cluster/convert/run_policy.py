@@ -5,7 +5,7 @@ from tf_cluster.convert.job import Job, shown
 from tf_cluster.convert.manifest import name_of
 from tf_cluster.convert.roles import Plan
 from tf_cluster.params.names import NAME_LIMIT
-from tf_cluster.pointer import Pointer
+from tf_cluster.pointer import Pointer, dotted
 from tf_cluster.printable import cut
 
 _OF_THE_CLUSTER = (
@@ -17,7 +17,6 @@ _APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _RESTARTS = {
     "Always": "a task that fails is tried again, as often as {}.backoffLimit says",
     "OnFailure": "a task that fails is tried again, as often as {}.backoffLimit says",
-    "Never": "a task that fails is tried again, as often as {}.backoffLimit says (0: never)",
     "ExitCode": "a task that fails is tried again, as often as {}.backoffLimit says, but not after "
     "exit 2",
 }
@@ -83,8 +82,10 @@ def put_policy(job: Job, plan: Plan, draft: Draft) -> None:
         if role and job.get(path) is not None:
             words = _RESTARTS.get(job.text(path))
             target = "worker" if role is plan.joined else role.target
-            if role.target == "ps" and words:
+            if role.target == "ps" and (words or job.text(path) == "Never"):
                 job.leave_out(path, "a ps is always started again")
+            elif job.text(path) == "Never":
+                _put_never(job, path, ("extraValues", target, "backoffLimit"), draft)
             elif words:
                 job.leave_out(path, words.format(f"extraValues.{target}"))
             else:
@@ -93,6 +94,18 @@ def put_policy(job: Job, plan: Plan, draft: Draft) -> None:
         if role and not job.is_told((*role.path, "replicas")):
             key = {"chief": "replication", "worker": "workers"}.get(role.target, "ps")
             job.maps((*role.path, "replicas"), "workers" if role is plan.joined else key)
+
+
+def _put_never(job: Job, path: Pointer, key: Pointer, draft: Draft) -> None:
+    """A task that fails is not tried again; where the run's policy says how often, that stands."""
+    limit = draft.get(key)
+    if limit is None:
+        draft.put(key, 0, path)
+    if limit:
+        why = f"Never: {dotted(key)} is {limit}, by backoffLimit; 0 tries no failed task again"
+        job.to_do(path, why, "extraValues")
+    else:
+        job.maps(path, dotted(key), "0")
 
 
 def _put_policy(job: Job, around: Pointer, plan: Plan, draft: Draft) -> None:

@@ -17,7 +17,7 @@ from tf_cluster.printable import cut
 
 _MOUNT_KEYS = ("name", "mountPath", "readOnly", "subPath")
 _PLACES = {"/data": "data", "/log": "log"}
-_LOGS = re.compile(r"log|model|output|checkpoint|ckpt|export|train|summar|result", re.IGNORECASE)
+_LOGS = re.compile(r"log|model|output|checkpoint|ckpt|export|event|summar|result", re.IGNORECASE)
 _UNREAD = "the ps run TensorFlow's server, which reads no files"
 _MODES = {
     "data": ("ReadWriteOnce", "ReadWriteMany", "ReadOnlyMany"),
@@ -85,7 +85,7 @@ def _guess_log(job: Job, role: Role, draft: Draft, shared: _Shared) -> None:
         volume = volumes.get(job.text((*mount, "name")))
         claim = volume and job.text((*volume, "persistentVolumeClaim", "claimName"))
         is_written = any(one == place or one.startswith(f"{place}/") for one in written)
-        looks_so = is_written or _LOGS.search(posixpath.basename(place))
+        looks_so = is_written or _LOGS.search(place)
         if (
             volume
             and claim
