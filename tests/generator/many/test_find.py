@@ -47,6 +47,17 @@ def test_what_git_and_environments_hold_is_nobodys() -> None:
     assert find([".git"]).files == (".git/b.params.yaml",)  # but who names it means it
 
 
+def test_files_that_begin_with_a_dot_are_an_editors_or_a_systems() -> None:
+    _make("a.params.yaml", "._a.params.yaml", ".params.yaml", "x/.b.params.yaml", "x/b.params.yaml")
+    Path(".#a.params.yaml").symlink_to("nobody@nowhere.1")
+
+    assert find(["."]).files == ("a.params.yaml", "x/b.params.yaml")
+    assert find(["*.params.yaml"]).files == ("a.params.yaml",)
+    assert find(["**/*.params.yaml"]).files == ("a.params.yaml", "x/b.params.yaml")
+    assert find(["x/?b.params.yaml"]).files == ()
+    assert find([".[_]*.params.yaml"]).files == ("._a.params.yaml",)  # but who names it means it
+
+
 def test_links_out_of_a_folder_are_left_out_and_told() -> None:
     _make("in/a.params.yaml", "out/b.params.yaml", "out/deep/c.params.yaml")
     Path("in/link.params.yaml").symlink_to(Path("out/b.params.yaml").absolute())

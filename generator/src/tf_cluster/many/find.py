@@ -131,7 +131,7 @@ def _look(seen: _Seen, folder: str, wanted: _Wanted, deepest: int = _DEEPEST) ->
                 _look(seen, path, _is_params)  # a pattern for folders
             else:
                 _look(seen, path, wanted, deepest - 1)
-        elif wanted(path):
+        elif wanted(path) and not (wanted is _is_params and entry.name.startswith(".")):
             leads_out = entry.is_symlink() and not is_inside(Path(path), Path(seen.top or "."))
             (seen.left_out if leads_out else seen.files).append(path)
 
@@ -151,9 +151,14 @@ def _fixed_part(pattern: str) -> str:
 
 
 def _expression(pattern: str) -> str:
-    """A shell's pattern as a regular expression: `**` stands for any folders."""
+    """A shell's pattern as a regular expression: `**` stands for any folders.
+
+    As in a shell, a sign for any letters stands for no dot at the start of a name.
+    """
     text, at = "", 0
     while at < len(pattern):
+        if pattern[at] in "*?[" and pattern[at - 1 : at] in ("", "/"):
+            text += r"(?!\.[^/])"
         if pattern.startswith("**/", at):
             text, at = text + "(?:.*/)?", at + 3
         elif pattern.startswith("**", at):
