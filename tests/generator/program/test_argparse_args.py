@@ -245,6 +245,45 @@ def test_a_wrong_value_is_told_with_what_would_be_right(
     assert words_of_refused(tmp_path, options, arg) == words.format("leave out the inner quotes")
 
 
+GROUP = "g = p.add_mutually_exclusive_group({})\ng.add_argument('--{}')\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "args", "wrong"),
+    [
+        (GROUP.format("", "a") + GROUP.format("", "b"), ["--a=1", "--b=1"], False),
+        (GROUP.format("required=True", "a") + GROUP.format("", "b"), ["--a=1"], False),
+        (GROUP.format("", "a") + GROUP.format("required=True", "b"), ["--b=1"], False),
+        (GROUP.format("", "a") + GROUP.format("required=True", "b"), ["--a=1"], True),
+        (
+            GROUP.format("", "a") + "g = p.add_argument_group('x')\ng.add_argument('--b')\n",
+            ["--a=1", "--b=1"],
+            False,
+        ),
+        (
+            GROUP.format("", "a") + "g.add_argument('--c')\n" + GROUP.format("", "b"),
+            ["--a=1", "--c=1"],
+            True,
+        ),
+    ],
+)
+def test_a_variable_may_hold_one_group_after_another(
+    options: str, args: list[str], wrong: bool, tmp_path: Path
+) -> None:
+    code = f"{HEAD}{options}p.parse_args()\n"
+
+    assert bool(found(tmp_path, code, args)) == wrong
+    assert refuses(code, args) == wrong
+
+
+def test_a_required_group_without_an_option_is_told(tmp_path: Path) -> None:
+    code = f"{HEAD}p.add_mutually_exclusive_group(required=True)\np.parse_args()\n"
+
+    assert found(tmp_path, code, []) == [("TFC514", None)]
+    with pytest.raises(ValueError, match="empty group"):  # by argparse, as it writes its usage
+        refuses(code, [])
+
+
 @pytest.mark.parametrize(
     ("option", "likely"),
     [

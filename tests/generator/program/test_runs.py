@@ -76,6 +76,74 @@ NOT_SURE = {
     "argparse changed by mock": (
         "from unittest import mock\nwith mock.patch('argparse.ArgumentParser.error'):\n  parse()"
     ),
+    "a function in a table that ends": (
+        f"def listed():\n{HERE}sys.exit()\n{{'a': listed}}['a']()\nparse()"
+    ),
+    "a function that ends by a loop's name": (
+        f"def listed():\n{HERE}sys.exit()\nfor step in (print, listed):\n  step()\nparse()"
+    ),
+    "a function that ends, handed on": (
+        f"def listed():\n{HERE}sys.exit()\ndef call(step):\n  step()\ncall(listed)\nparse()"
+    ),
+    "a default that ends": "def go(leave=sys.exit):\n  leave(0)\ngo()\nparse()",
+    "a part of exit": "import functools\nleave = functools.partial(sys.exit, 0)\nleave()\nparse()",
+    "a lambda that ends": "leave = lambda: sys.exit(0)\nleave()\nparse()",
+    "an exit by getattr": "getattr(sys, 'exit')(0)\nparse()",
+    "an exit of a class": "class A:\n  leave = staticmethod(sys.exit)\nA.leave(0)\nparse()",
+    "a class made again after its fields": (
+        "import dataclasses\n@dataclasses.dataclass\nclass A:\n  a: int = 1\n"
+        "  def __post_init__(self):\n    sys.exit(0)\nA()\nparse()"
+    ),
+    "a context that ends": (
+        "class A:\n  def __enter__(self): sys.exit(0)\n  def __exit__(self, *e): pass\n"
+        "with A():\n  pass\nparse()"
+    ),
+    "a property that ends": (
+        "class A:\n  @property\n  def role(self): sys.exit(0)\nA().role\nparse()"
+    ),
+    "a decorator that ends": "def now(f):\n  sys.exit(0)\n@now\ndef go(): pass\nparse()",
+    "a class below one that ends": (
+        "class A:\n  def __init_subclass__(cls): sys.exit(0)\nclass B(A): pass\nparse()"
+    ),
+    "tests that end": "import unittest\nif 1:\n  unittest.main(argv=['a'])\nparse()",
+    "another program": "from os import execvp\nif 1:\n  execvp('true', ['true'])\nparse()",
+    "a method of that name of another": (
+        "import io\nclass A:\n  def read(self):\n    parse()\nio.StringIO().read()"
+    ),
+    "a method with a decorator": (
+        "def off(f):\n  return lambda *_: None\nclass A:\n  @off\n  def of_args(self):\n"
+        "    parse()\nA().of_args()"
+    ),
+    "a method that another class replaces": (
+        "class A:\n  def of_args(self):\n    parse()\nclass B(A):\n"
+        "  of_args = lambda self: None\nB().of_args()"
+    ),
+    "a method that its object replaces": (
+        "class A:\n  def __init__(self):\n    self.of_args = print\n  def of_args(self):\n"
+        "    parse()\nA().of_args()"
+    ),
+    "an instance that is made otherwise": (
+        "class A:\n  def __new__(cls): return 1\n  def __init__(self):\n    parse()\nA()"
+    ),
+    "a class with another maker": (
+        "class M(type):\n  def __call__(cls): return 1\nclass A(metaclass=M):\n"
+        "  def __init__(self):\n    parse()\nA()"
+    ),
+    "a function of a function, set again": (
+        "def main():\n  def go():\n    parse()\n  go = print\n  go()\nmain()"
+    ),
+    "the last of a comparison": "3 < 2 < parse()",
+    "two parsers of one function": (
+        "def base():\n  p = argparse.ArgumentParser()\n  p.add_argument('--a')\n  return p\n"
+        "other = base()\nother.add_argument('--b', required=True)\nbase().parse_args([])"
+    ),
+    "an option that comes later": (
+        "p = argparse.ArgumentParser()\np.parse_args()\np.add_argument('--b', required=True)"
+    ),
+    "argparse changed in a loop": (
+        "for one in (argparse.ArgumentParser,):\n  one.error = lambda *_: None\nparse()"
+    ),
+    "builtins changed": "import builtins\nbuiltins.super = None\nparse = print\nparse()",
     "another end at the end": ("import atexit\natexit.register(lambda: os._exit(0))\nparse()"),
 }
 SURE = {
@@ -93,6 +161,19 @@ SURE = {
     "what makes a class": "class A:\n  def __init__(self):\n    self.args = parse()\nA()",
     "the one method of a name": "class A:\n  def of_args(self):\n    parse()\nA().of_args()",
     "a test": "if parse():\n  pass",
+    "a method that a method calls": (
+        "class A:\n  def of_args(self):\n    parse()\n  def go(self):\n    self.of_args()\nA().go()"
+    ),
+    "a method of the class": (
+        "class A:\n  @classmethod\n  def of_args(cls):\n    parse()\nA.of_args()"
+    ),
+    "a method of an object by its name": (
+        "class A:\n  def of_args(self):\n    parse()\ndef main():\n  a = A()\n  a.of_args()\nmain()"
+    ),
+    "a method of the class above": (
+        "class A:\n  def of_args(self):\n    parse()\nclass B(A): pass\nB().of_args()"
+    ),
+    "an exit of another function": "def leave():\n  sys.exit(0)\nparse()\nleave()",
 }
 
 

@@ -247,6 +247,17 @@ def _is_flags(code: Code, tree: Tree, node: ast.expr) -> bool:
     return isinstance(meant, Elsewhere) and meant.name in {f"{space}.FLAGS" for space in _SPACES}
 
 
+def _reaches_inside(code: Code, tree: Tree, node: ast.AST) -> bool:
+    """Whether it may change flags by what FLAGS is made of, or by other arguments than sys.argv."""
+    if isinstance(node, ast.Attribute):
+        if isinstance(node.value, ast.Subscript):
+            return node.attr == "parser" and _is_flags(code, tree, node.value.value)
+        return node.attr.startswith("_") and _is_flags(code, tree, node.value)
+    if not isinstance(node, ast.Call) or not _is_flags(code, tree, node.func):
+        return False
+    return [ast.unparse(argument) for argument in node.args] != ["sys.argv"]
+
+
 def _stops_reading(module: Module) -> bool:
     return any(
         isinstance(node, ast.Attribute) and node.attr in _STOPS_READING for node in module.nodes
@@ -278,6 +289,8 @@ def _marks(code: Code, trees: Mapping[str, Tree], runs: Runs) -> _Marks:
     all_given = False
     for tree in trees.values():
         for node in tree.module.nodes:
+            if _reaches_inside(code, tree, node):
+                raise _UnknowableError(f"{tree.module.place(node)}: the flags' own parts are used")
             if isinstance(node, (ast.Attribute, ast.Subscript)):
                 is_changed = not isinstance(node.ctx, ast.Load) or isinstance(node, ast.Subscript)
                 if is_changed and _is_flags(code, tree, node.value):

@@ -1,7 +1,7 @@
 """The options that a script declares with argparse, followed through its functions and modules."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -76,8 +76,8 @@ class _Follower:
         self._depth = 0
         self._options: list[tuple[int, tuple[_At, ...], Option]] = []
         self._exclusive: list[bool] = []
-        self._parses: list[bool] = []
-        self._seen: set[tuple[ast.AST, str]] = set()
+        self._parses: list[tuple[int, tuple[_At, ...], bool]] = []
+        self._seen: set[tuple[ast.AST, str, ast.stmt | None]] = set()
         self._argv: set[ast.AST] = set()
         self._returning: dict[ast.AST, int] = {}
         self._called: set[ast.AST] = set()
@@ -109,9 +109,13 @@ class _Follower:
             raise _UnknowableError(changed)
         if not self._parses:
             raise self._error(tree, made, "where it surely parses the arguments")
+        first = min(at for *at, _ in self._parses)
+        late = next((option for *at, option in self._options if at > first), None)
+        if late:
+            raise _UnknowableError(f"{late.place}: {late.title} comes after it has parsed")
         return CommandLine(
             tuple(option for _, _, option in sorted(self._options, key=lambda one: one[:2])),
-            all(self._parses),
+            all(is_strict for *_, is_strict in self._parses),
             tree.module.place(made),
             flags["add_help"],
             flags["allow_abbrev"],
@@ -177,7 +181,7 @@ class _Follower:
                 raise self._error(tree, outer, "where it is kept")
             if tree.scope_of(outer) is self._home.module.tree:
                 self._kept.add(target.id)
-            self._follow(tree, tree.scope_of(outer), target.id, group)
+            self._follow(tree, tree.scope_of(outer), target.id, group, outer)
         elif isinstance(outer, ast.Return):
             self._returned(tree, outer, group)
         elif isinstance(outer, ast.Call) and node in outer.args:
@@ -187,27 +191,35 @@ class _Follower:
         elif not isinstance(outer, ast.Expr):
             raise self._error(tree, node, "where it goes")
 
-    def _follow(self, tree: Tree, scope: ast.AST, name: str, group: int) -> None:
-        """Take in every use of a variable that holds the parser or a group."""
-        if (scope, name) in self._seen:
+    def _follow(
+        self, tree: Tree, scope: ast.AST, name: str, group: int, kept: ast.stmt | None = None
+    ) -> None:
+        """Take in the uses of a variable that holds the parser or a group since `kept`.
+
+        That is the statement that puts it there; None for an argument of a function.
+        """
+        if (scope, name, kept) in self._seen:
             return
-        self._seen.add((scope, name))
+        self._seen.add((scope, name, kept))
         if len(self._seen) > _MOST_NAMES:
             raise self._error(tree, scope, "it has too many names")
-        set_again = []
+        loads: list[ast.Name] = []
+        stores: list[ast.Name] = []
         for node in ast.walk(scope):
             if isinstance(node, (ast.Global, ast.Nonlocal)) and name in node.names:
                 raise self._error(tree, node, f"{name} is shared")
             if not (isinstance(node, ast.Name) and node.id == name):
                 continue
-            if _is_of_another(tree, node, scope):
-                continue
-            if isinstance(node.ctx, ast.Load):
+            if not _is_of_another(tree, node, scope):
+                (loads if isinstance(node.ctx, ast.Load) else stores).append(node)
+        others = [tree.parents[node] for node in stores if tree.parents[node] is not kept]
+        for node in loads:
+            if others and tree.scope_of(node) is not scope:
+                raise self._error(tree, node, f"{name} is set again")
+            if not others or _last_before(node, [*others, *([kept] if kept else [])]) is kept:
                 self._use(tree, node, group)
-            else:
-                set_again.append(node)
-        for node in set_again:
-            if not self._keeps(tree, node):
+        for node in stores:
+            if not self._keeps(tree, node) or (others and not tree.is_sure(tree.parents[node])):
                 raise self._error(tree, node, f"{name} is set again")
 
     def _keeps(self, tree: Tree, target: ast.Name) -> bool:
@@ -260,7 +272,8 @@ class _Follower:
             if len(self._parses) > _MOST_NAMES:
                 raise self._error(tree, call, "it parses too often")
             self._check_parse(tree, call)
-            self._parses.append(method.attr == "parse_args")
+            at = (*self._calls, _position(call))
+            self._parses.append((self._depth, at, method.attr == "parse_args"))
         else:
             raise self._error(tree, call, f"its {method.attr}")
 
@@ -332,8 +345,11 @@ class _Follower:
         before = self._depth, self._calls
         # What the caller does comes after all that stands in the function.
         self._depth, self._calls = self._depth + (not self._calls), self._calls[:-1]
-        for other, use in self._uses(tree, function):
+        uses = [(one, use) for one, use in self._uses(tree, function) if not one.never_runs(use)]
+        for other, use in uses:
             call = other.parents.get(use)
+            if use is not uses[0][1]:
+                raise self._error(other, use, f"{function.name} makes another parser")
             if not (isinstance(call, ast.Call) and call.func is use):
                 raise self._error(other, use, f"where {function.name} goes")
             self._called.add(function)
@@ -425,9 +441,16 @@ class _Follower:
         return None
 
 
-def _position(node: ast.expr) -> _At:
-    """Line and column where a call ends: of `f(x).g()`, the second comes later."""
-    return node.end_lineno or 0, node.end_col_offset or 0
+def _position(node: ast.AST) -> _At:
+    """Line and column where a node ends: of `f(x).g()`, the second call comes later."""
+    return getattr(node, "end_lineno", None) or 0, getattr(node, "end_col_offset", None) or 0
+
+
+def _last_before(node: ast.expr, statements: Sequence[ast.AST]) -> ast.AST | None:
+    """The last of some statements that ends before an expression; None if none does."""
+    start = node.lineno, node.col_offset
+    before = [one for one in statements if _position(one) <= start]
+    return max(before, key=_position, default=None)
 
 
 def _is_of_another(tree: Tree, node: ast.Name, scope: ast.AST) -> bool:

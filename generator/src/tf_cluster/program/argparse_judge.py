@@ -77,7 +77,7 @@ def _missing(outcome: Outcome, line: CommandLine) -> Iterator[Problem]:
         yield Problem("missing", f"{name} is missing", None, name, place=option.place)
     for group in outcome.lacking:
         names = [name for one in line.options if one.group == group for name in one.names]
-        words = f"one of {either(names)} is missing"
+        words = f"one of {either(names)} is missing" if names else "a required group has no option"
         yield Problem("missing", words, None, "/".join(names), place=line.place)
 
 

@@ -11,6 +11,14 @@ _MAIN = "__main__"
 _ARGPARSE = "argparse"
 _LONGEST = 5  # names of `argparse.ArgumentParser` and the like
 _SETTERS = ("setattr", "delattr", "__setattr__")
+_OF_PARSERS = frozenset(
+    (
+        *("ArgumentParser", "add_argument", "convert_arg_line_to_args", "error", "exit"),
+        *("parse_args", "parse_known_args", "_check_value", "_get_option_tuples", "_get_value"),
+        *("_get_values", "_parse_known_args", "_parse_optional", "_print_message"),
+    )
+)
+"""What argparse reads arguments with: whoever sets one of them, of whatever object, may mean it."""
 
 
 def patches(code: Code, module: Module) -> Iterator[ast.AST]:
@@ -26,14 +34,17 @@ def patches(code: Code, module: Module) -> Iterator[ast.AST]:
             elif node.attr == "exit" and getattr(node.value, "id", "") in module.sys_names:
                 is_patch = True
             else:
-                is_patch = _is_of_argparse(code, module, node.value)
+                owner = getattr(node.value, "id", "")
+                is_patch = (
+                    (node.attr in _OF_PARSERS and owner != "self")
+                    or owner in ("builtins", "__builtins__")
+                    or _is_of_argparse(code, module, node.value)
+                )
             if is_patch:
                 yield node
         elif isinstance(node, ast.Call):
             name = called_name(node)
-            texts = [one.value for one in node.args if isinstance(one, ast.Constant)]
-            is_patched = any(isinstance(text, str) and text.startswith(_ARGPARSE) for text in texts)
-            if name.startswith("patch") and is_patched:
+            if name == "patch" and node.args:  # mock.patch("options.parse")
                 yield node
             elif name == "object" and node.args and _is_of_argparse(code, module, node.args[0]):
                 yield node  # mock.patch.object
@@ -53,10 +64,11 @@ def names_main(module: Module) -> bool:
 def use_elsewhere(module: Module, home: Module, names: Collection[str]) -> ast.AST | None:
     """Where a module uses a variable of `home` by one of these names, or sets a name of it."""
     functions = {node.name for node in home.tree.body if isinstance(node, ast.FunctionDef)}
+    if not functions.isdisjoint(module.attributes_set):
+        return module.tree
     for node in module.nodes:
         if isinstance(node, ast.Attribute):
-            is_set = not isinstance(node.ctx, ast.Load)
-            if node.attr in names or (is_set and node.attr in functions):
+            if node.attr in names:
                 return node
         elif isinstance(node, ast.ImportFrom):
             if any(alias.name in names for alias in node.names):

@@ -12,7 +12,7 @@ from tf_cluster.program.resolve import (
     FunctionHere,
     Unknown,
 )
-from tf_cluster.program.scope import Module, is_main_guard
+from tf_cluster.program.scope import Module, is_main_guard, last_word
 from tf_cluster.program.tree import Tree
 
 _DEEPEST = 5
@@ -75,7 +75,10 @@ def _change(code: Code, tree: Tree) -> ast.AST | None:
             if any(alias.name in ("argv", "*") for alias in node.names):
                 return node
         elif isinstance(node, ast.Call):
-            if _names_it(node, sys_names) and _may_run(tree, node):
+            if (_names_it(node, sys_names) or _patches_it(node)) and _may_run(tree, node):
+                return node
+        elif isinstance(node, ast.Attribute) and node.attr == "__dict__":
+            if getattr(node.value, "id", "") in sys_names:
                 return node
         elif isinstance(node, ast.Attribute) and node.attr == "argv":
             is_read = isinstance(node.ctx, ast.Load) and lists.only_read(node)
@@ -91,6 +94,12 @@ def _names_it(call: ast.Call, sys_names: Collection[str]) -> bool:
         return False
     texts = {node.value for node in call.args if isinstance(node, ast.Constant)}
     return not texts or "argv" in texts
+
+
+def _patches_it(call: ast.Call) -> bool:
+    """`mock.patch("sys.argv", …)`."""
+    texts = (node.value for node in call.args if isinstance(node, ast.Constant))
+    return last_word(call.func) == "patch" and "sys.argv" in texts
 
 
 def _may_run(tree: Tree, node: ast.AST) -> bool:

@@ -238,7 +238,8 @@ def _sets(function: ast.AST) -> bool:
         if last_word(node) in _SETTERS:
             return True
         if isinstance(node, ast.Call):
-            given = (*node.args, *(keyword.value for keyword in node.keywords))
+            owner = node.func.value if isinstance(node.func, ast.Attribute) else None
+            given = (owner, *node.args, *(keyword.value for keyword in node.keywords))
             if any(isinstance(one, ast.Name) and one.id == arguments[0].arg for one in given):
                 return True
     return False

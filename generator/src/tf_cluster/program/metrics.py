@@ -11,6 +11,7 @@ from tf_cluster.program.resolve import (
     Code,
     Elsewhere,
     FunctionHere,
+    Meaning,
     Missing,
     Unknown,
     ValueHere,
@@ -20,7 +21,6 @@ from tf_cluster.program.scope import (
     Module,
     Scope,
     arguments_of,
-    last_word,
     names_in_function,
     scope_of,
 )
@@ -58,9 +58,18 @@ def _of_method(
     node = found.binding.node
     if not isinstance(node, ast.FunctionDef):
         raise _UnknowableError(f"{found.owner.module.place(node)}: it is no method")
-    if any(last_word(one) not in _PLAIN_DECORATORS for one in node.decorator_list):
+    module = found.owner.module
+    if not all(_is_plain(code.meaning(module, one)) for one in node.decorator_list):
         raise _UnknowableError(f"{found.owner.module.place(node)}: what its decorator gives")
     return _Reader(code, program, found.owner.module, node, depth, budget).keys()
+
+
+def _is_plain(decorator: Meaning) -> bool:
+    """Whether it is `override` or the like, by the module that it comes from."""
+    if not isinstance(decorator, Elsewhere):
+        return False
+    home, _, name = decorator.name.rpartition(".")
+    return name in _PLAIN_DECORATORS and home in ("builtins", "typing", "typing_extensions")
 
 
 @dataclass
@@ -216,7 +225,11 @@ class _Reader:
         function = node.func
         if isinstance(function, ast.Attribute):
             owner = function.value
-            if isinstance(owner, ast.Name) and owner.id == "self":
+            if (
+                isinstance(owner, ast.Name)
+                and owner.id == "self"
+                and "self" not in self._scope.names
+            ):
                 found = member(self._program, function.attr)
                 if isinstance(found, Member):
                     return _of_method(

@@ -34,7 +34,7 @@ _ACTS = frozenset(
         *("exit", "_exit", "quit", "run", "main", "exec", "eval", "__import__", "open", "input"),
         *("breakpoint", "compile", "copy", "copy_v2", "move", "rename", "extract", "extractall"),
         *("get_file", "download", "install", "save", "write", "write_text", "write_bytes"),
-        *("symlink_to", "hardlink_to", "replace", "touch", "unlink", "rmtree"),
+        *("symlink_to", "hardlink_to", "replace", "touch", "unlink", "rmtree", "partial"),
         *("system", "popen", "spawn", "parse_args", "parse_known_args", "print_help", "error"),
     )
 )

@@ -4,10 +4,11 @@ import ast
 from collections.abc import Iterator, Mapping
 
 from tf_cluster.program.imports import look_for
-from tf_cluster.program.resolve import ClassHere, Code, Elsewhere, FunctionHere
-from tf_cluster.program.scope import Module
+from tf_cluster.program.resolve import ClassHere, Code, Elsewhere, FunctionHere, ValueHere
+from tf_cluster.program.scope import Function, Module, scope_of
 from tf_cluster.program.tree import Tree, imported_names
 
+_DEEPEST = 10
 # They run the `main` of the script.
 _APP_RUNS = ("absl.app.run", "tensorflow.app.run", "tensorflow.compat.v1.app.run")
 
@@ -77,6 +78,8 @@ class Runs:
                 yield from self._calls_of(tree, function, function.name)
         elif not function.decorator_list:
             scope = tree.scope_of(function)
+            if isinstance(scope, Function) and not scope_of(scope.body).only(function.name):
+                return
             for use in tree.uses.get(function.name, ()):
                 if tree.scope_of(use) is scope and _is_called(tree, use):
                     yield tree, tree.parents[use]
@@ -100,16 +103,74 @@ class Runs:
     def _calls_of_method(
         self, tree: Tree, owner: ast.ClassDef, method: ast.FunctionDef
     ) -> Iterator[tuple[Tree, ast.AST]]:
-        if owner.decorator_list or tree.parents[owner] is not tree.module.tree:
+        name = method.name
+        if tree.parents[owner] is not tree.module.tree or not all(
+            map(_binds, method.decorator_list)
+        ):
             return
-        if method.name == "__init__":
-            yield from self._calls_of(tree, owner, owner.name)
+        if name == "__init__":
+            if self._is_plain(tree, owner):
+                yield from self._calls_of(tree, owner, owner.name)
             return
-        if sum(other.function_names[method.name] for other in self._trees.values()) == 1:
-            for other in self._trees.values():
-                for use in other.uses.get(method.name, ()):
-                    if isinstance(use, ast.Attribute) and _is_called(other, use):
-                        yield other, use
+        # Nothing else may stand in its place: a class below, or one object alone.
+        if sum(other.class_names[name] for other in self._trees.values()) > 1:
+            return
+        if self._code.setter_of(name):
+            return
+        for other in self._trees.values():
+            for use in other.uses.get(name, ()):
+                if isinstance(use, ast.Name) or not _is_called(other, use):
+                    continue
+                if self._is_of(other, use.value, owner):
+                    yield other, use
+
+    def _is_plain(self, tree: Tree, owner: ast.ClassDef, depth: int = 0) -> bool:
+        """Whether a call of a class surely runs its `__init__`."""
+        if owner.decorator_list or owner.keywords or depth > _DEEPEST:
+            return False
+        for base in owner.bases:
+            meant = self._code.meaning(tree.module, base)
+            if meant == Elsewhere("builtins.object"):
+                continue
+            if not isinstance(meant, ClassHere) or meant.module.file not in self._trees:
+                return False
+            if not self._is_plain(self._trees[meant.module.file], meant.node, depth + 1):
+                return False
+        return all(getattr(one, "name", "") != "__new__" for one in owner.body)
+
+    def _is_of(self, tree: Tree, node: ast.expr, owner: ast.ClassDef) -> bool:
+        """Whether an expression is a class, one below it, or an object of one of them."""
+        function = tree.scope_of(node)
+        if isinstance(node, ast.Name) and isinstance(function, ast.FunctionDef):
+            first = (*function.args.posonlyargs, *function.args.args)[:1]
+            if first and first[0].arg == node.id and tree.parents[function] is owner:
+                return not any(map(_is_static, function.decorator_list))
+            if node.id in tree.bound_in(function):
+                binding = scope_of(function.body).only(node.id)
+                value = binding.value if binding else None
+                return isinstance(value, ast.Call) and self._is_class(tree, value.func, owner)
+        if isinstance(node, ast.Call):
+            return self._is_class(tree, node.func, owner)
+        if tree.is_local(node):
+            return False
+        meant = self._code.meaning(tree.module, node)
+        if isinstance(meant, ValueHere) and isinstance(meant.node, ast.Call):
+            home = self._trees.get(meant.module.file)
+            return home is not None and self._is_class(home, meant.node.func, owner)
+        return self._is_class(tree, node, owner)
+
+    def _is_class(self, tree: Tree, node: ast.expr, owner: ast.ClassDef, depth: int = 0) -> bool:
+        if depth > _DEEPEST or tree.is_local(node):
+            return False
+        meant = self._code.meaning(tree.module, node)
+        if not isinstance(meant, ClassHere) or meant.module.file not in self._trees:
+            return False
+        found, home = meant.node, self._trees[meant.module.file]
+        if found.decorator_list or found.keywords:
+            return False
+        return found is owner or any(
+            self._is_class(home, base, owner, depth + 1) for base in found.bases
+        )
 
     def _is_handed_on(self, tree: Tree, use: ast.AST) -> bool:
         """Whether it is what `app.run` gets: `app.run(main)`, `app.run(main=main)`."""
@@ -137,6 +198,15 @@ def app_run(code: Code, module: Module, node: ast.AST | None) -> str:
         return ""
     meant = code.meaning(module, node.func)
     return meant.name if isinstance(meant, Elsewhere) and meant.name in _APP_RUNS else ""
+
+
+def _binds(decorator: ast.expr) -> bool:
+    """Whether it is `staticmethod` or `classmethod`, which change nothing of what runs."""
+    return isinstance(decorator, ast.Name) and decorator.id in ("staticmethod", "classmethod")
+
+
+def _is_static(decorator: ast.expr) -> bool:
+    return isinstance(decorator, ast.Name) and decorator.id == "staticmethod"
 
 
 def _is_called(tree: Tree, use: ast.AST) -> bool:

@@ -16,6 +16,7 @@ from tf_cluster.program.scope import (
     is_main_guard,
     last_word,
     names_in_function,
+    scope_of,
 )
 
 _MOST_PARTS = 20
@@ -164,14 +165,19 @@ class Tree:
                 may_have_ended = may_have_ended or self.ends.may_end(statement)
 
     @cached_property
-    def function_names(self) -> Counter[str]:
-        """How many functions, methods too, have each name."""
-        return Counter(node.name for node in self.module.nodes if isinstance(node, Function))
+    def class_names(self) -> Counter[str]:
+        """How many classes bind each name, by a method or in another way."""
+        scopes = (
+            scope_of(node.body) for node in self.module.nodes if isinstance(node, ast.ClassDef)
+        )
+        return Counter(name for scope in scopes for name in scope.names)
 
 
 def _leads_on(outer: ast.AST, inner: ast.AST) -> bool:
     """Whether what runs `outer` runs `inner`, a part of it, and can't catch an exit there."""
     if isinstance(outer, (ast.expr, ast.keyword)):
+        if isinstance(outer, ast.Compare) and inner not in (outer.left, outer.comparators[0]):
+            return False  # of `a < b < c` the last may not be looked at
         may_skip = (ast.Lambda, ast.IfExp, ast.BoolOp, ast.ListComp, ast.SetComp, ast.DictComp)
         return not isinstance(outer, (*may_skip, ast.GeneratorExp))
     if isinstance(outer, ast.With):
