@@ -215,6 +215,8 @@ def test_what_a_sure_parse_lacks_is_found(case: str, tmp_path: Path) -> None:
         "FLAGS.n = 3\napp.run(main)",
         "FLAGS['n'].value = 3\napp.run(main)",
         "delattr(FLAGS, 'n')\napp.run(main)",
+        "FLAGS._flags()['n'].value = 3\napp.run(main)",
+        "FLAGS(['train.py', '--n=3'])\napp.run(main)",
         "def take(flags):\n  delattr(flags, 'n')\ntake(FLAGS)\napp.run(main)",
         "def fill(flags):\n  setattr(flags, 'n', 3)\nfill(FLAGS)\napp.run(main)",
         "def fill(flags):\n  flags.n = 3\nfill(FLAGS)\napp.run(main)",

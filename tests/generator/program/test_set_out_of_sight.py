@@ -33,6 +33,11 @@ TAKEN = {
     "a default that a helper fills": "def fill(flags): vars(flags)['warm'] = 3\n"
     "@dataclass(frozen=True)\nclass G:\n    warm: int = None\n"
     f"    def __post_init__(self): fill(self)\n{NET}    flags = G\n",
+    "a default that a method fills": "@dataclass(frozen=True)\nclass G:\n    warm: int = None\n"
+    "    def _fill(self): vars(self)['warm'] = 3\n"
+    f"    def __post_init__(self): self._fill()\n{NET}    flags = G\n",
+    "metrics of a decorator of one's own": "def override(f):\n"
+    f"    return lambda *_: {{'accuracy': 1.0}}\n{NET}    @override\n{LOSS}",
     "hooks of a loop": f"class Net(Program): pass\n{LOOP}    setattr(Net, name, print)\n",
     "hooks of a function": "def add(c):\n    for name in ('build_model', 'dataset'):\n"
     "        setattr(c, name, print)\nclass Net(Program): pass\nadd(Net)\n",
