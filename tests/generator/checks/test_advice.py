@@ -266,6 +266,7 @@ def test_advice_that_is_ignored_with_a_reason_is_not_given(text: str) -> None:
         ("ignore TFC999 why", ["TFC120  warning"]),
         ("ignore TFC410 why", ["TFC121  warning"]),
         ("ignore TFC305, TFC410 why", ["TFC120  warning", "TFC121  warning"]),
+        ("ignore TFC305 TFC410 why", ["TFC120  warning", "TFC121  warning"]),
         ("see docs/params.md", []),
         ("the file of our team", []),
     ],

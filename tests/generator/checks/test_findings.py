@@ -480,7 +480,9 @@ def test_everything_wrong_is_told_at_once_from_top_to_bottom() -> None:
         (b"x:\n  a:1\n  # c\n  c:2\n  b: 2\n", "p.yaml:2:3: TFC102: not YAML: no blank after 'a:'"),
         (b"a:\n- key:a\n  b: c\n", "p.yaml:2:3: TFC102: not YAML: no blank after 'key:'"),
         (b"a: b\nc http://d: e: f\n", "p.yaml:2:14: TFC102: not YAML: mapping values are not"),
-        (b"flags: [1, 2\n", "p.yaml:2:1: TFC102: not YAML: while parsing a flow sequence"),
+        (b"flags: [1, 2\n", "p.yaml:1:8: TFC102: not YAML: while parsing a flow sequence"),
+        (b"a: b\nflags: {t: a #b}\n", "p.yaml:2:8: TFC102: not YAML: while parsing a flow mapping"),
+        (b"a: b\nworkers\xef\xbc\x9a4\n", "p.yaml:2:1: TFC102: not YAML: while scanning a simple"),
         (b"name: a\nx: \xff\n", "p.yaml:2:4: TFC101: byte 0xff is not UTF-8 text"),
         (b"name: a\x00b\n", "p.yaml:1:8: TFC101: control character U+0000"),
         (b"\x89PNG\r\n", "p.yaml:1:1: TFC101:"),
@@ -604,6 +606,61 @@ def test_a_relative_script_is_for_this_machine_only() -> None:
         "[/program/script]"
     ]
     assert check("p.yaml", text.encode(), for_cluster=False).findings == ()
+
+
+@pytest.mark.parametrize(
+    ("script", "fix"),
+    [
+        ("./train.py", "add source: {files: [train.py]}, or put it on the data volume, as /data/"),
+        ("nets/../train.py", "add source: {files: [train.py]}"),
+        ("../train.py", "write its path in the image, or on the data volume"),
+        ("~/train.py", "write its path in the image, or on the data volume"),
+        (
+            "python /opt/train.py",
+            "name the script alone; what comes behind it goes to program.args",
+        ),
+        ("train.py --steps 3", "name the script alone; what comes behind it goes to program.args"),
+        ("s3://b/train.py", "name a path in the image or on the data volume"),
+    ],
+)
+def test_the_way_out_for_a_relative_script_is_one_that_is_accepted(script: str, fix: str) -> None:
+    (line,) = found(f"name: a\nimage: r/i:1\nprogram: {{script: '{script}'}}\n")
+
+    assert f"TFC309: program.script is '{script}'" in line
+    assert f"({fix}" in line
+
+
+@pytest.mark.parametrize(
+    ("extra", "words"),
+    [
+        ("ps: 0", "ps is 0; at least 1 is needed (leave ps out; a training without them is"),
+        (
+            "train: {steps:3}",
+            "unknown key 'steps:3' in train (write a blank after the colon: steps",
+        ),
+        ("train: {steps: 1,5}", "unknown key '5' in train (a comma ends a value: write the number"),
+        ("priority: 5", "priority is 5, a number; a text is needed (it is the name of a Priority"),
+        ("notebook: {enabled: true}", "unknown key 'enabled' in notebook (write true or false in"),
+        ("log: {enabled: false}", "unknown key 'enabled' in log (known here: claim, size, class"),
+        ("workerCPU: 2", "unknown key 'workerCPU' (resources says it, as in resources: {worker"),
+        ("epochs: 2", "unknown key 'epochs' (train.steps says how long: epochs × examples / batch"),
+        ("tfReplicaSpecs: {}", "unknown key 'tfReplicaSpecs' (a TFJob has it, and `tf-cluster con"),
+        ("extraValues: {program: {script: 'a.py --n 3'}}", "(name the script alone; what comes"),
+        ("kind: TFJob2", "unknown key 'kind' (it is of a Kubernetes object, and a params file is"),
+        (
+            "imagePullSecrets: 'a b'",
+            'imagePullSecrets is "a b", a text; a list is needed (write it',
+        ),
+        (
+            "resources: {worker: {requests: {cpu: 500M}}}",
+            "is 500M: so many whole CPUs for one task (write 500m for thousandths of a CPU)",
+        ),
+    ],
+)
+def test_a_mistake_that_people_make_is_told_with_the_way_out(extra: str, words: str) -> None:
+    (line,) = found(GOOD + extra)
+
+    assert words in line
 
 
 def test_a_name_that_begins_as_the_one_that_stands_for_a_directory_is_a_name() -> None:

@@ -306,7 +306,7 @@ EVERYTHING = (ROOT / "values-examples" / "everything.params.yaml").read_text()
         ("interactive: true", "values-examples/interactive.values.yaml is such a cluster"),
         ("affinity: {}", "extraValues.pod.affinity has it"),
         ("namespace: a", "Helm has it: helm install NAME CHART --namespace NAMESPACE"),
-        ("epochs: 3", "train.steps says how long: epochs × examples / (batchSize × workers)"),
+        ("epochs: 3", "train.steps says how long: epochs × examples / batchSize, and with"),
         ("monitoring: {}", "the chart's value of that name is extraValues.monitoring"),
         ("timeout: 1h", "run.deadlineSeconds ends a run, as in 86400 for a day"),
         ("gpus: {worker: 1, vendor: amd}", "did you mean 'amd.com/gpu'?"),

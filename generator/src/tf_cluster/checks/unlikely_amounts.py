@@ -36,7 +36,9 @@ def check(params: Params) -> Iterator[Finding]:
                     continue
                 if name == "cpu" and quantity(amount) >= _MOST_CPUS:
                     message = f"{dotted(where)} is {cut(amount)}: so many whole CPUs for one task"
-                    fix = f"write {cut(str(ceil(quantity(amount))))}m for thousandths of a CPU"
+                    is_mega = amount.endswith("M")  # typed for m
+                    number = amount[:-1] if is_mega else str(ceil(quantity(amount)))
+                    fix = f"write {cut(number)}m for thousandths of a CPU"
                 elif name != "cpu" and amount.endswith("m") and quantity(amount) >= MEGABYTE:
                     message = f"{dotted(where)} is {cut(amount)}, which are thousandths of a byte"
                     fix = "write the unit that is meant, as in 4Gi"

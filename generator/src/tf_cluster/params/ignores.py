@@ -34,7 +34,7 @@ IGNORES_NOTHING = Code(
 
 _MARK = "tf-cluster:"
 _COMMENT = re.compile(r"(?:^|(?<=[ \t]))#[ \t]*tf-cluster:[ \t]*([A-Za-z]+)[ \t]*([^\r]*)")
-_CODES = re.compile(r"(TFC\d+(?:[ \t]*,[ \t]*TFC\d+)*)\b[ \t]*,?[ \t]*(.*)", re.IGNORECASE)
+_CODES = re.compile(r"(TFC\d+(?:[ \t,]+TFC\d+)*)\b[ \t]*,?[ \t]*(.*)", re.IGNORECASE)
 _BARE = re.compile(r"[ \t]*(#.*|---[ \t]*)?\r?$")
 _VERB = "ignore"
 _END = (1 << 31, 0)

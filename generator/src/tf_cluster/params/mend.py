@@ -33,7 +33,7 @@ from tf_cluster.params.schema_violations import (
     unknown_key,
 )
 from tf_cluster.params.spelling import Likely, folded, likely
-from tf_cluster.params.synonyms import ELSEWHERE, SENTENCES
+from tf_cluster.params.synonyms import ELSEWHERE, NAMES, SENTENCES
 from tf_cluster.params.wording import choices, excerpt, kind_of, needed
 from tf_cluster.pointer import Pointer, dotted
 from tf_cluster.printable import cut
@@ -215,6 +215,8 @@ class _Mender:
         path: Pointer,
     ) -> tuple[str, bool]:
         """The key that is meant by one that is not known, or that key itself."""
+        if key.partition(":")[0] in known:  # a blank is missing: {steps:3}
+            return key, False
         right = self._likely(key, tuple(one for one in known if one not in data))
         if right is None or (not right.sure and _of_another_chart(key, path)):
             return key, False
@@ -321,7 +323,8 @@ class _Mender:
         if not types:
             return value
         code = _code(path, WRONG_TYPE)
-        if types == {"string"} and plain and isinstance(value, (bool, int, float)):
+        is_number = isinstance(value, (bool, int, float)) and path not in NAMES
+        if types == {"string"} and plain and is_number:
             message = f"{dotted(path)} is {cut(plain)}, {kind_of(value)}; a text is needed"
             fix = f"write it in quotes: {quoted(plain)}"
             repair = Repair(in_quotes(plain), safe=True)

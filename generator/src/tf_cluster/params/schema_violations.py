@@ -14,10 +14,11 @@ from tf_cluster.params import other_charts
 from tf_cluster.params.forms import may_be
 from tf_cluster.params.go_validator import GoLikeValidator
 from tf_cluster.params.names import DNS_LABEL_LIMIT, longest_derived_name
-from tf_cluster.params.schema_files import params_schema, resolved, values_schema
+from tf_cluster.params.schema_files import params_schema, resolved, types_of, values_schema
 from tf_cluster.params.spelling import folded, likely
-from tf_cluster.params.synonyms import ELSEWHERE, OF_VALUES, SENTENCES
+from tf_cluster.params.synonyms import ELSEWHERE, NAMES, OF_VALUES, SENTENCES
 from tf_cluster.params.wording import (
+    SCRIPT_ALONE,
     choices,
     either,
     excerpt,
@@ -195,7 +196,7 @@ def _of_error(error: ValidationError, schema: dict[str, Any], named: Named) -> I
                 yield Violation(MISSING_KEY, (*path, key), message, _example(rules, key))
     elif keyword == "type":
         is_what = "empty" if value is None else f"{excerpt(value)}, {kind_of(value)}"
-        fix = _of_value(path, value) or type_fix(value, wanted)
+        fix = _of_value(path, value) or NAMES.get(path, "") or type_fix(value, wanted)
         if not fix and wanted == "object" and "required" in rules and value is not None:
             fix = f"write it as a mapping with {' and '.join(rules['required'])}"
         if wanted == "array" and isinstance(value, dict) and value:
@@ -215,6 +216,8 @@ def _of_error(error: ValidationError, schema: dict[str, Any], named: Named) -> I
         form = rules.get("x-form", ANY_FORM)
         message = f"{name} is {excerpt(value)}, not {form}"
         fix = module_fix(value) if path[-1:] == ("module",) else ""
+        if path[-1:] == ("script",) and ".py " in value:
+            fix = SCRIPT_ALONE
         yield Violation(WRONG_FORM, path, message, fix, value)
     elif keyword == "oneOf":
         yield from _forms(wanted, path, value, rules, named)
@@ -302,6 +305,9 @@ def _out_of_range(
             f"{name} is {excerpt(value)}; the most is {wanted}",
             f"write {wanted} or less",
         )
+    elif path == ("ps",) and value == 0:
+        message = "ps is 0; at least 1 is needed"
+        fix = "leave ps out; a training without them is strategy: all-reduce"
     elif keyword in _BOUNDS:
         message = f"{name} is {excerpt(value)}; {_BOUNDS[keyword].format(wanted)} is needed"
     elif keyword in _LENGTHS:
@@ -358,9 +364,15 @@ def _suggestion(
     key: str, value: Any, rules: dict[str, Any], schema: dict[str, Any], path: Pointer
 ) -> str:
     """A suggestion for an unknown key that was not read as another one; empty if there is none."""
-    if value is None and len(key) == 3 and key.isdecimal():  # {steps: 1,000}
-        return "a comma ends a value: write the number before it without one"
+    if value is None and key.isdecimal():  # {steps: 1,000}, {learningRate: 1,5}
+        before = "without one" if len(key) == 3 else "with a point"
+        return f"a comma ends a value: write the number before it {before}"
+    name, colon, rest = key.partition(":")
+    if colon and (name in rules.get("properties", {}) or folded(name) in ELSEWHERE):
+        return f"write a blank after the colon: {cut(f'{name}: {rest}')}"
     if schema is params_schema():
+        if folded(key) == "enabled" and "boolean" in types_of(rules):
+            return "write true or false in place of the mapping"
         if folded(key) in SENTENCES:
             return SENTENCES[folded(key)]
         if folded(key) in ELSEWHERE:

@@ -140,6 +140,7 @@ ALIKE = frozenset(
         *("readwriteonce", "readwritemany", "readonlymany", "readwriteoncepod"),
         *("gpu", "gpus", "tpu", "tpus"),
         *("date", "notes", "scheduler"),
+        *("workercpu", "workercpus", "workergpu", "workergpus", "workermemory"),
     )
 )
 """Words of their own that resemble others, and that mistype none."""
@@ -185,6 +186,15 @@ _RETRIES = (
     "failed pods are replaced: extraValues.worker.backoffLimit and extraValues.chief.backoffLimit "
     "say how often"
 )
+_EPOCHS = (
+    "train.steps says how long: epochs × examples / batchSize, and with update: sync or all-reduce "
+    "/ workers, too"
+)
+_RESOURCES = "resources says it, as in resources: {worker: {requests: {cpu: 4, memory: 8Gi}}}"
+_IMAGE = "image is one text, as in image: registry.example.com/team/trainer:1.0"
+_TFJOB = "a TFJob has it, and `tf-cluster convert` makes a params file of one"
+_OBJECT = "it is of a Kubernetes object, and a params file is none"
+_WORKERS = "workers is their number, as in workers: 4"
 _KEPT = "a release stays until helm uninstall"
 _LOG = "log is the volume at /log: checkpoints, events, exports"
 _VARIABLES = "extraValues.worker.extraEnv has variables, as in [{name: TZ, value: UTC}]"
@@ -192,6 +202,40 @@ SENTENCES: Mapping[str, str] = {
     "nvidia.com/gpu": _GPUS,
     "gpu": _GPUS,
     "gpus": _GPUS,
+    "gpusperworker": _GPUS,
+    "workergpus": _GPUS,
+    "workergpu": _GPUS,
+    "cpuspertask": _RESOURCES,
+    "mem": _RESOURCES,
+    "workercpu": _RESOURCES,
+    "workercpus": _RESOURCES,
+    "workermemory": _RESOURCES,
+    "pscpu": _RESOURCES,
+    "psmemory": _RESOURCES,
+    "tag": _IMAGE,
+    "repository": _IMAGE,
+    "apiversion": _OBJECT,
+    "kind": _OBJECT,
+    "metadata": _OBJECT,
+    "tfreplicaspecs": _TFJOB,
+    "replicaspecs": _TFJOB,
+    "cleanpodpolicy": "tasks end by themselves, and cleanup ends the ps",
+    "nnodes": _WORKERS,
+    "ntasks": _WORKERS,
+    "instancecount": _WORKERS,
+    "numnodes": _WORKERS,
+    "instancetype": "nodes says on which nodes, as in nodes: {selector: {pool: gpu}}",
+    "nprocpernode": "a worker is one process; gpus says how many GPUs it has",
+    "master": "there is no master: a run with ps has a chief, and all-reduce takes worker 0",
+    "globalbatchsize": "train.batchSize is that of one worker",
+    "savesteps": _SAVED,
+    "savestep": _SAVED,
+    "savecheckpointssteps": _SAVED,
+    "checkpointdir": _LOG,
+    "modeldir": _LOG,
+    "datadir": "data is the volume at /data, as in data: {claim: sets}",
+    "training": "train has its settings, as in train: {steps: 2000, batchSize: 64}",
+    "time": "run.deadlineSeconds ends a run, as in 86400 for a day",
     "ngpus": _GPUS,
     "numgpus": _GPUS,
     "tpu": _TPUS,
@@ -199,14 +243,15 @@ SENTENCES: Mapping[str, str] = {
     "scheduler": "scheduling.gang has it, as in scheduling: {gang: {provider: volcano}}",
     "amd.com/gpu": "gpus says how many, as in gpus: {worker: 1, vendor: amd.com/gpu}",
     "affinity": _AFFINITY,
-    "enabled": "write true or false in place of the mapping",
     "nodeaffinity": _AFFINITY,
     "interactive": "values-examples/interactive.values.yaml is such a cluster, for helm",
     "namespace": _HELM,
     "release": _HELM,
     "releasename": _HELM,
-    "epochs": "train.steps says how long: epochs × examples / (batchSize × workers)",
-    "numepochs": "train.steps says how long: epochs × examples / (batchSize × workers)",
+    "epochs": _EPOCHS,
+    "numepochs": _EPOCHS,
+    "maxepochs": _EPOCHS,
+    "trainepochs": _EPOCHS,
     "env": _VARIABLES,
     "environment": _VARIABLES,
     "extraenv": _VARIABLES,
@@ -236,6 +281,11 @@ SENTENCES: Mapping[str, str] = {
     "timeout": "run.deadlineSeconds ends a run, as in 86400 for a day",
 }
 """What to do about a key that has no one key of ours in its place."""
+
+NAMES: Mapping[Pointer, str] = {
+    ("priority",): "it is the name of a PriorityClass, as in priority: high",
+}
+"""Texts for which a number is no name with its quotes forgotten, and what they are."""
 
 _QUEUE = "scheduling.queue names a LocalQueue of Kueue, in place of gang"
 _ADAM = "Adam is the nearest to it here"

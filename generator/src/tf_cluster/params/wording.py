@@ -57,6 +57,8 @@ def type_fix(value: Any, types: str | list[str]) -> str:
     """What to do about a value of the wrong type; empty when there is nothing short to say."""
     names = {types} if isinstance(types, str) else set(types)
     if isinstance(value, str) and "array" in names:
+        if not value or re.search(r"[\s'\"\\]", value):
+            return "write each as an item of a list"
         return f"write it as a list: [{cut(value)}]"
     name = value["name"] if isinstance(value, dict) and [*value] == ["name"] else None
     if isinstance(name, str) and "string" in names:
@@ -65,6 +67,10 @@ def type_fix(value: Any, types: str | list[str]) -> str:
     if type(number) is int and "integer" in names:
         return f"write the number alone: {number}"
     return ""
+
+
+SCRIPT_ALONE = "name the script alone; what comes behind it goes to program.args"
+"""What to do about a script with arguments, or with what runs it."""
 
 
 def module_fix(value: str) -> str:

@@ -39,9 +39,10 @@ def syntax_finding(file: str, text: str, error: yaml.MarkedYAMLError) -> Finding
         lacks = "no blank after" if key.endswith(":") else "no colon after"
         message = f"not YAML: {lacks} '{printable(key)}'"
         fix = "write one after the colon" if key.endswith(":") else f"write '{key}: ', without ="
-    elif begin and error.context == "while scanning a quoted scalar" and place.line >= len(lines):
-        place = Place(begin.line + 1, begin.column + 1)
-        message, fix = "not YAML: this quote is not closed", "close it"
+    elif begin and place.line >= len(lines) and error.context:
+        place = Place(begin.line + 1, begin.column + 1)  # the end of the file is no place to mend
+        if error.context == "while scanning a quoted scalar":
+            message, fix = "not YAML: this quote is not closed", "close it"
     elif "invalid Unicode character escape" in problem:
         fix = "write the character itself: YAML has no surrogate pairs, unlike JSON"
     elif "cannot start any token" in problem and "\t" in line[: place.column]:
