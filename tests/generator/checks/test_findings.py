@@ -619,7 +619,6 @@ def test_a_relative_script_is_for_this_machine_only() -> None:
             "python /opt/train.py",
             "name the script alone; what comes behind it goes to program.args",
         ),
-        ("train.py --steps 3", "name the script alone; what comes behind it goes to program.args"),
         ("s3://b/train.py", "name a path in the image or on the data volume"),
     ],
 )

@@ -251,6 +251,20 @@ def test_what_two_files_of_a_folder_cant_both_have_is_a_warning_with_both_places
     assert tf_cluster("validate", "a.params.yaml").stdout == ""
 
 
+def test_a_file_with_another_mistake_is_compared_in_the_same_round(
+    tf_cluster: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "a.params.yaml").write_text(GOOD.format("a") + "wrokers: 3\n")
+    (tmp_path / "b.params.yaml").write_text(GOOD.format("a") + "train: {steps: x}\n")
+    (tmp_path / "c.params.yaml").write_text(GOOD.format("A B") + "train: {steps: 1}\n")
+
+    ran = tf_cluster("validate", "--format", "json", ".")
+
+    codes = [(one["file"], one["code"]) for one in json.loads(ran.stdout)["findings"]]
+    assert ("b.params.yaml", "TFC602") in codes
+    assert [code for file, code in codes if file == "c.params.yaml"] == ["TFC206"]
+
+
 def test_files_of_two_folders_may_be_one_training_in_two_places(
     tf_cluster: Command, tmp_path: Path
 ) -> None:

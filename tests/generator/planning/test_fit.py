@@ -91,6 +91,14 @@ def test_pods_that_share_a_claim_of_one_node_are_on_one() -> None:
     assert fit.certain
 
 
+def test_what_others_take_of_the_shared_node_later_is_not_the_reason() -> None:
+    pods = [group("worker", 3, 2, memory=2, mounts=True), group("cleanup", 1, 0, memory=1)]
+
+    (left,) = packed(pods, parsed_node("cpu=5,memory=6"), 4, colocate=True).unplaced
+
+    assert left.why.startswith("asks for 2 of cpu, 1 is left on the one node")
+
+
 def test_ten_thousand_pods_on_as_many_nodes_are_packed_at_once() -> None:
     fit = packed([group("worker", 10_000, 1)], parsed_node("cpu=1,memory=4"), 9_999, colocate=False)
 

@@ -1,7 +1,7 @@
 """What came of one file of many."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tf_cluster.check import Checked, check
 from tf_cluster.exits import RefusedError
@@ -31,9 +31,9 @@ class Taken:
 class Outcome:
     """A file as the user named it, what is wrong with it, and what was made of it.
 
-    `unread` says why it could not be read. `takes` is empty for a file with errors, and so is
-    `values`, the text of its values file, which is made if it was asked for. `raw` is what the file
-    holds, if that was asked for.
+    `unread` says why it could not be read. `takes` has what its right part takes. `values` is the
+    text of its values file, which is made if it was asked for; empty for a file with errors. `raw`
+    is what the file holds, if that was asked for.
     """
 
     file: str
@@ -46,7 +46,7 @@ class Outcome:
 
     @property
     def training(self) -> str:
-        """The training's name; empty for a file with errors."""
+        """The training's name; empty for a file without a right one."""
         return next((one.value for one in self.takes if one.kind == NAME), "")
 
     @property
@@ -67,14 +67,14 @@ def outcome(
     except RefusedError as refused:
         return Outcome(file, unread=Unread(shown_name(file), str(refused)))
     checked = check(shown_name(file), raw)
-    result = Outcome(file, checked.findings, checked.notes, raw=raw if with_raw else b"")
-    if not checked.good:
-        return result
     values = ""
-    if file in outputs:
+    if file in outputs and checked.good:
         preset = preset_name(checked.document.data)
         values = values_text(checked.values, file, preset, beside(file, outputs[file]))
-    return replace(result, takes=_taken(checked), values=values)
+    kept = raw if with_raw else b""
+    return Outcome(
+        file, checked.findings, checked.notes, takes=_taken(checked), values=values, raw=kept
+    )
 
 
 def _taken(checked: Checked) -> tuple[Taken, ...]:

@@ -124,6 +124,7 @@ def _packed(groups: Sequence[PodGroup], node: Amounts, nodes: int, colocate: boo
     if together and free:
         for index in sorted(together, key=lambda i: _size(wants[i], node, by), reverse=True):
             left[index] -= _place(free[0], wants[index], left[index])
+    shared = [dict(one) for one in free[:1]]  # before others take of it, too
     rest = [index for index in left if index not in together]
     for index in sorted(rest, key=lambda i: _size(wants[i], node, by), reverse=True):
         for one in free:
@@ -134,7 +135,7 @@ def _packed(groups: Sequence[PodGroup], node: Amounts, nodes: int, colocate: boo
     for index, count in left.items():
         if count:
             group = groups[index]
-            places = free[:1] if index in together else free
+            places = shared if index in together else free
             why = _why(wants[index], node, places, index in together)
             unplaced.append(Unplaced(group.title, count, group.count, why))
     full = dict(node)
