@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from tests.bench.compiled import compiled_environment
 from tests.bench.measure import Measure, Sample
 from tests.bench.measures import EXAMPLE, TOOL
 from tests.bench.origin import ROOT
@@ -73,18 +73,12 @@ def cost(command: Sequence[str]) -> tuple[float, float]:
     """
     starter = (sys.executable, "-S", "-E", "-c", _STARTER, *command)
     told = subprocess.run(
-        starter, cwd=ROOT, env=_environment(), check=True, capture_output=True, text=True
+        starter, cwd=ROOT, env=compiled_environment(), check=True, capture_output=True, text=True
     ).stdout
     status, seconds, kib = told.split()
     if status != "0":
         raise RuntimeError(f"{' '.join(command)}: status {status}")
     return float(seconds), float(kib) / MIB
-
-
-def _environment() -> dict[str, str]:
-    """This process's, where Python writes what it compiled, whatever the machine asks for."""
-    own = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    return {**own, "PYTHONPYCACHEPREFIX": str(ROOT / "build" / "compiled")}
 
 
 MEASURES = {

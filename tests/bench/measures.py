@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from tests.bench.compiled import compiled_environment
 from tests.bench.measure import Measure, Sample
 from tests.bench.origin import ROOT
 from tests.bench.pairs import in_pairs
@@ -23,8 +24,10 @@ VALIDATED = ("validate", "empty process")
 
 def _validate(count: int) -> Iterator[Sample]:
     """A cold `tf-cluster validate` against an empty Python process."""
+    environment = compiled_environment()
+    seconds((TOOL, "validate", EXAMPLE), environment=environment)  # writes what Python compiled
     return in_pairs(
-        lambda: seconds((TOOL, "validate", EXAMPLE)),
+        lambda: seconds((TOOL, "validate", EXAMPLE), environment=environment),
         lambda: seconds((sys.executable, "-c", "pass")),
         count,
         VALIDATED,

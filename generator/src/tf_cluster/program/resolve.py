@@ -170,6 +170,11 @@ class Code:
             return None
         return None
 
+    def is_ours(self, name: str) -> bool:
+        """Whether a module is the program's own, not one that this Python has installed."""
+        root = self.root_of.get(name)
+        return not isinstance(root, Directory) or root.inside
+
     def holder(self, package: str) -> Root:
         """The directory that has a package."""
         path = package.replace(".", "/")

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from tf_cluster.program.imports import MOST_MODULES, is_unread, look_for
 from tf_cluster.program.quiet import is_quiet
 from tf_cluster.program.resolve import Code, Missing
-from tf_cluster.program.roots import Directory
 from tf_cluster.program.scope import Module, is_main_guard
 from tf_cluster.program.tree import imported_names, named_modules
 
@@ -35,7 +34,7 @@ def sure_imports(code: Code, module: Module) -> tuple[list[SureImport], str]:
     The place is empty where no import follows.
     """
     walk = _Walk(code, {module.file})
-    walk.follows = walk.is_ours(module.name)
+    walk.follows = code.is_ours(module.name)
     return list(walk.run(module)), walk.stopped
 
 
@@ -66,7 +65,7 @@ class _Walk:
     def _follow(self, one: SureImport) -> Generator[SureImport, None, bool]:
         for name, found in look_for(self.code, self._run_by(one)):
             if isinstance(found, Module):
-                if found.file in self.seen or not self.is_ours(name):
+                if found.file in self.seen or not self.code.is_ours(name):
                     continue
                 if len(self.seen) >= MOST_MODULES:
                     return False
@@ -91,11 +90,6 @@ class _Walk:
     def _lacks(self, source: str, name: str) -> bool:
         package = self.code.module(source)
         return isinstance(package, Module) and isinstance(self.code.named(package, name), Missing)
-
-    def is_ours(self, name: str) -> bool:
-        """Whether a module is the program's own, not one that this Python has installed."""
-        root = self.code.root_of.get(name)
-        return not isinstance(root, Directory) or root.inside
 
 
 def _statements(module: Module) -> Iterator[ast.stmt]:
