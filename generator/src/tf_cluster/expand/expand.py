@@ -1,6 +1,6 @@
 """From params to values: the one place that says which key becomes which value."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -171,14 +171,19 @@ def preset_name(params: Mapping[str, Any]) -> str:
     return str(params.get("preset", DEFAULT_PRESET))
 
 
-def leaves(data: Any, *, empty: bool = False) -> Iterator[tuple[Pointer, Any]]:
+def leaves(data: Any, *, empty: bool = False) -> list[tuple[Pointer, Any]]:
     """Every value that is not a mapping, with its path; with `empty`, empty mappings too."""
+    found: list[tuple[Pointer, Any]] = []
+    _gather(data, (), found, empty=empty)
+    return found
+
+
+def _gather(data: Any, path: Pointer, found: list[tuple[Pointer, Any]], *, empty: bool) -> None:
     if isinstance(data, Mapping) and (data or not empty):
         for key, value in data.items():
-            for path, leaf in leaves(value, empty=empty):
-                yield (key, *path), leaf
+            _gather(value, (*path, key), found, empty=empty)
     else:
-        yield (), data
+        found.append((path, data))
 
 
 def in_chart_order(data: Mapping[str, Any], model: Mapping[str, Any]) -> dict[str, Any]:

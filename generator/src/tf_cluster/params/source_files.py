@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from tf_cluster.files import read_regular
-from tf_cluster.findings.finding import Code, Finding
+from tf_cluster.findings.finding import MOST_FINDINGS, Code, Finding
 from tf_cluster.params.beside import Given
 from tf_cluster.params.locate import finding_at
 from tf_cluster.pointer import Pointer, value_at
@@ -59,16 +59,20 @@ def with_files(
     """Params with the files of program.source read: their texts by name instead of their names.
 
     `folder` is the params file's. A file that can't be used becomes NotRead and has a finding.
+    After so many of them the rest is not looked for.
     """
     names = value_at(params, FILES)
     if not names:
         return dict(params), []
     texts: dict[str, str] = {}
-    found = []
+    found: list[Finding] = []
     room = MOST_KIB * 1024
     root = "" if isinstance(folder, Given) else os.path.realpath(folder)
     for index, name in enumerate(names):
         path = PurePosixPath(name)
+        if len(found) > MOST_FINDINGS:
+            texts[name] = NotRead()
+            continue
         try:
             if ".." in path.parts:
                 raise _UnusableError("is not beside or below the params file")
