@@ -9,7 +9,14 @@ from tf_cluster.program.scope import Module, last_word
 from tf_cluster.program.tree import Tree
 
 _COPIES = tuple(f"builtins.{name}" for name in ("list", "sorted", "tuple", "set", "frozenset"))
-_READERS = (*_COPIES, *(f"builtins.{name}" for name in ("len", "enumerate", "print", "str")))
+_READERS = tuple(
+    f"builtins.{name}"
+    for name in (
+        *("list", "sorted", "tuple", "set", "frozenset", "len", "enumerate", "print", "str"),
+        *("repr", "bool", "zip", "iter", "reversed", "any", "all", "max", "min"),
+    )
+)
+_READING_MODULES = ("logging.", "absl.logging.")
 _READING = ("keys", "values", "items", "get", "index", "count", "copy")
 _DEEPEST = 5
 
@@ -64,17 +71,56 @@ class Choices:
 
     def _changes(self, name: str) -> bool:
         self._trees = self._trees or [Tree(module) for module in self._modules]
+        if any(name in tree.texts for tree in self._trees):  # getattr(consts, "KINDS")
+            return True
         names, waiting = {name}, [name]
         while waiting:
             one = waiting.pop()
             for tree in self._trees:
-                meaning_of = _in_module(self._code, tree.module)
-                if not all(_only_reads(tree, use, meaning_of) for use in tree.uses.get(one, ())):
+                if one in tree.augmented or not all(
+                    self._only_reads(tree, use) for use in tree.uses.get(one, ())
+                ):
                     return True
                 others = tree.aliases_of(one) - names
                 names |= others
                 waiting += others
         return False
+
+    def _only_reads(self, tree: Tree, use: ast.expr) -> bool:
+        """Whether what is done with a list or a table, where it is named, leaves it as it is."""
+        outer = tree.parents.get(use)
+        if isinstance(outer, ast.Attribute):
+            call = tree.parents.get(outer)
+            return outer.attr in _READING and isinstance(call, ast.Call) and call.func is outer
+        if isinstance(outer, ast.Subscript):
+            return outer.value is use and isinstance(outer.ctx, ast.Load)
+        if isinstance(outer, (ast.For, ast.AsyncFor, ast.comprehension)):
+            return outer.iter is use
+        if isinstance(outer, (ast.If, ast.While, ast.IfExp, ast.Assert)):
+            return outer.test is use
+        if isinstance(outer, ast.BinOp):
+            other = outer.right if outer.left is use else outer.left
+            return isinstance(other, (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Constant))
+        if isinstance(outer, (ast.keyword, ast.Starred)):
+            call = tree.parents.get(outer)
+            return isinstance(call, ast.Call) and self._reads(tree, call, outer)
+        if isinstance(outer, ast.Call):
+            return use in outer.args and self._reads(tree, outer, use)
+        return isinstance(outer, (ast.Compare, ast.FormattedValue, ast.UnaryOp))
+
+    def _reads(self, tree: Tree, call: ast.Call, argument: ast.AST) -> bool:
+        """Whether a call only reads what it is given."""
+        function, name = call.func, last_word(call.func)
+        is_own = any(one.module.class_names[name] for one in self._trees)
+        if name == "add_argument" and not is_own:
+            return isinstance(argument, ast.keyword) and argument.arg == "choices"
+        if name in ("join", "format") and isinstance(function, ast.Attribute):
+            return isinstance(function.value, (ast.Constant, ast.JoinedStr))
+        meant = self._code.meaning(tree.module, function)
+        if not isinstance(meant, Elsewhere) or tree.is_local(function):
+            return False
+        defines = name.startswith("DEFINE_") and meant.name.startswith(("absl.", "tensorflow."))
+        return defines or meant.name in _READERS or meant.name.startswith(_READING_MODULES)
 
 
 def _name_of(value: ValueHere) -> str:
@@ -108,23 +154,3 @@ def _copied(call: ast.Call, meaning_of: _MeaningOf) -> ast.expr | None:
 def _is_one_of(names: Sequence[str], function: ast.expr, meaning_of: _MeaningOf) -> bool:
     meant = meaning_of(function)
     return isinstance(meant, Elsewhere) and meant.name in names
-
-
-def _only_reads(tree: Tree, use: ast.expr, meaning_of: _MeaningOf) -> bool:
-    """Whether what is done with a list or a table, where it is named, leaves it as it is."""
-    outer = tree.parents.get(use)
-    if isinstance(outer, ast.Attribute):
-        call = tree.parents.get(outer)
-        return outer.attr in _READING and isinstance(call, ast.Call) and call.func is outer
-    if isinstance(outer, ast.Subscript):
-        return outer.value is use and isinstance(outer.ctx, ast.Load)
-    if isinstance(outer, (ast.For, ast.AsyncFor, ast.comprehension)):
-        return outer.iter is use
-    if isinstance(outer, ast.keyword):
-        call = tree.parents.get(outer)
-        is_option = isinstance(call, ast.Call) and last_word(call.func) == "add_argument"
-        return is_option and outer.arg == "choices"
-    if isinstance(outer, ast.Call):
-        is_join = isinstance(outer.func, ast.Attribute) and outer.func.attr == "join"
-        return is_join or (use in outer.args and _is_one_of(_READERS, outer.func, meaning_of))
-    return isinstance(outer, (ast.Compare, ast.FormattedValue, ast.BinOp))

@@ -113,7 +113,7 @@ class Runs:
                 yield from self._calls_of(tree, owner, owner.name)
             return
         # Nothing else may stand in its place: a class below, or one object alone.
-        if sum(other.class_names[name] for other in self._trees.values()) > 1:
+        if sum(other.module.class_names[name] for other in self._trees.values()) > 1:
             return
         if self._code.setter_of(name):
             return

@@ -1,6 +1,7 @@
 """Which names a module or a class binds, and whether that can be known."""
 
 import ast
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -120,6 +121,12 @@ class Module:
             isinstance(node, (ast.Name, ast.Attribute)) and last_word(node) in _RUNNERS
             for node in self.nodes
         )
+
+    @cached_property
+    def class_names(self) -> Counter[str]:
+        """How many classes bind each name, by a method or in another way."""
+        classes = (node for node in self.nodes if isinstance(node, ast.ClassDef))
+        return Counter(name for one in classes for name in scope_of(one.body).names)
 
     def gives_by_star(self, name: str) -> bool | None:
         """Whether `from … import *` may take a name from here; None where it can't be known."""

@@ -1,7 +1,6 @@
 """A module with the way up from each node: what runs for sure, and what runs at all."""
 
 import ast
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,7 +15,6 @@ from tf_cluster.program.scope import (
     is_main_guard,
     last_word,
     names_in_function,
-    scope_of,
 )
 
 _MOST_PARTS = 20
@@ -69,6 +67,26 @@ class Tree:
                 name = node.id if isinstance(node, ast.Name) else node.attr
                 found.setdefault(name, []).append(node)
         return found
+
+    @cached_property
+    def augmented(self) -> frozenset[str]:
+        """Names and attributes that `+=` and the like change, or `del` takes away."""
+        changed = (
+            target
+            for node in self.module.nodes
+            if isinstance(node, (ast.AugAssign, ast.Delete))
+            for target in (node.targets if isinstance(node, ast.Delete) else [node.target])
+        )
+        return frozenset(map(last_word, changed))
+
+    @cached_property
+    def texts(self) -> frozenset[str]:
+        """Every text that stands in the module."""
+        return frozenset(
+            node.value
+            for node in self.module.nodes
+            if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        )
 
     def uses_of(self, name: str) -> Iterator[ast.Name | ast.Attribute]:
         """Where a name is read, also as what an import calls it here."""
@@ -163,14 +181,6 @@ class Tree:
                 if may_have_ended:
                     yield statement
                 may_have_ended = may_have_ended or self.ends.may_end(statement)
-
-    @cached_property
-    def class_names(self) -> Counter[str]:
-        """How many classes bind each name, by a method or in another way."""
-        scopes = (
-            scope_of(node.body) for node in self.module.nodes if isinstance(node, ast.ClassDef)
-        )
-        return Counter(name for scope in scopes for name in scope.names)
 
 
 def _leads_on(outer: ast.AST, inner: ast.AST) -> bool:
