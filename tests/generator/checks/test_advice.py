@@ -190,6 +190,8 @@ def test_advice_is_given_at_its_place_and_is_no_error(text: str, advice: str) ->
         SCHEDULE % "warmupSteps: 10, decaySteps: 90",
         SCHEDULE % "warmupSteps: 99",
         SCRIPT + "['--log=$(LOG_DIR)', '--price=$5', '--name=$LOG_DIRECTORY', '--x=$HOME']}",
+        SCRIPT + "['--a=$$LOG_DIR']}",
+        SCRIPT + "[-c, 'echo $LOG_DIR']}",
     ],
 )
 def test_what_is_meant_gets_no_advice(text: str) -> None:

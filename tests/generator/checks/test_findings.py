@@ -471,6 +471,7 @@ def test_everything_wrong_is_told_at_once_from_top_to_bottom() -> None:
         (b'name: a\nrun: {id: "b}\nps: 2\n', "p.yaml:2:11: TFC102: not YAML: this quote is not"),
         (b"name: a\nworkers:3\n", "p.yaml:2:1: TFC102: not YAML: no blank after 'workers:'"),
         (b"name: a\nworkers = 3\n", "p.yaml:2:1: TFC102: not YAML: no colon after 'workers'"),
+        (b"a:\n- key = value\npath = /x\n", "p.yaml:3:1: TFC102: not YAML: no colon after 'path'"),
         (b"name = a\nps=2\nx: 1\n", "p.yaml:1:1: TFC102: not YAML: no colon after 'name'"),
         (b"name: a\nworkers:3\nps:2\n", "p.yaml:2:1: TFC102: not YAML: no blank after 'workers:'"),
         (

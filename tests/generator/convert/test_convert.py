@@ -245,6 +245,29 @@ def test_a_selector_by_the_operators_labels_is_to_do(
     assert ("pods here have other labels" in to_dos(text)) == is_told
 
 
+def test_a_chief_that_joins_the_workers_changes_none_of_their_retries() -> None:
+    both = tfjob({"Chief": {}, "Worker": {"replicas": 2}}, name="m")
+    text = both.replace("    Chief:\n", "    Chief:\n      restartPolicy: Never\n")
+
+    assert "backoffLimit" not in str(params_of(text))
+    assert "Never: extraValues.worker.backoffLimit is not there; 0 tries no" in to_dos(text)
+
+
+@pytest.mark.parametrize(
+    ("labels", "selector"), [(5, {}), ({}, {"matchExpressions": 5}), ({}, {"matchLabels": [1]})]
+)
+def test_a_selector_of_another_kind_is_no_trouble(labels: Any, selector: Any) -> None:
+    manifest = yaml.safe_load(tfjob())
+    template = manifest["spec"]["tfReplicaSpecs"]["Worker"]["template"]
+    template["metadata"] = {"labels": labels}
+    term = {**APART, "labelSelector": selector}
+    template["spec"]["affinity"] = {
+        "podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+    }
+
+    assert made_of(yaml.safe_dump(manifest)).text
+
+
 def test_a_replica_that_is_never_tried_again_is_not_here() -> None:
     text = tfjob().replace("replicas: 1", "replicas: 1\n      restartPolicy: Never")
 

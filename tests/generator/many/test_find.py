@@ -54,6 +54,7 @@ def test_files_that_begin_with_a_dot_are_an_editors_or_a_systems() -> None:
     assert find(["."]).files == ("a.params.yaml", "x/b.params.yaml")
     assert find(["*.params.yaml"]).files == ("a.params.yaml",)
     assert find(["**/*.params.yaml"]).files == ("a.params.yaml", "x/b.params.yaml")
+    assert find(["**"]).files == ("a.params.yaml", "x/b.params.yaml")
     assert find(["x/?b.params.yaml"]).files == ()
     assert find([".[_]*.params.yaml"]).files == ("._a.params.yaml",)  # but who names it means it
 

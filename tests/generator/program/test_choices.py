@@ -26,7 +26,9 @@ FIXED = {
     "a list that is read": (
         "KINDS = ['a', 'b']\nfor kind in KINDS:\n  print(f'{KINDS}', len(KINDS))\n"
         "print(', '.join(KINDS), KINDS[0], KINDS + ['c'], 'a' in KINDS)\n"
-        "print([k for k in KINDS], KINDS.index('a'))",
+        "print([k for k in KINDS], KINDS.index('a'), *KINDS, dict(zip(KINDS, KINDS)), not KINDS)\n"
+        "import logging\nlogging.info('%s', KINDS)\nprint('{}'.format(KINDS))\n"
+        "if not KINDS: raise SystemExit(3)\n__all__ = ['KINDS']",
         "KINDS",
     ),
     "numbers": ("BITS = [16, 32]", "list(BITS)"),
@@ -73,6 +75,23 @@ CHANGED = {
     "keys of its own": (
         "class Names:\n  def keys(self):\n    return 'x'\nNAMES = Names()",
         "NAMES.keys()",
+    ),
+    "a list by a text": (
+        "import sys\nKINDS = ['a']\ngetattr(sys.modules[__name__], 'KINDS').append('x')",
+        "KINDS",
+    ),
+    "a join of its own": (
+        "class Club:\n  def join(self, k): k.append('x')\nKINDS = ['a']\nClub().join(KINDS)",
+        "KINDS",
+    ),
+    "an option of its own": (
+        "class Bot:\n  def add_argument(self, name, choices): choices.append('x')\nKINDS = ['a']\n"
+        "Bot().add_argument('n', choices=KINDS)",
+        "KINDS",
+    ),
+    "a sum of its own": (
+        "class More:\n  def __radd__(self, k): k.append('x')\nKINDS = ['a']\nKINDS + More()",
+        "KINDS",
     ),
     "a function's own": ("KINDS = ['a']\ndef f(): pass\nf.KINDS = ['x']", "f.KINDS"),
 }
@@ -129,6 +148,10 @@ def test_a_table_of_another_module_is_known_until_some_module_fills_it(
     files["again.py"] = "from nets import NETS as AGAIN\n"
     files["train.py"] = f"from again import AGAIN as TABLE\nlen(TABLE)\n{files['train.py']}"
     assert judged(tmp_path, files, "--kind=x") == (["TFC513"], True)
+
+    files["more.py"] = "from again import AGAIN\nAGAIN |= {'x': None}\n"
+    files["train.py"] = f"import more\n{files['train.py']}"
+    assert judged(tmp_path, files, "--kind=x") == ([], False)
 
     files["more.py"] = "from again import AGAIN as TABLE\nTABLE['x'] = None\n"
     files["train.py"] = f"import more\n{files['train.py']}"

@@ -133,6 +133,27 @@ NOT_SURE = {
         "def main():\n  def go():\n    parse()\n  go = print\n  go()\nmain()"
     ),
     "the last of a comparison": "3 < 2 < parse()",
+    "an argument that ends": (
+        f"def listed():\n{HERE}sys.exit()\ndef main(a):\n  parse()\nmain(listed())"
+    ),
+    "an argument before that ends": (
+        f"def listed():\n{HERE}sys.exit()\ndef main(a, b): pass\nmain(listed(), parse())"
+    ),
+    "a context that a call ends": (
+        f"def listed():\n{HERE}sys.exit()\nwith open(listed()):\n  parse()"
+    ),
+    "a lambda that calls any": (
+        f"def listed():\n{HERE}sys.exit()\nlist(map(lambda hook: hook(), [listed]))\nparse()"
+    ),
+    "an exit that is a success by its rest": "if 1:\n  sys.exit(256)\nparse()",
+    "a field that is called": (
+        f"def listed():\n{HERE}sys.exit()\nimport dataclasses\n@dataclasses.dataclass\nclass A:\n"
+        "  act: object\nA([listed][0]).act()\nparse()"
+    ),
+    "a base that makes another": (
+        "class N:\n  def __new__(cls): return object.__new__(Q)\nclass A(N):\n  def go(self):\n"
+        "    parse()\nclass Q:\n  go = print\nA().go()"
+    ),
     "two parsers of one function": (
         "def base():\n  p = argparse.ArgumentParser()\n  p.add_argument('--a')\n  return p\n"
         "other = base()\nother.add_argument('--b', required=True)\nbase().parse_args([])"
@@ -173,6 +194,10 @@ SURE = {
     "a method of the class above": (
         "class A:\n  def of_args(self):\n    parse()\nclass B(A): pass\nB().of_args()"
     ),
+    "a signal that may come": (
+        "import signal\ndef leave(*_): sys.exit(0)\nsignal.signal(signal.SIGTERM, leave)\nparse()"
+    ),
+    "another name of a library's": "def leave():\n  sys.exit(0)\nlog = print\nlog('x')\nparse()",
     "an exit of another function": "def leave():\n  sys.exit(0)\nparse()\nleave()",
 }
 
@@ -217,6 +242,8 @@ def test_what_a_sure_parse_lacks_is_found(case: str, tmp_path: Path) -> None:
         "delattr(FLAGS, 'n')\napp.run(main)",
         "FLAGS._flags()['n'].value = 3\napp.run(main)",
         "FLAGS(['train.py', '--n=3'])\napp.run(main)",
+        "FLAGS.n = 1\nflags.DEFINE_integer('b', 1, '', 1, 9)\nFLAGS['b'].parser.upper_bound = 1\n"
+        "app.run(main)",
         "def take(flags):\n  delattr(flags, 'n')\ntake(FLAGS)\napp.run(main)",
         "def fill(flags):\n  setattr(flags, 'n', 3)\nfill(FLAGS)\napp.run(main)",
         "def fill(flags):\n  flags.n = 3\nfill(FLAGS)\napp.run(main)",

@@ -21,13 +21,13 @@ SHELL_VARIABLE = Code(
 
 _ARGS: Pointer = ("program", "args")
 _NAME = "|".join(VARIABLES)
-_SHELL = re.compile(rf"\$(?:\{{({_NAME})\}}|({_NAME})(?![A-Za-z0-9_]))")
+_SHELL = re.compile(rf"(?<!\$)\$(?:\{{({_NAME})\}}|({_NAME})(?![A-Za-z0-9_]))")
 
 
 def check(params: Params) -> Iterator[Finding]:
     """Advice on each argument that has a variable as a shell writes it."""
     for index, arg in enumerate(params.value_at(_ARGS) or []):
-        match = _SHELL.search(arg)
+        match = None if " " in arg else _SHELL.search(arg)  # with blanks: a shell's own line
         if match:
             where = (*params.origin_of(_ARGS), index)
             message = f"{match[0]} in {dotted(where)} stays as it is: no shell reads it"

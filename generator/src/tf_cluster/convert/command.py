@@ -133,8 +133,8 @@ def _read(words: list[Word], folder: str) -> Command:
     doubt = f"{cut(words[0].text)} runs, which is no Python script (.py)"
     if not _runs_another(words):
         return Command(f"{UNKNOWN}/train.py", tuple(words[1:]), folder, doubt)
-    line = cut(" ".join(word.text for word in words), 200)
-    remedy = f"name the script, and its arguments in program.args, of: {line}"
+    whole = cut(" ".join(word.text for word in words), 200)
+    remedy = f"name the script, and its arguments in program.args, of: {whole}"
     return Command(f"{UNKNOWN}/train.py", (), folder, doubt, remedy)
 
 

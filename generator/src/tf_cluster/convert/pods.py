@@ -90,7 +90,7 @@ def _put_pod(job: Job, role: Role, draft: Draft) -> None:
 
 def _tell_operators_labels(job: Job, role: Role, path: Pointer) -> None:
     """A selector by labels that the operator sets chooses no pod of the chart."""
-    own = job.get((*role.pod, "metadata", "labels")) or {}
+    own = job.keys((*role.pod, "metadata", "labels"))
     labels = [
         one for one in _selected(job.get(path)) if _OPERATORS.fullmatch(one) and one not in own
     ]
@@ -106,9 +106,9 @@ def _selected(value: Any) -> Iterator[str]:
     """The labels of every labelSelector in a value, by their names."""
     for key, inner in value.items() if isinstance(value, dict) else ():
         if key == "labelSelector" and isinstance(inner, dict):
-            wanted = inner.get("matchLabels")
+            wanted, rules = inner.get("matchLabels"), inner.get("matchExpressions")
             yield from map(str, wanted) if isinstance(wanted, dict) else ()
-            for one in inner.get("matchExpressions") or ():
+            for one in rules if isinstance(rules, list) else ():
                 yield str(one.get("key")) if isinstance(one, dict) else ""
         else:
             yield from _selected(inner)

@@ -3,7 +3,7 @@
 from tf_cluster.convert.draft import Draft
 from tf_cluster.convert.job import Job, shown
 from tf_cluster.convert.manifest import name_of
-from tf_cluster.convert.roles import Plan
+from tf_cluster.convert.roles import Plan, Role
 from tf_cluster.params.names import NAME_LIMIT
 from tf_cluster.pointer import Pointer, dotted
 from tf_cluster.printable import cut
@@ -85,7 +85,7 @@ def put_policy(job: Job, plan: Plan, draft: Draft) -> None:
             if role.target == "ps" and (words or job.text(path) == "Never"):
                 job.leave_out(path, "a ps is always started again")
             elif job.text(path) == "Never":
-                _put_never(job, path, ("extraValues", target, "backoffLimit"), draft)
+                _put_never(job, path, role, draft, joined=role is plan.joined)
             elif words:
                 job.leave_out(path, words.format(f"extraValues.{target}"))
             else:
@@ -96,13 +96,19 @@ def put_policy(job: Job, plan: Plan, draft: Draft) -> None:
             job.maps((*role.path, "replicas"), "workers" if role is plan.joined else key)
 
 
-def _put_never(job: Job, path: Pointer, key: Pointer, draft: Draft) -> None:
-    """A task that fails is not tried again; where the run's policy says how often, that stands."""
+def _put_never(job: Job, path: Pointer, role: Role, draft: Draft, *, joined: bool) -> None:
+    """A task that fails is not tried again; where the run's policy says how often, that stands.
+
+    `joined`: the role becomes worker 0, which is as all workers are.
+    """
+    key = ("extraValues", "worker" if joined else role.target, "backoffLimit")
     limit = draft.get(key)
-    if limit is None:
-        draft.put(key, 0, path)
-    if limit:
-        why = f"Never: {dotted(key)} is {limit}, by backoffLimit; 0 tries no failed task again"
+    if limit is None and not joined:
+        limit = 0
+        draft.put(key, limit, path)
+    if limit != 0:
+        said = "not there" if limit is None else f"{limit}"
+        why = f"Never: {dotted(key)} is {said}; 0 tries no failed task again"
         job.to_do(path, why, "extraValues")
     else:
         job.maps(path, dotted(key), "0")
@@ -118,7 +124,7 @@ def _put_policy(job: Job, around: Pointer, plan: Plan, draft: Draft) -> None:
         draft.put(("run", "deadlineSeconds"), job.get(path), path)
         job.maps(path, "run.deadlineSeconds")
     path = (*around, "backoffLimit")
-    if isinstance(job.get(path), int):
+    if type(job.get(path)) is int:
         for target in ("chief", "worker"):
             if plan.of(target):
                 key = ("extraValues", target, "backoffLimit")

@@ -162,7 +162,8 @@ def _expression(pattern: str) -> str:
         if pattern.startswith("**/", at):
             text, at = text + "(?:.*/)?", at + 3
         elif pattern.startswith("**", at):
-            text, at = text + rf".*(?:{'|'.join(map(re.escape, SUFFIXES))})", at + 2
+            ends = "|".join(map(re.escape, SUFFIXES))
+            text, at = text + rf"(?:.*/)?(?!\.)[^/]*(?:{ends})", at + 2
         elif pattern[at] == "*":
             text, at = text + "[^/]*", at + 1
         elif pattern[at] == "?":

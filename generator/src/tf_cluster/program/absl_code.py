@@ -36,6 +36,11 @@ _KINDS = {
 }
 # With one of these keywords a flag is another's, or may take the place of one.
 _ODD = (None, "flag_values", "module_name", "allow_override", "allow_override_cpp")
+# What a flag's parser judges by, and what takes flags or their values away.
+_OF_PARSERS = ("enum_values", "lower_bound", "upper_bound", "case_sensitive")
+_REMOVERS = ("remove_flag_values", "append_flag_values")
+_MOST_PLACES = {"integer": 5, "float": 5, "enum": 4}
+"""Arguments by their places that definitions have, before `flag_values`; others have three."""
 _MARKS = ("mark_flag_as_required", "mark_flags_as_required")
 # absl reads flags behind other arguments too, unless the program calls this.
 _STOPS_READING = ("set_gnu_getopt", "UseGnuGetOpt")
@@ -150,7 +155,9 @@ def _options(code: Code, tree: Tree, runs: Runs, choices: Choices) -> Iterator[O
         if kind not in _KINDS or tree.is_local(node.func) or not runs.surely(tree, node):
             raise _UnknowableError(f"{module.place(node)}: a flag that depends on what runs")
         given = {keyword.arg: keyword.value for keyword in node.keywords}
-        odd = any(isinstance(argument, ast.Starred) for argument in node.args)
+        most = _MOST_PLACES.get(kind.removeprefix("multi_"), 3)
+        odd = any(isinstance(argument, ast.Starred) for argument in node.args[:most])
+        odd = odd or len(node.args) > most
         if odd or not given.keys().isdisjoint(_ODD):
             raise _UnknowableError(f"{module.place(node)}: how the flag is defined")
         name = node.args[0] if node.args else given.get("name", given.get("flag_name"))
@@ -250,9 +257,10 @@ def _is_flags(code: Code, tree: Tree, node: ast.expr) -> bool:
 def _reaches_inside(code: Code, tree: Tree, node: ast.AST) -> bool:
     """Whether it may change flags by what FLAGS is made of, or by other arguments than sys.argv."""
     if isinstance(node, ast.Attribute):
-        if isinstance(node.value, ast.Subscript):
-            return node.attr == "parser" and _is_flags(code, tree, node.value.value)
-        return node.attr.startswith("_") and _is_flags(code, tree, node.value)
+        if node.attr in _OF_PARSERS:
+            return True
+        is_inner = node.attr.startswith("_") or node.attr in _REMOVERS
+        return is_inner and _is_flags(code, tree, node.value)
     if not isinstance(node, ast.Call) or not _is_flags(code, tree, node.func):
         return False
     return [ast.unparse(argument) for argument in node.args] != ["sys.argv"]

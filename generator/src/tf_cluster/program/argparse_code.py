@@ -74,6 +74,7 @@ class _Follower:
         self._kept: set[str] = set()
         self._calls: tuple[_At, ...] = ()
         self._depth = 0
+        self._is_closed = False  # it is used in a function that has it from around
         self._options: list[tuple[int, tuple[_At, ...], Option]] = []
         self._exclusive: list[bool] = []
         self._parses: list[tuple[int, tuple[_At, ...], bool]] = []
@@ -212,12 +213,16 @@ class _Follower:
                 continue
             if not _is_of_another(tree, node, scope):
                 (loads if isinstance(node.ctx, ast.Load) else stores).append(node)
+        if len(stores) > _MOST_NAMES:
+            raise self._error(tree, scope, f"{name} is set too often")
         others = [tree.parents[node] for node in stores if tree.parents[node] is not kept]
         for node in loads:
             if others and tree.scope_of(node) is not scope:
                 raise self._error(tree, node, f"{name} is set again")
             if not others or _last_before(node, [*others, *([kept] if kept else [])]) is kept:
+                before, self._is_closed = self._is_closed, tree.scope_of(node) is not scope
                 self._use(tree, node, group)
+                self._is_closed = before
         for node in stores:
             if not self._keeps(tree, node) or (others and not tree.is_sure(tree.parents[node])):
                 raise self._error(tree, node, f"{name} is set again")
@@ -255,6 +260,8 @@ class _Follower:
         if method.attr == "add_argument":
             if not isinstance(tree.parents.get(call), ast.Expr):
                 raise self._error(tree, call, "an argument that is changed later")
+            if self._is_closed:
+                raise self._error(tree, call, "when it is called")
             at = (*self._calls, _position(call))
             self._options.append((self._depth, at, self._option(tree, call, group)))
         elif method.attr == "add_argument_group":

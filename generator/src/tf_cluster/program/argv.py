@@ -149,7 +149,11 @@ class _Lists:
         module = self.tree.module
         if isinstance(function, ast.Attribute):
             meant = self.code.meaning(module, function)
-            is_here = isinstance(meant, (FunctionHere, ClassHere))
+            is_here = isinstance(meant, (FunctionHere, ClassHere)) or any(
+                one.class_names[function.attr]
+                for one in self.code.modules.values()
+                if isinstance(one, Module)
+            )
             return (function.attr in _METHODS and not is_here) or (
                 function.attr in _OF_LIBRARIES and isinstance(meant, Elsewhere)
             )

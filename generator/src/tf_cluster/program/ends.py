@@ -1,7 +1,8 @@
 """What may end a script with success, in the functions and modules that it uses."""
 
 import ast
-from collections.abc import Iterable, Iterator
+import builtins
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from tf_cluster.program.scope import Function, Module, last_word, scope_of
@@ -27,11 +28,10 @@ class Ends:
 
     def may_end(self, statement: ast.stmt) -> bool:
         """Whether a statement returns, or ends the process with exit code 0 or an unknown one."""
-        return any(
-            isinstance(node, ast.Return) or self._is_end(node) for node in _run_by(statement)
-        )
+        return any(isinstance(node, ast.Return) or self.is_end(node) for node in _run_by(statement))
 
-    def _is_end(self, node: ast.AST) -> bool:
+    def is_end(self, node: ast.AST) -> bool:
+        """Whether a node alone may end the process so, by what it calls, raises or imports."""
         if _is_exit(node) or (self.unseen is not None and self.unseen.is_call(node)):
             return True
         return any(
@@ -52,6 +52,8 @@ class _Unseen:
 
     def is_call(self, node: ast.AST) -> bool:
         """Whether it calls what its name does not tell: a variable, an item, another's result."""
+        if isinstance(node, ast.Lambda):
+            return any(map(self.is_call, ast.walk(node.body)))
         if not isinstance(node, ast.Call):
             return False
         if isinstance(node.func, ast.Name):
@@ -138,22 +140,60 @@ def _part(name: str, body: Iterable[ast.stmt], unseen: _Unseen) -> _Part:
 
 
 def _unseen(modules: Iterable[Module]) -> _Unseen:
+    own = {module.name.partition(".")[0] for module in modules}
     variables: set[str] = set()
     attributes: set[str] = set()
     for module in modules:
         attributes |= module.attributes_set
+        libraries = _libraries(module, own)
         for node in module.nodes:
             if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-                variables.add(node.id)
+                if not _is_of(module.parents[node], libraries):
+                    variables.add(node.id)
             elif isinstance(node, ast.arg):
                 variables.add(node.arg)
+            elif isinstance(node, (ast.MatchAs, ast.MatchStar)):
+                variables.add(node.name or "")
             elif isinstance(node, ast.ClassDef):
-                attributes |= {
-                    name
-                    for name, bindings in scope_of(node.body).names.items()
-                    if not all(isinstance(one.node, Function) for one in bindings)
-                }
+                attributes |= set(_set_in(node))
     return _Unseen(frozenset(variables), frozenset(attributes))
+
+
+def _set_in(node: ast.ClassDef) -> Iterator[str]:
+    """What a class has that is no method of it: fields without a value, too."""
+    for name, bindings in scope_of(node.body).names.items():
+        if not all(isinstance(one.node, Function) for one in bindings):
+            yield name
+    for line in node.body:
+        if isinstance(line, ast.AnnAssign):
+            yield last_word(line.target)
+
+
+def _libraries(module: Module, own: Collection[str]) -> frozenset[str]:
+    """What a module calls others that are not the program's."""
+    imports = (node for node in module.nodes if isinstance(node, (ast.Import, ast.ImportFrom)))
+    return frozenset(
+        alias.asname or alias.name.partition(".")[0]
+        for node in imports
+        for alias in node.names
+        if _top(node, alias) not in ("", *own)
+    )
+
+
+def _top(node: ast.Import | ast.ImportFrom, alias: ast.alias) -> str:
+    if isinstance(node, ast.Import):
+        return alias.name.partition(".")[0]
+    return "" if node.level else (node.module or "").partition(".")[0]
+
+
+def _is_of(outer: ast.AST, libraries: Collection[str]) -> bool:
+    """Whether an assignment gives another name to something of a library, as it is: `l = tf.nn`."""
+    value = outer.value if isinstance(outer, ast.Assign) else None
+    if last_word(value) in _EXITS:
+        return False
+    while isinstance(value, ast.Attribute):
+        value = value.value
+    return isinstance(value, ast.Name) and (value.id in libraries or hasattr(builtins, value.id))
 
 
 def _other_names(module: Module) -> Iterator[str]:
@@ -195,8 +235,9 @@ def _words(node: ast.AST) -> Iterator[str]:
     """What a node calls, hands on, raises or imports, by last words."""
     if isinstance(node, ast.Call):
         yield last_word(node.func)
-        yield from map(last_word, node.args)
-        yield from (last_word(keyword.value) for keyword in node.keywords)
+        if last_word(node.func) != "signal":  # of a signal that comes some time, or never
+            yield from map(last_word, node.args)
+            yield from (last_word(keyword.value) for keyword in node.keywords)
     elif isinstance(node, ast.Attribute):
         yield node.attr  # a property
     elif isinstance(node, ast.Lambda):
@@ -206,7 +247,7 @@ def _words(node: ast.AST) -> Iterator[str]:
         if isinstance(node, ast.ClassDef):
             yield from map(_called_word, node.bases)
             yield from (last_word(keyword.value) for keyword in node.keywords)
-        elif node.decorator_list:
+        elif any(_called_word(one) != "wraps" for one in node.decorator_list):
             yield node.name
     elif isinstance(node, ast.Raise):
         yield last_word(node.exc)
@@ -246,7 +287,9 @@ def _is_exit(node: ast.AST) -> bool:
     if name not in _EXITS:
         return False
     given = node.args[0] if node.args else None
-    return not (isinstance(given, ast.Constant) and given.value not in (None, 0))
+    if not isinstance(given, ast.Constant):
+        return True
+    return given.value % 256 == 0 if isinstance(given.value, int) else given.value is None
 
 
 def _gets_an_exit(node: ast.AST) -> bool:

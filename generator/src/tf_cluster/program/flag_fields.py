@@ -234,15 +234,14 @@ def _sets(function: ast.AST) -> bool:
     arguments = function.args.args if isinstance(function, ast.FunctionDef) else []
     if not arguments:
         return True
-    for node in ast.walk(function):
-        if last_word(node) in _SETTERS:
-            return True
-        if isinstance(node, ast.Call):
-            owner = node.func.value if isinstance(node.func, ast.Attribute) else None
-            given = (owner, *node.args, *(keyword.value for keyword in node.keywords))
-            if any(isinstance(one, ast.Name) and one.id == arguments[0].arg for one in given):
-                return True
-    return False
+    nodes = tuple(ast.walk(function))
+    called = {node.func for node in nodes if isinstance(node, ast.Call)}
+    read = {node.value for node in nodes if isinstance(node, ast.Attribute) and node not in called}
+    return any(
+        last_word(node) in _SETTERS
+        or (isinstance(node, ast.Name) and node.id == arguments[0].arg and node not in read)
+        for node in nodes
+    )
 
 
 def _field(code: Code, made: Made, *, is_at_fault: bool, is_filled: bool) -> FlagField:

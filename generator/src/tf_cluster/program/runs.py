@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from tf_cluster.program.imports import look_for
 from tf_cluster.program.resolve import ClassHere, Code, Elsewhere, FunctionHere, ValueHere
-from tf_cluster.program.scope import Function, Module, scope_of
+from tf_cluster.program.scope import Function, Module, last_word, scope_of
 from tf_cluster.program.tree import Tree, imported_names
 
 _DEEPEST = 10
@@ -29,6 +29,8 @@ class Runs:
         self._trees = trees
         self._sure: dict[ast.AST, bool] = {}
         self._imported: set[str] | None = None
+        self._plain: dict[ast.ClassDef, bool] = {}
+        self._below: dict[tuple[ast.ClassDef, ast.ClassDef], bool] = {}
 
     def surely(self, tree: Tree, node: ast.AST) -> bool:
         """Whether a node runs in each run of the script, unless that fails before."""
@@ -126,6 +128,12 @@ class Runs:
 
     def _is_plain(self, tree: Tree, owner: ast.ClassDef, depth: int = 0) -> bool:
         """Whether a call of a class surely runs its `__init__`."""
+        if owner not in self._plain:
+            self._plain[owner] = False
+            self._plain[owner] = self._has_plain_bases(tree, owner, depth)
+        return self._plain[owner]
+
+    def _has_plain_bases(self, tree: Tree, owner: ast.ClassDef, depth: int) -> bool:
         if owner.decorator_list or owner.keywords or depth > _DEEPEST:
             return False
         for base in owner.bases:
@@ -136,7 +144,8 @@ class Runs:
                 return False
             if not self._is_plain(self._trees[meant.module.file], meant.node, depth + 1):
                 return False
-        return all(getattr(one, "name", "") != "__new__" for one in owner.body)
+        names = scope_of(owner.body).names
+        return "__new__" not in names and "__getattribute__" not in names
 
     def _is_of(self, tree: Tree, node: ast.expr, owner: ast.ClassDef) -> bool:
         """Whether an expression is a class, one below it, or an object of one of them."""
@@ -144,7 +153,8 @@ class Runs:
         if isinstance(node, ast.Name) and isinstance(function, ast.FunctionDef):
             first = (*function.args.posonlyargs, *function.args.args)[:1]
             if first and first[0].arg == node.id and tree.parents[function] is owner:
-                return not any(map(_is_static, function.decorator_list))
+                is_set = node.id in scope_of(function.body).names
+                return not is_set and not any(map(_is_static, function.decorator_list))
             if node.id in tree.bound_in(function):
                 binding = scope_of(function.body).only(node.id)
                 value = binding.value if binding else None
@@ -154,6 +164,8 @@ class Runs:
         if tree.is_local(node):
             return False
         meant = self._code.meaning(tree.module, node)
+        if self._code.setter_of(last_word(node)):
+            return False
         if isinstance(meant, ValueHere) and isinstance(meant.node, ast.Call):
             home = self._trees.get(meant.module.file)
             return home is not None and self._is_class(home, meant.node.func, owner)
@@ -166,11 +178,15 @@ class Runs:
         if not isinstance(meant, ClassHere) or meant.module.file not in self._trees:
             return False
         found, home = meant.node, self._trees[meant.module.file]
-        if found.decorator_list or found.keywords:
+        if not self._is_plain(home, found):
             return False
-        return found is owner or any(
-            self._is_class(home, base, owner, depth + 1) for base in found.bases
-        )
+        key = (found, owner)
+        if key not in self._below:
+            self._below[key] = False
+            self._below[key] = found is owner or any(
+                self._is_class(home, base, owner, depth + 1) for base in found.bases
+            )
+        return self._below[key]
 
     def _is_handed_on(self, tree: Tree, use: ast.AST) -> bool:
         """Whether it is what `app.run` gets: `app.run(main)`, `app.run(main=main)`."""

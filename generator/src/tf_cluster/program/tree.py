@@ -81,12 +81,17 @@ class Tree:
 
     @cached_property
     def texts(self) -> frozenset[str]:
-        """Every text that stands in the module."""
+        """Every text that stands in the module, but for the names that it lists in `__all__`."""
         return frozenset(
             node.value
             for node in self.module.nodes
             if isinstance(node, ast.Constant) and isinstance(node.value, str)
+            if not self._is_listed(node)
         )
+
+    def _is_listed(self, node: ast.Constant) -> bool:
+        outer = self.parents.get(self.parents.get(node, node))
+        return isinstance(outer, ast.Assign) and last_word(outer.targets[0]) == "__all__"
 
     def uses_of(self, name: str) -> Iterator[ast.Name | ast.Attribute]:
         """Where a name is read, also as what an import calls it here."""
@@ -162,6 +167,8 @@ class Tree:
 
     def may_end_before(self, node: ast.AST) -> bool:
         """Whether a statement before a node may end its function, or the script with success."""
+        if isinstance(node, ast.Call) and self._arguments_end(node):
+            return True
         inner = node
         while inner in self.parents and not isinstance(inner, (*Function, ast.Lambda)):
             outer = self.parents[inner]
@@ -169,14 +176,41 @@ class Tree:
                 self._behind_ends[outer] = frozenset(self._behind_ends_in(outer))
             if inner in self._behind_ends[outer]:
                 return True
+            if isinstance(outer, (ast.expr, ast.keyword)) and self._ends_first(outer, inner):
+                return True
             inner = outer
         return False
 
+    def _ends_first(self, outer: ast.AST, inner: ast.AST) -> bool:
+        """Whether a part of an expression before the one that holds a node may end the script.
+
+        What is called runs after its arguments.
+        """
+        if isinstance(outer, ast.Call) and outer.func is inner:
+            return self._arguments_end(outer)
+        for part in ast.iter_child_nodes(outer):
+            if part is inner:
+                return False
+            if any(map(self.ends.is_end, ast.walk(part))):
+                return True
+        return False
+
+    def _arguments_end(self, call: ast.Call) -> bool:
+        return any(
+            self.ends.is_end(part) for one in (*call.args, *call.keywords) for part in ast.walk(one)
+        )
+
     def _behind_ends_in(self, node: ast.AST) -> Iterator[ast.stmt]:
         """The statements of a node that stand behind one that may end all."""
+        heads = (getattr(node, name, None) for name in ("test", "iter", "subject"))
+        items = [item.context_expr for item in getattr(node, "items", None) or ()]
+        parts = [one for one in (*heads, *items) if isinstance(one, ast.expr)]
+        head_ends = isinstance(node, ast.stmt) and any(
+            self.ends.is_end(part) for one in parts for part in ast.walk(one)
+        )
         for name in ("body", "orelse", "finalbody"):
             block = getattr(node, name, None)
-            may_have_ended = False
+            may_have_ended = head_ends
             for statement in block if isinstance(block, list) else ():
                 if may_have_ended:
                     yield statement

@@ -62,7 +62,7 @@ TEMPLATE_FIX = "this is a template: render it first"
 
 
 _JOINED = re.compile(r"( *(?:- +)*)([A-Za-z_][A-Za-z0-9_.-]*:)(?!//)[^\s:,\]}]")
-_ASSIGNED = re.compile(r"( *(?:- +)*)([A-Za-z_][A-Za-z0-9_.-]*) *= *(?=[^\s=])")
+_ASSIGNED = re.compile(r"( *)([A-Za-z_][A-Za-z0-9_.-]*) *= *(?=[^\s=])")
 
 
 def _joined(lines: list[str], place: Place, begin: int) -> tuple[Place, str] | None:
