@@ -12,6 +12,7 @@ from tf_cluster.check import check
 from tf_cluster.findings.finding import Finding
 
 CODE = """\
+import enum
 from absl import app, flags
 
 flags.DEFINE_bool("use_tpu", False, "")
@@ -20,6 +21,8 @@ flags.DEFINE_float("lr", 0.1, "")
 flags.DEFINE_string("name", "", "", short_name="n")
 flags.DEFINE_enum("mode", "train", ["train", "eval"], "")
 NETS = {"mlp": 1, "cnn": 2}
+Mode = enum.Enum("Mode", "FAST SLOW")
+flags.DEFINE_enum_class("how", Mode.FAST, Mode, "")
 flags.DEFINE_enum("net", "mlp", list(NETS), "")
 flags.DEFINE_integer("epochs", 1, "", lower_bound=1)
 flags.DEFINE_float("decay", 0.5, "", -1, upper_bound=1.5)
@@ -49,6 +52,7 @@ GOOD = (
     ["-=1", "--=x"],
     ["--net=cnn", "--epochs=1", "--decay=-1.0", "--widths=512", "--widths", "-9"],
     ["--decay=nan"],
+    ["--how", "slow", "--steps=2"],
 )
 WRONG = (
     (["--use_tpu", "false", "--stepz=5"], ["TFC512"]),
@@ -62,6 +66,7 @@ WRONG = (
     (["--noname", "train"], ["TFC512"]),
     (["train", "--nouse_tpu=1"], ["TFC513"]),
     (["--net=rnn"], ["TFC513"]),
+    (["--how=slow", "--nets=cnn"], ["TFC512"]),
     (["--epochs=0"], ["TFC513"]),
     (["--decay=-1.1"], ["TFC513"]),
     (["--decay", "inf"], ["TFC513"]),
@@ -233,5 +238,5 @@ def test_a_number_beyond_its_bounds_is_told_with_them(
 
     (finding,) = findings(tmp_path, code, [f"--steps={value}"])
 
-    assert finding.message == f'--steps is "{value}", not {needed} (train.py:4)'
+    assert finding.message == f'--steps is "{value}", not {needed} (train.py:5)'
     assert is_refused(tmp_path, code, [f"--steps={value}"])

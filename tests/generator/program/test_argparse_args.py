@@ -334,6 +334,38 @@ def test_two_parsers_of_another_name_are_not_guessed(tmp_path: Path) -> None:
     assert found(tmp_path, code, ["--epz=3"]) == []
 
 
+MAIN = (
+    "def main(argv=None):\n{}    p = argparse.ArgumentParser()\n"
+    "    p.add_argument('--n', type=int)\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("before", "parse", "call", "is_known"),
+    [
+        ("    if argv is None:\n        argv = sys.argv[1:]\n", "argv", "", True),
+        ("    argv = sys.argv[1:]\n", "argv", "", True),
+        ("", "argv or sys.argv[1:]", "", True),
+        ("", "argv or sys.argv[1:]", "sys.argv[1:]", True),
+        ("", "argv or sys.argv[1:]", "['--n=3']", False),
+        ("", "argv or sys.argv", "", False),
+        ("    if argv is None:\n        argv = ['--n=3']\n", "argv", "", False),
+        ("    argv = sys.argv[1:]\n    argv += ['--n=3']\n", "argv", "", False),
+        ("    for argv in [['--n=3']]:\n        pass\n", "argv", "", False),
+    ],
+)
+def test_arguments_that_a_function_takes_from_sys_argv_are_known(
+    before: str, parse: str, call: str, is_known: bool, tmp_path: Path
+) -> None:
+    code = f"import argparse, sys\n{MAIN.format(before)}    p.parse_args({parse})\nmain({call})\n"
+
+    assert found(tmp_path, code, ["--n=3"]) == []
+    assert found(tmp_path, code, ["--n=x"]) == ([("TFC513", 0)] if is_known else [])
+    if is_known:
+        assert refuses(code, ["--n=x"])
+        assert not refuses(code, ["--n=3"])
+
+
 GET_ARGS = (
     "import argparse\n\n\ndef get_args(args=None):\n    p = argparse.ArgumentParser()\n"
     "    p.add_argument('--eps', type=float)\n    return p.parse_args(args)\n"

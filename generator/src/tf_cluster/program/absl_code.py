@@ -27,19 +27,21 @@ _KINDS = {
     "integer": "int",
     "float": "float",
     "enum": "text",
+    "enum_class": "text",
     "list": "text",
     "spaceseplist": "text",
     "multi_string": "text",
     "multi_integer": "int",
     "multi_float": "float",
     "multi_enum": "text",
+    "multi_enum_class": "text",
 }
 # With one of these keywords a flag is another's, or may take the place of one.
 _ODD = (None, "flag_values", "module_name", "allow_override", "allow_override_cpp")
 # What a flag's parser judges by, and what takes flags or their values away.
 _OF_PARSERS = ("enum_values", "lower_bound", "upper_bound", "case_sensitive")
 _REMOVERS = ("remove_flag_values", "append_flag_values")
-_MOST_PLACES = {"integer": 5, "float": 5, "enum": 4}
+_MOST_PLACES = {"integer": 5, "float": 5, "enum": 4, "enum_class": 4}
 """Arguments by their places that definitions have, before `flag_values`; others have three."""
 _MARKS = ("mark_flag_as_required", "mark_flags_as_required")
 # absl reads flags behind other arguments too, unless the program calls this.

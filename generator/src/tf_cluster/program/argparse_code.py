@@ -303,10 +303,12 @@ class _Follower:
             return node.value is None
         if isinstance(node, ast.Subscript):
             return ast.unparse(node) == "sys.argv[1:]"
+        if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or):
+            return all(self._is_argv(tree, scope, one) for one in node.values)
         if not (isinstance(node, ast.Name) and isinstance(scope, Function)):
             return False
         names = [argument.arg for argument in scope.args.args]
-        if names[:1] != [node.id] or self._is_stored(scope, node.id):
+        if names[:1] != [node.id] or not self._keeps_argv(tree, scope, node.id):
             return False
         if scope in self._argv:
             return True
@@ -326,10 +328,13 @@ class _Follower:
                 return False
         return True
 
-    def _is_stored(self, scope: ast.AST, name: str) -> bool:
-        return any(
-            isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load)
-            for node in ast.walk(scope)
+    def _keeps_argv(self, tree: Tree, scope: ast.AST, name: str) -> bool:
+        """Whether a function gives its argument no other value than `argv = sys.argv[1:]`."""
+        names = (one for one in ast.walk(scope) if isinstance(one, ast.Name) and one.id == name)
+        stores = (tree.parents[one] for one in names if not isinstance(one.ctx, ast.Load))
+        return all(
+            isinstance(one, ast.Assign) and ast.unparse(one.value) == "sys.argv[1:]"
+            for one in stores
         )
 
     def _returned(self, tree: Tree, node: ast.Return, group: int) -> None:
