@@ -8,13 +8,10 @@ from tf_cluster.program.resolve import Code, Elsewhere, Meaning, ValueHere
 from tf_cluster.program.scope import Module, last_word
 from tf_cluster.program.tree import Tree
 
-_COPIES = tuple(f"builtins.{name}" for name in ("list", "sorted", "tuple", "set", "frozenset"))
-_READERS = tuple(
-    f"builtins.{name}"
-    for name in (
-        *("list", "sorted", "tuple", "set", "frozenset", "len", "enumerate", "print", "str"),
-        *("repr", "bool", "zip", "iter", "reversed", "any", "all", "max", "min"),
-    )
+_COPIES = ("list", "sorted", "tuple", "set", "frozenset")
+_READERS = (
+    *(*_COPIES, "len", "enumerate", "print", "str", "repr", "bool", "zip", "iter", "reversed"),
+    *("any", "all", "max", "min"),
 )
 _READING_MODULES = ("logging.", "absl.logging.")
 _READING = ("keys", "values", "items", "get", "index", "count", "copy")
@@ -120,7 +117,7 @@ class Choices:
         if not isinstance(meant, Elsewhere) or tree.is_local(function):
             return False
         defines = name.startswith("DEFINE_") and meant.name.startswith(("absl.", "tensorflow."))
-        return defines or meant.name in _READERS or meant.name.startswith(_READING_MODULES)
+        return defines or _is_builtin(meant, _READERS) or meant.name.startswith(_READING_MODULES)
 
 
 def _name_of(value: ValueHere) -> str:
@@ -148,9 +145,10 @@ def _copied(call: ast.Call, meaning_of: _MeaningOf) -> ast.expr | None:
         return None
     if isinstance(function, ast.Attribute):
         return function.value if function.attr == "keys" and not call.args else None
-    return call.args[0] if call.args and _is_one_of(_COPIES, function, meaning_of) else None
+    is_copy = bool(call.args) and _is_builtin(meaning_of(function), _COPIES)
+    return call.args[0] if is_copy else None
 
 
-def _is_one_of(names: Sequence[str], function: ast.expr, meaning_of: _MeaningOf) -> bool:
-    meant = meaning_of(function)
-    return isinstance(meant, Elsewhere) and meant.name in names
+def _is_builtin(meant: Meaning, names: Sequence[str]) -> bool:
+    home, _, name = meant.name.rpartition(".") if isinstance(meant, Elsewhere) else ("", "", "")
+    return home == "builtins" and name in names
