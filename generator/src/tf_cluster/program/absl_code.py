@@ -11,7 +11,7 @@ from tf_cluster.program.ends import ends_of
 from tf_cluster.program.image_imports import image_imports
 from tf_cluster.program.imports import TooMany, is_unread, walk
 from tf_cluster.program.options import CommandLine, Option
-from tf_cluster.program.resolve import Code, Elsewhere, Meaning, Unknown
+from tf_cluster.program.resolve import Code, Elsewhere, Unknown
 from tf_cluster.program.runs import Runs, app_run
 from tf_cluster.program.scope import Module, last_word
 from tf_cluster.program.tree import Tree, called_name
@@ -174,7 +174,7 @@ def _options(code: Code, tree: Tree, runs: Runs, choices: Choices) -> Iterator[O
         values = None
         if kind in ("enum", "multi_enum") and "case_sensitive" not in given:
             listed = _argument(node, given, 2, "enum_values")
-            values = choices.of(listed, partial(_meaning, code, tree))
+            values = choices.of(listed, partial(tree.meaning, code))
         required = given.get("required")
         needed = isinstance(required, ast.Constant) and bool(required.value)
         default = _argument(node, given, 1, "default")
@@ -196,11 +196,6 @@ def _argument(
     return call.args[at] if len(call.args) > at else given.get(name)
 
 
-def _meaning(code: Code, tree: Tree, node: ast.expr) -> Meaning:
-    is_local = tree.is_local(node)
-    return Unknown("a name of a function") if is_local else code.meaning(tree.module, node)
-
-
 def _bounds(
     call: ast.Call, given: Mapping[str | None, ast.expr]
 ) -> tuple[float | None, float | None]:
@@ -216,8 +211,10 @@ def _number(node: ast.expr | None) -> float | None:
     sign = 1
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         node, sign = node.operand, -1
-    is_number = isinstance(node, ast.Constant) and type(node.value) in (int, float)
-    return sign * node.value if is_number else None  # type: ignore[union-attr]
+    value = node.value if isinstance(node, ast.Constant) else None
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return sign * value
+    return None
 
 
 def _run(code: Code, module: Module, node: ast.AST) -> str:

@@ -151,9 +151,7 @@ class _Follower:
         module = getattr(getattr(node, "value", None), "id", "")
         if any(module in tree.argparse_in(one) for one in tree.functions_around(node)):
             return Elsewhere(f"argparse.{getattr(node, 'attr', '')}")
-        if tree.is_local(node):
-            return Unknown("a name of a function")
-        return self._code.meaning(tree.module, node)
+        return tree.meaning(self._code, node)
 
     def _keywords(self, tree: Tree, call: ast.Call) -> dict[str, ast.expr]:
         if any(isinstance(argument, ast.Starred) for argument in call.args):

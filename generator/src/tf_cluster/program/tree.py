@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import accumulate
 
 from tf_cluster.program.ends import Ends
-from tf_cluster.program.resolve import absolute
+from tf_cluster.program.resolve import Code, Meaning, Unknown, absolute
 from tf_cluster.program.scope import (
     AnyFunction,
     Function,
@@ -120,6 +120,12 @@ class Tree:
         if not isinstance(root, ast.Name):
             return False
         return any(root.id in self.bound_in(scope) for scope in self.functions_around(node))
+
+    def meaning(self, code: Code, node: ast.expr) -> Meaning:
+        """What an expression stands for where it is; Unknown for a function's own names."""
+        if self.is_local(node):
+            return Unknown("a name of a function")
+        return code.meaning(self.module, node)
 
     def functions_around(self, node: ast.AST) -> Iterator[AnyFunction]:
         """The functions that a node stands in, the innermost first."""
