@@ -113,8 +113,8 @@ class Choices:
             return isinstance(argument, ast.keyword) and argument.arg == "choices"
         if name in ("join", "format") and isinstance(function, ast.Attribute):
             return isinstance(function.value, (ast.Constant, ast.JoinedStr))
-        meant = self._code.meaning(tree.module, function)
-        if not isinstance(meant, Elsewhere) or tree.is_local(function):
+        meant = tree.meaning(self._code, function)
+        if not isinstance(meant, Elsewhere):
             return False
         defines = name.startswith("DEFINE_") and meant.name.startswith(("absl.", "tensorflow."))
         return defines or _is_builtin(meant, _READERS) or meant.name.startswith(_READING_MODULES)

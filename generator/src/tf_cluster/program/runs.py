@@ -172,9 +172,9 @@ class Runs:
         return self._is_class(tree, node, owner)
 
     def _is_class(self, tree: Tree, node: ast.expr, owner: ast.ClassDef, depth: int = 0) -> bool:
-        if depth > _DEEPEST or tree.is_local(node):
+        if depth > _DEEPEST:
             return False
-        meant = self._code.meaning(tree.module, node)
+        meant = tree.meaning(self._code, node)
         if not isinstance(meant, ClassHere) or meant.module.file not in self._trees:
             return False
         found, home = meant.node, self._trees[meant.module.file]
