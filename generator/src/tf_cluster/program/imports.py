@@ -51,31 +51,19 @@ def look_for(code: Code, names: Iterable[str]) -> Iterator[tuple[str, Found]]:
         yield name, found
 
 
-def read_own(code: Code, program: Module) -> None:
-    """Read the program's own modules that one imports, wherever its imports stand.
-
-    What they set then counts. Modules that this Python has installed are not followed.
-    """
-    waiting, seen = [program], {program.file}
-    while waiting and len(seen) <= MOST_MODULES:
-        module = waiting.pop()
-        for node in iterate_imports(module) if code.is_ours(module.name) else ():
-            for _, found in look_for(code, imported_names(module, node)):
-                if isinstance(found, Module) and found.file not in seen:
-                    seen.add(found.file)
-                    waiting.append(found)
-
-
-def walk(code: Code, script: Module) -> Iterator[Module | NoModule | TooMany]:
+def walk(
+    code: Code, script: Module, *, only_ours: bool = False
+) -> Iterator[Module | NoModule | TooMany]:
     """The script and every module of the program that it imports, and those import, each once.
 
-    After a module come the names that it imports and that lead to none.
+    After a module come the names that it imports and that lead to none. `only_ours`: modules that
+    this Python has installed are not followed.
     """
     waiting, seen = [script], {script.file}
     while waiting:
         module = waiting.pop()
         yield module
-        for node in iterate_imports(module):
+        for node in iterate_imports(module) if code.is_ours(module.name) or not only_ours else ():
             names = imported_names(module, node)
             if not names:
                 yield NoModule(module.place(node))

@@ -37,7 +37,7 @@ from tf_cluster.program.codes import (
     UNKNOWN_METRIC,
 )
 from tf_cluster.program.flag_fields import Declared, FlagField, flags_of
-from tf_cluster.program.imports import read_own
+from tf_cluster.program.imports import walk
 from tf_cluster.program.instances import is_abstract, refusals
 from tf_cluster.program.kinds import choices, fits, is_choice_missed, refused_in, unknown_in, words
 from tf_cluster.program.metrics import metrics_of
@@ -86,7 +86,8 @@ def find_in_module(reading: Reading, code: Code, reference: str) -> None:
         parse_finding(reading, where, code.places[name], found)
         return
     imports_findings(reading, code, found, where)
-    read_own(code, found)  # any of its modules may set what the class has
+    for _ in walk(code, found, only_ours=True):
+        pass  # it is read: any of its modules may set what the class has
     _class(reading, code, found, reference, class_name)
 
 
