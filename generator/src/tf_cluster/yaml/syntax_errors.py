@@ -36,9 +36,10 @@ def syntax_finding(file: str, text: str, error: yaml.MarkedYAMLError) -> Finding
         message, fix, place = "not YAML, but a template of it", TEMPLATE_FIX, template
     elif joined:
         place, key = joined
-        lacks = "no blank after" if key.endswith(":") else "no colon after"
-        message = f"not YAML: {lacks} '{printable(key)}'"
-        fix = "write one after the colon" if key.endswith(":") else f"write '{key}: ', without ="
+        lacks, fix = "no colon", f"write '{key}: ', without ="
+        if key.endswith(":"):
+            lacks, fix = "no blank", "write one after the colon"
+        message = f"not YAML: {lacks} after '{printable(key)}'"
     elif begin and place.line >= len(lines) and error.context:
         place = Place(begin.line + 1, begin.column + 1)  # the end of the file is no place to mend
         if error.context == "while scanning a quoted scalar":
@@ -61,7 +62,7 @@ TEMPLATE = re.compile(r"\{\{[^{}]*\}\}|\$\{[A-Za-z_][A-Za-z0-9_]*\}")
 TEMPLATE_FIX = "this is a template: render it first"
 
 
-_JOINED = re.compile(r"( *(?:- +)*)([A-Za-z_][A-Za-z0-9_.-]*:)(?!//)[^\s:,\]}]")
+_JOINED = re.compile(r"( *(?:- +)*)([A-Za-z_][A-Za-z0-9_.-]*:)(?!//)(?=[^\s:,\]}])")
 _ASSIGNED = re.compile(r"( *)([A-Za-z_][A-Za-z0-9_.-]*) *= *(?=[^\s=])")
 
 
@@ -81,9 +82,8 @@ def _joined(lines: list[str], place: Place, begin: int) -> tuple[Place, str] | N
         return None
     mended = [*lines]
     for number, match in found.items():
-        end = match.end() - (match.re is _JOINED)
-        colon = "" if match.re is _JOINED else ":"
-        mended[number - 1] = f"{match[1]}{match[2]}{colon} {lines[number - 1][end:]}"
+        key = match[2].removesuffix(":")
+        mended[number - 1] = f"{match[1]}{key}: {lines[number - 1][match.end() :]}"
     if _first_error("\n".join(mended)) <= place.line:
         return None
     first = min(found)
