@@ -180,6 +180,7 @@ class StatusServer(ThreadingTCPServer):
 class _Visit(BaseHTTPRequestHandler):
     server: StatusServer
     timeout = 5.0
+    wbufsize = -1  # an answer is sent at once, not its head and then its body
 
     def do_GET(self) -> None:
         url = urlsplit(self.path)
@@ -203,7 +204,7 @@ class _Visit(BaseHTTPRequestHandler):
                 self.send_error(404, "/healthz, /progress and /metrics are served here")
 
     def _answer(self, body: bytes, content_type: str) -> None:
-        self.send_response(200)
+        self.send_response_only(200)  # no Date, no Server: every task asks, and nobody reads them
         self.send_header("Content-Type", content_type)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
