@@ -131,6 +131,58 @@ def test_a_name_is_looked_up_once_while_its_pod_answers(names: NameServer) -> No
     assert names.asked == ["ps-0"]
 
 
+@pytest.mark.parametrize(
+    ("known", "code", "asked"),
+    [
+        ({socket.AF_INET: "127.0.0.1", socket.AF_INET6: "::1"}, None, ["IPv4"]),
+        ({socket.AF_INET6: "::1"}, socket.EAI_NODATA, ["IPv4", "IPv6"]),
+        ({}, socket.EAI_NONAME, ["IPv4", "IPv6"]),
+        ({}, socket.EAI_AGAIN, ["IPv4"]),  # no name server answers
+    ],
+)
+def test_a_name_is_looked_up_for_ipv4_and_for_ipv6_only_without(
+    monkeypatch: pytest.MonkeyPatch,
+    known: dict[socket.AddressFamily, str],
+    code: int | None,
+    asked: list[str],
+) -> None:
+    seen: list[str] = []
+    really = socket.getaddrinfo
+
+    def look_up(
+        host: str, port: Any, family: socket.AddressFamily, *more: Any, **named: Any
+    ) -> Any:
+        if host != "ps-0":
+            return really(host, port, family, *more, **named)
+        seen.append({socket.AF_INET: "IPv4", socket.AF_INET6: "IPv6"}[family])
+        if family not in known:
+            raise socket.gaierror(code, "nobody")
+        return really(known[family], port, family, *more, **named)
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    expected = NoAnswerError if known else NoNameError
+    with pytest.raises(expected) as raised:
+        ask(f"ps-0:{free_port()}", "/healthz")
+    assert type(raised.value) is expected
+    assert seen == asked
+
+
+def test_the_next_address_of_a_name_is_tried_when_the_first_refuses(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A Service has the address of a pod that ends for a moment, beside the new one's."""
+    port = free_port()
+    really = socket.getaddrinfo
+
+    def look_up(host: str, *more: Any, **named: Any) -> Any:
+        ips = ("127.0.0.2", "127.0.0.1") if host == "chief" else (host,)
+        return [place for ip in ips for place in really(ip, *more, **named)]
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    pod("a", "127.0.0.1", port, visits=1)
+    assert ask(f"chief:{port}", "/healthz") == {"pod": "a"}
+
+
 def test_a_pod_that_is_gone_is_looked_for_by_its_name_in_the_same_question(
     names: NameServer,
 ) -> None:

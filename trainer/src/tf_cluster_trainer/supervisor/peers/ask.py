@@ -85,7 +85,7 @@ def ask(address: str, path: str, timeout: float = TIMEOUT_SECONDS) -> dict[str, 
 def _ask_at(address: str, host: str, path: str, timeout: float) -> tuple[dict[str, Any], str]:
     """Ask the host in the name of the address. Returns the answer and the IP it came from."""
     port = int(address.rpartition(":")[2])
-    connection = http.client.HTTPConnection(host, port, timeout=timeout)
+    connection = _Connection(host, port, timeout=timeout)
     try:
         connection.connect()
         ip: str = connection.sock.getpeername()[0]
@@ -112,6 +112,36 @@ def _ask_at(address: str, host: str, path: str, timeout: float) -> tuple[dict[st
     if not isinstance(document, dict):
         raise NoAnswerError(f"something else answers at {address} (not a status)")
     return document, ip
+
+
+class _Connection(http.client.HTTPConnection):
+    """Its host is looked up once for IPv4, which status ports have, and else for IPv6.
+
+    At once for both, as a socket would, is two questions to the name server instead of one.
+    """
+
+    def connect(self) -> None:
+        """Connect to the first of the host's addresses that takes it. Raises OSError."""
+        refused: OSError | None = None
+        for ip in _addresses(self.host):
+            try:
+                self.sock = socket.create_connection((ip, self.port), self.timeout)
+            except OSError as error:
+                refused = error
+            else:
+                return
+        raise refused or socket.gaierror(socket.EAI_NONAME, "no address")
+
+
+def _addresses(host: str) -> list[str]:
+    """The IP addresses of a host, each once. Raises socket.gaierror."""
+    try:
+        found = socket.getaddrinfo(host, None, socket.AF_INET, socket.SOCK_STREAM)
+    except socket.gaierror as error:
+        if error.errno == socket.EAI_AGAIN:  # no name server answers: it would not do so now
+            raise
+        found = socket.getaddrinfo(host, None, socket.AF_INET6, socket.SOCK_STREAM)
+    return [str(place[0]) for *_, place in found]
 
 
 def _read(response: http.client.HTTPResponse, until: float) -> bytes:
