@@ -56,9 +56,27 @@ def test_every_tool_has_a_module_that_pins_what_it_builds(tool: tools.Tool) -> N
         assert package == "." or f'"{package}"' in source
 
 
-def test_the_kubernetes_module_requires_the_version_that_the_programs_report() -> None:
-    text = (tools.MODULES / "kubernetes" / "go.mod").read_text()
-    assert f"k8s.io/kubernetes v{tools.KUBERNETES_VERSION}\n" in text
+@pytest.mark.parametrize("version", [tools.KUBERNETES_VERSION, *tools.OLDER_KUBERNETES])
+def test_a_kubernetes_module_requires_the_version_that_the_programs_report(version: str) -> None:
+    newest = version == tools.KUBERNETES_VERSION
+    tool = tools.named("kube-apiserver" if newest else tools.older_api_server(version))
+    text = (tools.MODULES / tool.name / "go.mod").read_text()
+    assert f"k8s.io/kubernetes v{version}\n" in text
+    assert f"version.gitVersion=v{version}" in tool.ldflags
+
+
+@pytest.mark.parametrize("name", tools.CLUSTER_PROGRAMS)
+def test_a_whole_cluster_can_be_of_an_older_kubernetes(name: str) -> None:
+    of_ours = tools.of_kubernetes(name, "")
+    assert of_ours == tools.of_kubernetes(name, tools.KUBERNETES_VERSION) == name
+    assert tools.of_kubernetes(name, tools.OLDER_CLUSTER) == f"{name}-1.33"
+    assert f"{name}-1.33" in tools.named(f"{name}-1.33").programs
+
+
+def test_other_versions_of_a_cluster_are_refused_with_those_that_there_are() -> None:
+    assert tools.of_kubernetes("coredns", "1.30.14") == "coredns"  # no part of Kubernetes
+    with pytest.raises(MachineError, match=r"of Kubernetes 1\.30\.14: there are 1\.36.*1\.33"):
+        tools.of_kubernetes("kubelet", "1.30.14")
 
 
 def test_the_helm_3_module_requires_the_version_that_the_program_reports() -> None:

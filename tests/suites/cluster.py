@@ -126,12 +126,12 @@ def tools_build(log: Path, *, full: bool) -> Build:
     return Build("large programs", log, "tools", "argocd", *programs, nice=0)
 
 
-def image() -> None:
+def image(*targets: str) -> None:
     """Build the trainer's images and a model server's, where that is not done yet, and load them.
 
-    The other two have all layers of the first. Raises CalledProcessError.
+    Without a target it is all three: two have all layers of the first. Raises CalledProcessError.
     """
-    for target in ("cpu", "notebook", "serving-stand-in"):
+    for target in targets or ("cpu", "notebook", "serving-stand-in"):
         subprocess.run((*MACHINE, "image", "--target", target), cwd=ROOT, check=True)
 
 

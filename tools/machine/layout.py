@@ -9,6 +9,7 @@ from pathlib import Path
 
 NODE = "tf-cluster-test"
 STATE_VARIABLE = "TF_CLUSTER_TEST_STATE"
+KUBERNETES_VARIABLE = "TF_CLUSTER_TEST_KUBERNETES"
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,8 @@ class Layout:
 
     state: Path
     cache: Path
+    kubernetes: str = ""
+    """The version of its Kubernetes, such as 1.33.13; empty: the newest."""
 
     @property
     def name(self) -> str:
@@ -93,7 +96,8 @@ class Addresses:
 
 
 def default_layout(environment: Mapping[str, str] = os.environ) -> Layout:
-    """The layout every command uses; variables move the cache and the state."""
+    """The layout every command uses; variables move the cache and the state, and say a version."""
     caches = environment.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     state = environment.get(STATE_VARIABLE) or "/var/lib/tf-cluster-test"
-    return Layout(state=Path(state), cache=Path(caches) / "tf-cluster")
+    kubernetes = environment.get(KUBERNETES_VARIABLE, "")
+    return Layout(Path(state), Path(caches) / "tf-cluster", kubernetes)

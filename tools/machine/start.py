@@ -60,7 +60,7 @@ def up(layout: Layout, addresses: Addresses) -> None:
             print("what is left of the last test cluster is removed first", file=sys.stderr)
         tear_down(layout, addresses)
         _start(wanted)
-    version = tools.KUBERNETES_VERSION
+    version = layout.kubernetes or tools.KUBERNETES_VERSION
     print(f"Kubernetes {version} is up ({_seconds(begun)})", file=sys.stderr)
 
 
@@ -200,7 +200,10 @@ def _recorded_fingerprint(layout: Layout) -> str:
 
 
 def _program(layout: Layout) -> Callable[[str], Path]:
-    return lambda name: tools.program(name, layout.cache)
+    def program(name: str) -> Path:
+        return tools.program(tools.of_kubernetes(name, layout.kubernetes), layout.cache)
+
+    return program
 
 
 def _seconds(begun: float) -> str:

@@ -23,6 +23,8 @@ OLDER_KUBERNETES = (
     *("1.28.15", "1.29.15", "1.30.14", "1.31.14"),
     *("1.32.13", "1.33.13", "1.34.4", "1.35.4"),
 )
+# The older one that a whole cluster can be of: the oldest whose kubelet and controllers are built.
+OLDER_CLUSTER = "1.33.13"
 HELM_3_VERSION = "3.18.5"
 ARGO_CD_VERSION = "3.1.16"
 
@@ -39,13 +41,15 @@ class Tool:
     environment: tuple[tuple[str, str], ...] = field(default=())
     called: str = ""
     """What its one program is called, where that is not the last part of its package."""
+    suffix: str = ""
+    """What is added to the name of each program, where a newer one has that name."""
 
     @property
     def programs(self) -> tuple[str, ...]:
-        """What `go build` leaves, by file name."""
+        """The files in the cache, in the order of the packages."""
         if self.called:
             return (self.called,)
-        return tuple(package.rsplit("/", 1)[-1] for package in self.packages)
+        return tuple(f"{package.rsplit('/', 1)[-1]}{self.suffix}" for package in self.packages)
 
 
 # Not optimized, a program is built sooner; for those that have little to do here.
@@ -60,9 +64,36 @@ def _kubernetes_flags(version: str) -> str:
     return " ".join(("-s -w", *names))
 
 
+def _of_version(version: str) -> str:
+    """What is added to a program's name: `-1.28` of 1.28.15."""
+    return f"-{version.rpartition('.')[0]}"
+
+
 def older_api_server(version: str) -> str:
     """The name of its program: that of 1.28.15 is kube-apiserver-1.28."""
-    return f"kube-apiserver-{version.rpartition('.')[0]}"
+    return f"kube-apiserver{_of_version(version)}"
+
+
+CLUSTER_PROGRAMS = (
+    "kube-apiserver",
+    "kube-controller-manager",
+    "kube-scheduler",
+    "kubelet",
+    "kube-proxy",
+)
+
+
+def of_kubernetes(name: str, version: str) -> str:
+    """The name of a program of the cluster where it is of this Kubernetes; empty: the newest.
+
+    What is no part of Kubernetes keeps its name. Raises MachineError where it is not built.
+    """
+    if name not in CLUSTER_PROGRAMS or version in ("", KUBERNETES_VERSION):
+        return name
+    if version != OLDER_CLUSTER:
+        there = f"{KUBERNETES_VERSION}, {OLDER_CLUSTER}"
+        raise MachineError(f"no whole cluster can be of Kubernetes {version}: there are {there}")
+    return f"{name}{_of_version(version)}"
 
 
 TOOLS: tuple[Tool, ...] = (
@@ -90,14 +121,7 @@ TOOLS: tuple[Tool, ...] = (
     Tool("registry", (".",), called="registry"),
     Tool(
         "kubernetes",
-        (
-            "k8s.io/kubernetes/cmd/kube-apiserver",
-            "k8s.io/kubernetes/cmd/kube-controller-manager",
-            "k8s.io/kubernetes/cmd/kube-scheduler",
-            "k8s.io/kubernetes/cmd/kubelet",
-            "k8s.io/kubernetes/cmd/kube-proxy",
-            "k8s.io/kubernetes/cmd/kubectl",
-        ),
+        tuple(f"k8s.io/kubernetes/cmd/{name}" for name in (*CLUSTER_PROGRAMS, "kubectl")),
         ldflags=_kubernetes_flags(KUBERNETES_VERSION),
     ),
     *(
@@ -105,10 +129,18 @@ TOOLS: tuple[Tool, ...] = (
             older_api_server(version),
             ("k8s.io/kubernetes/cmd/kube-apiserver",),
             ldflags=_kubernetes_flags(version),
-            called=older_api_server(version),
+            suffix=_of_version(version),
             gcflags=QUICK_TO_BUILD,
         )
         for version in OLDER_KUBERNETES
+        if version != OLDER_CLUSTER
+    ),
+    Tool(
+        f"kubernetes{_of_version(OLDER_CLUSTER)}",
+        tuple(f"k8s.io/kubernetes/cmd/{name}" for name in CLUSTER_PROGRAMS),
+        ldflags=_kubernetes_flags(OLDER_CLUSTER),
+        suffix=_of_version(OLDER_CLUSTER),
+        gcflags=QUICK_TO_BUILD,
     ),
     Tool("coredns", (".",), called="coredns"),
     # Of Kubernetes 1.25, the last that had the provisioner: what it makes of our StorageClasses.
@@ -221,12 +253,12 @@ def ensure(tool: Tool, cache: Path) -> None:
             directory=MODULES / tool.name,
             what=f"building {tool.name}",
         )
-        if tool.called:
-            built = next(scratch.iterdir())
-            built.rename(scratch / tool.called)
         home.mkdir(exist_ok=True)
-        for name in tool.programs:
-            (scratch / name).rename(home / name)
+        if tool.called:
+            next(scratch.iterdir()).rename(home / tool.called)
+        else:
+            for name in tool.programs:
+                (scratch / name.removesuffix(tool.suffix)).rename(home / name)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     print(f"built {tool.name} in {time.monotonic() - begun:.0f} s", file=sys.stderr, flush=True)
