@@ -9,20 +9,15 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 import re
-import subprocess
-import sys
-import tempfile
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import yaml
 
+from tests.bench.controller import controller
 from tests.bench.hand_run import BY_HAND
 from tests.bench.install import (
     IMAGE,
@@ -38,7 +33,7 @@ from tests.bench.install import (
 from tests.bench.measure import Measure, Sample
 from tests.bench.pairs import in_pairs
 from tests.bench.rows import Ratio, at_most
-from tests.cluster.kubernetes import CommandError, Namespace, Object
+from tests.cluster.kubernetes import Namespace, Object
 from tests.cluster.machine_tools import tool_path
 from tests.ports import free_port
 from tests.support.waiting import eventually
@@ -105,7 +100,6 @@ def operator(there: Namespace) -> Iterator[None]:
 
 @contextmanager
 def _process(there: Namespace, webhook: str) -> Iterator[None]:
-    """The operator's process, ready; what it said is printed when the measure fails."""
     probe = f"127.0.0.1:{free_port()}"
     words = (
         tool_path("training-operator"),
@@ -116,26 +110,17 @@ def _process(there: Namespace, webhook: str) -> Iterator[None]:
         f"--webhook-server-port={free_port()}",
     )
     settings = {"KUBECONFIG": there.kubeconfig, "MY_POD_NAMESPACE": there.name}
-    with tempfile.TemporaryFile("w+") as log:
-        process = subprocess.Popen(
-            words, env={**os.environ, **settings}, stdout=log, stderr=subprocess.STDOUT
-        )
-        try:
-            certificates = eventually("the operator's key", lambda: _certificates(there), 60)
-            CERTIFICATES.mkdir(parents=True, exist_ok=True)
-            for name, content in certificates.items():
-                (CERTIFICATES / name).write_bytes(base64.b64decode(content))
-            # The API server can call no Service whose pod is a process: nothing checks a TFJob.
-            there.kubectl("delete", f"validatingwebhookconfiguration/{webhook}")
-            eventually("the operator to be ready", lambda: _is_ready(probe, process), 120)
-            yield
-        except BaseException:
-            log.seek(0)
-            print(log.read()[-4000:], file=sys.stderr)
-            raise
-        finally:
-            process.terminate()
-            process.wait(30)
+
+    def give_key() -> None:
+        certificates = eventually("the operator's key", lambda: _certificates(there), 60)
+        CERTIFICATES.mkdir(parents=True, exist_ok=True)
+        for name, content in certificates.items():
+            (CERTIFICATES / name).write_bytes(base64.b64decode(content))
+        # The API server can call no Service whose pod is a process: nothing checks a TFJob.
+        there.kubectl("delete", f"validatingwebhookconfiguration/{webhook}")
+
+    with controller(words, settings, probe, give_key):
+        yield
 
 
 def _webhook(source: Path) -> Object:
@@ -152,16 +137,6 @@ def _webhook(source: Path) -> Object:
 def _certificates(there: Namespace) -> dict[str, str]:
     secret = json.loads(there.kubectl("get", f"secret/{SECRET}", "--output=json"))
     return {name: text for name, text in secret.get("data", {}).items() if name != "ca.key"}
-
-
-def _is_ready(probe: str, process: subprocess.Popen[bytes]) -> bool:
-    if process.poll() is not None:
-        raise CommandError(f"the operator ended with {process.returncode}")
-    try:
-        with urllib.request.urlopen(f"http://{probe}/readyz", timeout=5) as answer:
-            return bool(answer.status == 200)
-    except (OSError, urllib.error.URLError):
-        return False
 
 
 MEASURES = {

@@ -189,6 +189,8 @@ TOOLS: tuple[Tool, ...] = (
         ("github.com/kubeflow/training-operator/cmd/training-operator.v1",),
         called="training-operator",
     ),
+    # The same of JobSet, whose questions to the name server a benchmark counts.
+    Tool("jobset", ("sigs.k8s.io/jobset",)),
 )
 
 
