@@ -32,7 +32,8 @@ from tf_cluster.cluster.workloads import (
 from tf_cluster.exits import RefusedError
 from tf_cluster.printable import cut
 
-LOOK_SECONDS = 1.0
+QUICK_SECONDS, QUICK_LOOK_SECONDS, LOOK_SECONDS = 15.0, 0.25, 1.0
+"""So long a Job, or its removal, is looked at often: most are through, and a user waits."""
 NEED_SECONDS = 5.0
 """Between two looks whether a Job is still needed."""
 TELL_SECONDS = 20.0
@@ -357,7 +358,7 @@ def _ended(
             if not is_needed():
                 raise NeedlessError
             needed_at = now
-        time.sleep(LOOK_SECONDS)
+        _wait_for_a_look(began)
 
 
 def _why_not_yet(pod: Pod | None) -> str:
@@ -462,9 +463,14 @@ def _remove(connection: Connection, namespace: str, name: str, tell: Callable[[s
     except ForbiddenError as error:
         tell(f"{error}: Kubernetes removes it {KEPT_SECONDS} s after its end")
         return
-    until = time.monotonic() + GONE_SECONDS
+    began = time.monotonic()
     while pods_of_job(connection, namespace, name):
-        if time.monotonic() > until:
+        if time.monotonic() > began + GONE_SECONDS:
             tell(f"the pod of job {name} is not gone yet")
             return
-        time.sleep(LOOK_SECONDS)
+        _wait_for_a_look(began)
+
+
+def _wait_for_a_look(began: float) -> None:
+    quick = time.monotonic() < began + QUICK_SECONDS
+    time.sleep(QUICK_LOOK_SECONDS if quick else LOOK_SECONDS)
