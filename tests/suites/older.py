@@ -29,11 +29,10 @@ SECONDS = 3600
 
 def main() -> int:
     """Bring the cluster up, run the cases, end the cluster."""
-    signal.signal(signal.SIGTERM, leave)
-    layout = default_layout()
-    if layout.state.exists():
+    if default_layout().state.exists():
         print("a test cluster is up, or was cut off: `make cluster-down` first", file=sys.stderr)
         return 2
+    signal.signal(signal.SIGTERM, leave)
     BUILD.mkdir(parents=True, exist_ok=True)
     os.environ[KUBERNETES_VARIABLE] = OLDER_CLUSTER
     try:
@@ -44,7 +43,8 @@ def main() -> int:
     finally:
         cluster.down()
     counts = outcome.counts
-    print(f"{outcome.note}: {counts.passed} passed, {counts.failed} failed", flush=True)
+    words = f"{counts.passed} passed, {counts.failed} failed, {counts.skipped} skipped"
+    print(f"{outcome.note}: {words}", flush=True)
     return 0 if outcome.ok and f"v{OLDER_CLUSTER}" in outcome.note else 1
 
 
