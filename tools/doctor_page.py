@@ -52,12 +52,9 @@ so most is found later, too; what only an event shows (TFD101 to TFD104, TFD110)
 """
 _PROVEN = """
 Each code is seen on a recording of a cluster in which the failure was caused. A code may have
-several causes, and these were not caused: a webhook that refuses (TFD104), a taint (TFD107), a
-claim without a default class (TFD108), a volume that is attached elsewhere (TFD110), an image that
-is not in its registry or needs a login (TFD111), a ConfigMap or a key that is missing (TFD112), a
-name that does not resolve and a closed port (TFD114), a child of the supervisor that alone is
-killed for memory (TFD116), a preempted task (TFD117), Kueue (TFD125). There the rules follow
-what Kubernetes writes by its source, and have not been seen at work.
+several causes, and two were not caused: a volume that is attached elsewhere (TFD110), which needs a
+storage driver that attaches, and Kueue (TFD125). There the rules follow what Kubernetes and Kueue
+write by their source, and have not been seen at work.
 """
 NOT_SEEN: dict[str, str] = {}
 """By code: what could not be caused on a cluster of tests, and why."""

@@ -14,9 +14,15 @@ from tests.support.waiting import eventually
 
 
 @contextmanager
-def running_registry(folder: Path) -> Iterator[str]:
-    """Its address, host:port; it keeps what it is given below `folder`, and speaks plain HTTP."""
+def running_registry(folder: Path, *, asks_for_a_login: bool = False) -> Iterator[str]:
+    """Its address, host:port; it keeps what it is given below `folder`, and speaks plain HTTP.
+
+    One that asks for a login knows nobody.
+    """
     port = free_port()
+    users = folder / "users"
+    users.touch()
+    login = {"auth": {"htpasswd": {"realm": "registry", "path": str(users)}}}
     configuration = folder / "registry.yaml"
     configuration.write_text(
         json.dumps(
@@ -25,6 +31,7 @@ def running_registry(folder: Path) -> Iterator[str]:
                 "log": {"level": "error"},
                 "storage": {"filesystem": {"rootdirectory": str(folder / "registry")}},
                 "http": {"addr": f"127.0.0.1:{port}"},
+                **(login if asks_for_a_login else {}),
             }
         )
     )

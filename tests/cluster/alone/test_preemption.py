@@ -13,6 +13,7 @@ from tests.cluster.alone.conftest import Train
 from tests.cluster.alone.training import Training
 from tests.cluster.conftest import sleeping_pod
 from tests.cluster.kubernetes import Namespace, Object, Release, condition
+from tests.cluster.operations.diagnosis import diagnosed
 from tests.programs import ENDLESS
 from tests.slices import in_turn, sliced
 from tests.support.waiting import eventually
@@ -24,6 +25,7 @@ TASKS = 4  # two of them are workers
 FIRST, LAST = "tf-cluster-test-first", "tf-cluster-test-last"
 IMPORTANCE = {FIRST: 1000, LAST: -10}
 INTRUDER = "intruder"
+TAKEN = "a more important pod took its place"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -58,6 +60,8 @@ def test_a_task_that_is_preempted_comes_back_and_counts_no_failure(
     tasks = training.pods()
     saved = training.saved()
     namespace.apply(_intruder(_free_cpu(namespace) + Decimal("0.01")))
+    if role != "ps":  # a ps' pod is gone at once: it has nothing to save
+        eventually("TFD117", lambda: diagnosed(release, "TFD117", words=TAKEN), 60, every=0.2)
     victim = eventually("a preempted pod", lambda: _preempted(release, tasks), 60)
     eventually("the intruder to run", lambda: _runs(namespace), 120)
     namespace.kubectl("delete", "pod", INTRUDER, "--grace-period=0", "--force")

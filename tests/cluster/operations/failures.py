@@ -8,16 +8,19 @@ from typing import Any
 
 from tests.cluster.conftest import IMAGE, REQUESTS
 
-OPEN, FULL, BOUNDED, UNSAID, JUDGED, MESHED = (
+OPEN, FULL, BOUNDED, UNSAID, JUDGED, MESHED, HOOKED, UNHOOKED = (
     "open",
     "full",
     "bounded",
     "unsaid",
     "judged",
     "meshed",
+    "hooked",
+    "unhooked",
 )
 """Namespaces: without rules; with a quota of one pod; a limit range; a quota of CPU limits; an
-admission policy that refuses workers; a policy that puts a sidecar into them."""
+admission policy that refuses workers; a policy that puts a sidecar into them; a webhook that
+refuses pods; a webhook whose server is gone."""
 
 ALL_REDUCE: dict[str, Any] = {
     "strategy": "all-reduce",
@@ -39,7 +42,8 @@ class Failure:
     `values` are laid over good ones: one worker of all-reduce, the cheapest of trainings; or
     `with_ps` a chief, a ps and a worker. `about` begins the name of the object that is at fault,
     and `words` stand in the finding. `later` seconds pass in the snapshot alone, where a rule
-    waits.
+    waits. `then` are the words of a kubectl after the install. `here`: a server of this machine is
+    needed, which only its own cluster reaches; REGISTRY and LOGIN in an image stand for two.
     """
 
     name: str
@@ -50,6 +54,19 @@ class Failure:
     namespace: str = OPEN
     with_ps: bool = False
     later: float = 0.0
+    then: tuple[str, ...] = ()
+    here: bool = False
+
+
+TAINTED, OTHERS = "tf-cluster-test/tainted", "tf-cluster-test/others"
+"""The label of a node that is kept for others, and its taint."""
+REGISTRY, LOGIN = "REGISTRY", "LOGIN"
+EMPTY = "empty"
+"""A Secret without a key."""
+
+
+def _of(name: str, component: str) -> dict[str, str]:
+    return {"app.kubernetes.io/instance": name, "app.kubernetes.io/component": component}
 
 
 def _requests(**amounts: str) -> dict[str, Any]:
@@ -68,6 +85,8 @@ FAILURES = (
         {"worker": {"extraVolumes": [{"name": "host", "hostPath": {"path": "/tmp"}}]}},
     ),
     Failure("policy", "TFD104", "job/", "workers are not wanted here", namespace=JUDGED),
+    Failure("hook", "TFD104", "job/", "refuses the pod: no hats here", namespace=HOOKED, here=True),
+    Failure("no-hook", "TFD104", "job/", "can't be called", namespace=UNHOOKED),
     Failure("never", "TFD105", "pod/", "can ever take", {"worker": _requests(cpu="100")}),
     Failure(
         "not-now",
@@ -89,6 +108,13 @@ FAILURES = (
         "pod/",
         "do not have the labels",
         {"worker": {"nodeSelector": {"disk": "golden"}}},
+    ),
+    Failure(
+        "taint",
+        "TFD107",
+        "pod/",
+        "taints that it does not tolerate",
+        {"worker": {"nodeSelector": {TAINTED: "yes"}}},
     ),
     Failure(
         "no-class",
@@ -126,6 +152,45 @@ FAILURES = (
         {"image": {"repository": "registry.invalid/trainer", "tag": "1"}},
     ),
     Failure(
+        "not-there",
+        "TFD111",
+        "pod/",
+        "the registry has no",
+        {"image": {"repository": f"{REGISTRY}/trainer", "tag": "1"}},
+        here=True,
+    ),
+    Failure(
+        "login",
+        "TFD111",
+        "pod/",
+        "the registry does not allow to pull",
+        {"image": {"repository": f"{LOGIN}/trainer", "tag": "1"}},
+        here=True,
+    ),
+    Failure(
+        "key",
+        "TFD112",
+        "pod/",
+        f"secret {EMPTY} has no key token",
+        {
+            "worker": {
+                "extraEnv": [
+                    {
+                        "name": "TOKEN",
+                        "valueFrom": {"secretKeyRef": {"name": EMPTY, "key": "token"}},
+                    }
+                ]
+            }
+        },
+    ),
+    Failure(
+        "config",
+        "TFD112",
+        "pod/",
+        "configmap nowhere is not there",
+        {"worker": {"extraVolumes": [{"name": "more", "configMap": {"name": "nowhere"}}]}},
+    ),
+    Failure(
         "secret",
         "TFD112",
         "pod/",
@@ -159,6 +224,38 @@ FAILURES = (
         with_ps=True,
     ),
     Failure(
+        "closed",
+        "TFD114",
+        "pod/",
+        "its name resolves, and nothing answers",
+        {
+            "security": {"networkPolicy": {"enabled": False}},
+            "extraObjects": [
+                {
+                    "apiVersion": "networking.k8s.io/v1",
+                    "kind": "NetworkPolicy",
+                    "metadata": {"name": "closed"},
+                    "spec": {
+                        "podSelector": {"matchLabels": _of("closed", "ps")},
+                        "policyTypes": ["Ingress"],
+                    },
+                }
+            ],
+        },
+        with_ps=True,
+    ),
+    Failure(
+        "no-name",
+        "TFD114",
+        "pod/",
+        "its name does not resolve",
+        with_ps=True,
+        then=(
+            *("delete", "service", "--selector"),
+            ",".join(f"{key}={value}" for key, value in _of("no-name", "service").items()),
+        ),
+    ),
+    Failure(
         "program",
         "TFD115",
         "pod/",
@@ -171,6 +268,16 @@ FAILURES = (
         "pod/",
         "not enough memory",
         {"worker": {"resources": {"limits": {"memory": "64Mi"}}, "backoffLimit": 0}},
+    ),
+    Failure(
+        "child",
+        "TFD116",
+        "pod/",
+        "was killed by signal 9, most likely out of memory",
+        {
+            "worker": {"resources": {"limits": {"memory": "64Mi"}}},
+            "failure": {"restarts": 1000},
+        },
     ),
     Failure(
         "limit",
@@ -227,6 +334,37 @@ def worker_policy(name: str, namespace: str) -> list[dict[str, Any]]:
         "spec": {"policyName": name, "validationActions": ["Deny"]},
     }
     return [policy, binding]
+
+
+def webhook(name: str, namespace: str, client: dict[str, Any]) -> dict[str, Any]:
+    """A webhook that each pod of one namespace has to pass."""
+    return {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingWebhookConfiguration",
+        "metadata": {"name": name},
+        "webhooks": [
+            {
+                "name": "hats.example.com",
+                "admissionReviewVersions": ["v1"],
+                "sideEffects": "None",
+                "failurePolicy": "Fail",
+                "timeoutSeconds": 5,
+                "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
+                "rules": [_PODS],
+                "clientConfig": client,
+            }
+        ],
+    }
+
+
+def tainted_node(name: str) -> dict[str, Any]:
+    """A node without a kubelet that is kept for others."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": {TAINTED: "yes", "kubernetes.io/os": "linux"}},
+        "spec": {"taints": [{"key": OTHERS, "effect": "NoSchedule"}]},
+    }
 
 
 def mesh_policy(name: str, namespace: str) -> list[dict[str, Any]]:

@@ -21,25 +21,40 @@ from tests.cluster.operations.diagnosis import diagnosed, findings, seen
 from tests.cluster.operations.failures import (
     ALL_REDUCE,
     BOUNDED,
+    EMPTY,
     FAILURES,
     FULL,
+    HOOKED,
     JUDGED,
+    LOGIN,
     MESHED,
     OPEN,
+    REGISTRY,
+    UNHOOKED,
     UNSAID,
     Failure,
     laid_over,
     mesh_policy,
+    tainted_node,
+    webhook,
     worker_policy,
 )
 from tests.slices import sliced
+from tests.support.registry import running_registry
 from tests.support.waiting import eventually
+from tests.support.webhook import refusing_webhook
+from tools.machine.layout import default_layout
 
 pytestmark = pytest.mark.cluster
 
 OF_THE_COMMAND = "no-claim"
 _GOOD: dict[str, Any] = {"workers": 1, "train": {"steps": 100}}
+WAITS_OF_THE_GATE = (
+    240  # seconds: a chief says nothing of whom it waits for in the first two minutes
+)
+GONE = {"service": {"name": "gone", "namespace": "default", "path": "/"}}
 RULES: Mapping[str, list[Object]] = {
+    OPEN: [{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": EMPTY}}],
     FULL: [
         {
             "apiVersion": "v1",
@@ -68,13 +83,30 @@ RULES: Mapping[str, list[Object]] = {
 
 
 @pytest.fixture(scope="module")
+def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
+    """What a failure of this machine needs: a webhook that refuses, and two registries."""
+    folders = [tmp_path_factory.mktemp(name) for name in ("hook", "registry", "login")]
+    with (
+        refusing_webhook(folders[0], "no hats here") as hook,
+        running_registry(folders[1]) as registry,
+        running_registry(folders[2], asks_for_a_login=True) as login,
+    ):
+        yield {HOOKED: hook, REGISTRY: registry, LOGIN: login}
+
+
+@pytest.fixture(scope="module")
 def namespaces(
-    kube_cluster: Any, kube_config: str, kubectl_path: str, helm_path: str, namespace_factory: Any
+    kube_cluster: Any,
+    kube_config: str,
+    kubectl_path: str,
+    helm_path: str,
+    namespace_factory: Any,
+    servers: dict[str, Any],
 ) -> Iterator[dict[str, Namespace]]:
     made = {}
     run = uuid.uuid4().hex[:8]
     policies: list[Object] = []
-    for kind in (OPEN, FULL, UNSAID, BOUNDED, JUDGED, MESHED):
+    for kind in (OPEN, FULL, UNSAID, BOUNDED, JUDGED, MESHED, HOOKED, UNHOOKED):
         name = f"tf-{kind}-{run}"
         namespace_factory(name, extra_metadata=RESTRICTED)
         made[kind] = Namespace(name, kube_config, kubectl_path, helm_path)
@@ -83,6 +115,9 @@ def namespaces(
     for policy in (
         *worker_policy(f"tf-judge-{run}", made[JUDGED].name),
         *mesh_policy(f"tf-mesh-{run}", made[MESHED].name),
+        webhook(f"tf-hook-{run}", made[HOOKED].name, servers[HOOKED]),
+        webhook(f"tf-no-hook-{run}", made[UNHOOKED].name, GONE),
+        tainted_node(f"tf-tainted-{run}"),
     ):
         made[OPEN].apply(policy)
         policies.append(policy)
@@ -129,7 +164,10 @@ def _broken_claim(volume: str) -> list[Object]:
 
 @pytest.fixture(scope="module")
 def releases(
-    namespaces: dict[str, Namespace], make_values: MakeValues, request: pytest.FixtureRequest
+    namespaces: dict[str, Namespace],
+    servers: dict[str, Any],
+    make_values: MakeValues,
+    request: pytest.FixtureRequest,
 ) -> Iterator[dict[str, Release]]:
     """All failures that are looked at, at once: most of them only wait."""
     wanted = {OF_THE_COMMAND}
@@ -148,8 +186,13 @@ def releases(
     for failure in (one for one in FAILURES if one.name in wanted):
         release = Release(namespaces[failure.namespace], failure.name, CHART)
         values = make_values(failure.name)
-        values.write_text(yaml.safe_dump(laid_over(good[failure.with_ps], failure.values)))
+        text = yaml.safe_dump(laid_over(good[failure.with_ps], failure.values))
+        for word in (REGISTRY, LOGIN):
+            text = text.replace(f"{word}/", f"{servers[word]}/")
+        values.write_text(text)
         release.install(values)
+        if failure.then:
+            release.namespace.kubectl(*failure.then)
         made[failure.name] = release
     yield made
     for release in made.values():
@@ -159,13 +202,18 @@ def releases(
 @pytest.mark.parametrize(
     "failure", sliced([pytest.param(one, id=one.name) for one in FAILURES], 12)
 )
-def test_a_failure_is_named_with_its_object(failure: Failure, releases: dict[str, Release]) -> None:
+def test_a_failure_is_named_with_its_object(
+    failure: Failure, releases: dict[str, Release], kube_config: str
+) -> None:
+    if failure.here and kube_config != str(default_layout().kubeconfig):
+        pytest.skip("KUBECONFIG names another cluster, which does not reach this machine's servers")
     release = releases[failure.name]
 
     def found() -> Finding:
         return diagnosed(release, failure.code, failure.later, failure.words)
 
-    one = eventually(f"{failure.code} of {failure.name}", found, 90, every=2)
+    seconds = WAITS_OF_THE_GATE if failure.code == "TFD114" else 90
+    one = eventually(f"{failure.code} of {failure.name}", found, seconds, every=2)
     assert one.about.startswith(failure.about)
     assert one.quote
     assert one.mend

@@ -10,6 +10,7 @@ _SECURITY = re.compile(r"violates PodSecurity \"(?P<level>[^\"]+)\": (?P<what>.*
 _WEBHOOK = re.compile(
     r"admission webhook \"(?P<name>[^\"]+)\" denied the request:? ?(?P<why>.*)$", re.DOTALL
 )
+_GONE = re.compile(r"failed calling webhook \"(?P<name>[^\"]+)\": (?P<why>.*)$", re.DOTALL)
 _POLICY = re.compile(
     r"(?:AdmissionPolicy|policy) '(?P<name>[^']+)'.* denied request: (?P<why>.*)$", re.DOTALL
 )
@@ -27,6 +28,16 @@ def _look(view: View) -> Iterator[Finding]:
         elif found := _WEBHOOK.search(event.message):
             words = f"webhook {found['name']} refuses the pod: {found['why'].strip()}"
             mend = "ask who runs the webhook; kubectl get validatingwebhookconfigurations shows it"
+        elif found := _GONE.search(event.message):
+            words = (
+                f"webhook {found['name']}, which each pod has to pass, can't be called: "
+                f"{found['why'].strip()}"
+            )
+            mend = (
+                "ask who runs the webhook: its server is down, or was removed without its "
+                "configuration; kubectl get validatingwebhookconfigurations,"
+                "mutatingwebhookconfigurations shows it"
+            )
         elif found := _POLICY.search(event.message):
             words = f"admission policy {found['name']} refuses the pod: {found['why'].strip()}"
             mend = "ask who made it: kubectl get validatingadmissionpolicy,mutatingadmissionpolicy"
@@ -43,7 +54,8 @@ RULE = Rule(
     why="The namespace's Pod Security level, an admission webhook or an admission policy of "
     "the cluster does not allow the pod as the values make it.",
     evidence="An event FailedCreate with the words `violates PodSecurity`, `admission webhook … "
-    "denied the request`, `policy … denied request`, or others that no rule knows.",
+    "denied the request`, `failed calling webhook`, `policy … denied request`, or others that no "
+    "rule knows.",
     mend="The chart's own pods are `restricted`: take back what your values changed. Or ask who "
     "runs the webhook or the policy.",
     look=_look,
