@@ -96,6 +96,7 @@ def traffic_text(moved: Traffic | None) -> str:
         lines.append(f"  All workers step at once: a step takes at least {least}")
     else:
         lines.append(f"  All workers together: at most {_figure(moved.most_steps)} steps/s")
+    lines += _advice(moved)
     return _lines(
         [
             "",
@@ -104,6 +105,25 @@ def traffic_text(moved: Traffic | None) -> str:
             "  The rows that a step looks up in an embedding are not in it. More: docs/scale.md",
         ]
     )
+
+
+def _advice(moved: Traffic) -> list[str]:
+    """What helps where workers wait for each other at the links of the ps."""
+    if not moved.waits_below:
+        return []
+    waits = _seconds(moved.waits_below)
+    if moved.lockstep:
+        why = f"  {moved.workers} workers wait for each other: at least {waits} of it."
+    else:
+        why = f"  {moved.workers} workers wait for each other if one computes for less than {waits}"
+        why += " in a step."
+    even = max(one.read for one in moved.ps) * _number_of(moved) < 1.5 * moved.read
+    more = "More ps" if even else "A ps with less (more of them do not cut what is whole)"
+    return [why, f"  {more}, fewer workers or train.microBatches help."]
+
+
+def _number_of(moved: Traffic) -> int:
+    return moved.ps[-1].last + 1
 
 
 def comparison_text(comparison: Comparison, old: Plan, new: Plan) -> str:
@@ -210,6 +230,7 @@ def plan_json(
             "workerReads": moved.read,
             "workerSends": moved.sent,
             "ps": [{"task": one.title, "sends": one.read, "gets": one.sent} for one in moved.ps],
+            "waitsBelowSeconds": moved.waits_below,
         }
     if comparison is not None:
         document["against"] = {

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from tf_cluster.planning.memory import Program, alike, placed
 from tf_cluster.planning.plan import Plan
 
-GIGABIT = 125_000_000
-"""Bytes a second of a link of 1 Gbit/s."""
+GIGABIT = 118_000_000
+"""Bytes a second that a link of 1 Gbit/s carries: headers of frames and of TCP take the rest."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,24 @@ class Traffic:
         return GIGABIT / max(max(one.read, one.sent) for one in self.ps)
 
     @property
+    def waits_below(self) -> float:
+        """Seconds: workers that compute for less in a step wait for each other at the ps; or 0.
+
+        In lockstep it is what they wait, whatever they compute. A hundredth of what a step moves
+        is no wait: parts are never quite even.
+        """
+        if self.lockstep:
+            waits = self.lockstep_seconds - self.worker_seconds
+        else:
+            waits = self.workers / self.most_steps - self.worker_seconds
+        return waits if waits > self.worker_seconds / 100 else 0.0
+
+    @property
     def lockstep_seconds(self) -> float:
-        """Of a step of all workers at once: the last to have read has all of its own to send."""
+        """Of a step of all workers at once: the last to have read has all of its own to send.
+
+        That is the least. If all read at once, they send at once, too, which takes longer.
+        """
         of_ps = max(
             max(self.workers * one.read + self.sent, self.read + self.workers * one.sent)
             for one in self.ps
