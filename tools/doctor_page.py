@@ -52,9 +52,12 @@ so most is found later, too; what only an event shows (TFD101 to TFD104, TFD110)
 """
 _PROVEN = """
 Each code is seen on a recording of a cluster in which the failure was caused. A code may have
-several causes, and two were not caused: a volume that is attached elsewhere (TFD110), which needs a
-storage driver that attaches, and Kueue (TFD125). There the rules follow what Kubernetes and Kueue
-write by their source, and have not been seen at work.
+several causes, and these were not caused: a claim whose volume is gone (TFD108), a volume that is
+attached elsewhere, which needs a storage driver that attaches, and a program for mounts that a node
+lacks (TFD110), a name that is none of an image, which the chart refuses first (TFD111), a taint
+that comes and a node that is removed (TFD117), a node that is short of disk (TFD121), scheduling
+gates and Kueue (TFD125). There the rules follow what Kubernetes and Kueue write by their source,
+and have not been seen at work.
 """
 NOT_SEEN: dict[str, str] = {}
 """By code: what could not be caused on a cluster of tests, and why."""

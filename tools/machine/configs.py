@@ -133,6 +133,8 @@ def kubelet(layout: Layout, addresses: Addresses) -> str:
             "failCgroupV1": False,
             "failSwapOn": False,
             "oomScoreAdj": 0,
+            # Memory that is used up ends one process, as it does without cgroup v2.
+            "singleProcessOOMKill": True,
             "clusterDomain": "cluster.local",
             "clusterDNS": [addresses.dns_service],
             "resolvConf": f"{layout.config}/resolv.conf",

@@ -63,6 +63,8 @@ TAINTED, OTHERS = "tf-cluster-test/tainted", "tf-cluster-test/others"
 REGISTRY, LOGIN = "REGISTRY", "LOGIN"
 EMPTY = "empty"
 """A Secret without a key."""
+REMOVED = "tf-cluster-test-removed"
+"""A StorageClass of a provisioner that was in Kubernetes once."""
 
 
 def _of(name: str, component: str) -> dict[str, str]:
@@ -113,7 +115,7 @@ FAILURES = (
         "taint",
         "TFD107",
         "pod/",
-        "taints that it does not tolerate",
+        OTHERS,
         {"worker": {"nodeSelector": {TAINTED: "yes"}}},
     ),
     Failure(
@@ -122,6 +124,20 @@ FAILURES = (
         "persistentvolumeclaim/",
         "no StorageClass nowhere",
         {"storage": {"log": {"storageClassName": "nowhere"}}},
+    ),
+    Failure(
+        "removed",
+        "TFD108",
+        "persistentvolumeclaim/",
+        "uses kubernetes.io/glusterfs, which Kubernetes 1.26 removed",
+        {"storage": {"log": {"storageClassName": REMOVED}}},
+    ),
+    Failure(
+        "no-volume",
+        "TFD108",
+        "persistentvolumeclaim/",
+        "no volume could be made",
+        {"storage": {"log": {"accessModes": ["ReadWriteMany"]}}},
     ),
     Failure(
         "no-claim",
@@ -188,7 +204,12 @@ FAILURES = (
         "TFD112",
         "pod/",
         "configmap nowhere is not there",
-        {"worker": {"extraVolumes": [{"name": "more", "configMap": {"name": "nowhere"}}]}},
+        {
+            "worker": {
+                "extraVolumes": [{"name": "more", "configMap": {"name": "nowhere"}}],
+                "extraVolumeMounts": [{"name": "more", "mountPath": "/more"}],
+            }
+        },
     ),
     Failure(
         "secret",
@@ -354,6 +375,16 @@ def webhook(name: str, namespace: str, client: dict[str, Any]) -> dict[str, Any]
                 "clientConfig": client,
             }
         ],
+    }
+
+
+def removed_class() -> dict[str, Any]:
+    """A class as Heketi's users have it."""
+    return {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": {"name": REMOVED},
+        "provisioner": "kubernetes.io/glusterfs",
     }
 
 

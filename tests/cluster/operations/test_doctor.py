@@ -35,6 +35,7 @@ from tests.cluster.operations.failures import (
     Failure,
     laid_over,
     mesh_policy,
+    removed_class,
     tainted_node,
     webhook,
     worker_policy,
@@ -118,6 +119,7 @@ def namespaces(
         webhook(f"tf-hook-{run}", made[HOOKED].name, servers[HOOKED]),
         webhook(f"tf-no-hook-{run}", made[UNHOOKED].name, GONE),
         tainted_node(f"tf-tainted-{run}"),
+        removed_class(),
     ):
         made[OPEN].apply(policy)
         policies.append(policy)

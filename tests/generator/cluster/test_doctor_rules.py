@@ -44,6 +44,7 @@ def test_a_training_for_which_helm_has_only_waited_too_short_is_well() -> None:
     [
         ("its name does not resolve (no pod yet?)", "and its name does not resolve", "name server"),
         ("no answer within 2 s", "its name resolves, and nothing answers", "a NetworkPolicy or"),
+        ("refuses connections", "its name resolves, and nothing answers", "a NetworkPolicy or"),
         ("serves another attempt (ff)", "its pod is ready: serves another attempt (ff)", "tries"),
     ],
 )

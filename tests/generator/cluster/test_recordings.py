@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+import tf_cluster.params.schema_files
 from jsonschema import Draft7Validator
 from tf_cluster.cluster.doctor.bundle import HIDDEN, bundle, hidden, read_bundle
 from tf_cluster.cluster.doctor.examine import everything, examined
@@ -67,6 +71,59 @@ def test_every_rule_has_a_recording_or_a_reason() -> None:
     recorded = {path.stem[:6] for path in RECORDINGS}
     assert {rule.code for rule in RULES} == recorded | set(NOT_SEEN)
     assert not recorded & set(NOT_SEEN)
+
+
+def places(schema: Mapping[str, Any], node: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """The keys of an object by this part of a schema, each with its own part."""
+    found: dict[str, Mapping[str, Any]] = dict(node.get("properties", {}))
+    if "$ref" in node:
+        found |= places(schema, schema["definitions"][node["$ref"].rpartition("/")[2]])
+    for kind in ("allOf", "anyOf", "oneOf"):
+        for part in node.get(kind, ()):
+            found |= places(schema, part)
+    return found
+
+
+def is_in(schema: Mapping[str, Any], path: str) -> bool:
+    node: Mapping[str, Any] = schema
+    for key in path.split("."):
+        keys = places(schema, node)
+        if key not in keys:
+            return False
+        node = keys[key]
+    return True
+
+
+def mends() -> dict[str, str]:
+    """All that is said of mending: of each rule, and of the findings of recordings."""
+    found = {rule.code: rule.mend for rule in RULES}
+    for path in RECORDINGS:
+        snapshot = read_bundle(str(path))
+        for one in examined(snapshot, only(snapshot)):
+            found[f"{path.stem} {one.code}"] = one.mend
+    return found
+
+
+def test_a_key_that_mends_is_one_of_the_params_or_of_the_values() -> None:
+    schemas = [
+        json.loads(
+            Path(tf_cluster.params.schema_files.__file__)
+            .with_name("schemas")
+            .joinpath(name)
+            .read_text()
+        )
+        for name in ("params.schema.json", "values.schema.json")
+    ]
+    tops = {key for schema in schemas for key in places(schema, schema)}
+    named = {
+        (code, key.replace("ROLE", "worker"))
+        for code, words in mends().items()
+        for key in re.findall(r"(?<![\w./-])[a-z]\w*(?:\.[A-Za-z]\w*)+", words)
+        if key.partition(".")[0] in tops and not key.endswith(".md")
+    }
+    assert len({key for _, key in named}) >= 5
+    wrong = [one for one in named if not any(is_in(schema, one[1]) for schema in schemas)]
+    assert not wrong
 
 
 def test_codes_are_used_once_and_in_order() -> None:

@@ -47,7 +47,7 @@ def _why(view: View, claim: Claim, failed: Event | None) -> tuple[str, str]:
     if not claim.storage_class and can_tell and not any(one.is_default for one in classes.values()):
         return (
             "it names no StorageClass, and the cluster has no default one",
-            f"set storage.log.storageClass and storage.data.storageClass in the params: {known}",
+            f"set log.class and data.class in the params, or have a default class made: {known}",
         )
     if claim.storage_class and can_tell and claim.storage_class not in classes:
         return (

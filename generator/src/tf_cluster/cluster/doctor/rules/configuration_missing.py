@@ -47,7 +47,7 @@ def _other(words: str) -> str:
 
 
 _MEND_OTHER = (
-    "correct what the values say of it; pod.podSecurityContext.runAsUser names another user"
+    "correct what the values say of it; security.podSecurityContext.runAsUser names another user"
 )
 
 RULE = Rule(

@@ -11,6 +11,7 @@ USUAL_SECONDS = 120
 """Images are pulled meanwhile."""
 FRESH_SECONDS = 120
 NO_NAME, NO_ANSWER = "its name does not resolve", "no answer within"
+REFUSED = "refuses connections"
 """In a client's reason, as the trainer words it."""
 
 
@@ -57,7 +58,8 @@ def _why(view: View, pod: Pod | None, task: str, reason: str) -> tuple[str, str]
     if NO_NAME in reason:
         words = "its pod is ready, and its name does not resolve"
         return words, f"the cluster's name server, or a NetworkPolicy that keeps it away: {tries}"
-    if NO_ANSWER in reason:
+    # Some of those that enforce a NetworkPolicy drop what it forbids, and some refuse it.
+    if NO_ANSWER in reason or REFUSED in reason:
         words = "its pod is ready, its name resolves, and nothing answers"
         return words, f"a NetworkPolicy or a service mesh is in the way, most likely: {tries}"
     return f"its pod is ready: {reason or 'it does not say why'}", tries

@@ -7,7 +7,7 @@ from tf_cluster.cluster.doctor.view import View, about
 from tf_cluster.cluster.snapshot import Container
 
 _WAITS = ("ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName")
-_NOT_ALLOWED = ("unauthorized", "denied", "authentication required", "403", "forbidden")
+_NOT_ALLOWED = ("unauthorized", "denied", "authentication required", "403 forbidden", "forbidden")
 _UNKNOWN_HOST = ("no such host", "connection refused", "i/o timeout", "network is unreachable")
 
 

@@ -61,7 +61,7 @@ def _mend(said: str) -> str:
         )
     if "were unschedulable" in said and "taint" not in said:
         return "kubectl get nodes shows which are cordoned; kubectl uncordon NODE takes it back"
-    return "set scheduling.tolerations or scheduling.nodeSelector in the params to what nodes have"
+    return "set nodes.tolerations or nodes.selector in the params to what nodes have"
 
 
 RULE = Rule(
@@ -70,7 +70,7 @@ RULE = Rule(
     why="A node may have room, and the pod may still not be put there: the node has a taint, lacks "
     "a label, is cordoned, or does not hold the volume or the pods that this one must be beside.",
     evidence="The pod's condition PodScheduled, in the scheduler's words.",
-    mend="Correct `scheduling` in the params. With ReadWriteOnce claims all pods that mount them "
+    mend="Correct `nodes` in the params. With ReadWriteOnce claims all pods that mount them "
     "share a node: that node has to have room for all.",
     look=_look,
 )

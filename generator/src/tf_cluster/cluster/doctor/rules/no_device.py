@@ -42,6 +42,6 @@ RULE = Rule(
     why="A GPU is a resource that a device plugin offers on its node. Without the plugin, or under "
     "another name, no node has any, and the pod waits for ever.",
     evidence="The resource is in no node's allocatable amounts.",
-    mend="Install the vendor's device plugin, or set `gpus.resource` to the name that nodes offer.",
+    mend="Install the vendor's device plugin, or set `gpus.vendor` to the name that nodes offer.",
     look=_look,
 )

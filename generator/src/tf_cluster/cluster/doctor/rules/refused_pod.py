@@ -22,7 +22,7 @@ def _look(view: View) -> Iterator[Finding]:
         if found := _SECURITY.search(event.message):
             words = f"Pod Security {found['level']} refuses the pod: {found['what'].strip()}"
             mend = (
-                "take back what the values changed of pod.podSecurityContext, "
+                "take back what the values changed of security.podSecurityContext, "
                 "pod.containerSecurityContext or extraVolumes, or use another namespace"
             )
         elif found := _WEBHOOK.search(event.message):

@@ -21,7 +21,7 @@ def _look(view: View) -> Iterator[Finding]:
             RULE.code,
             about(pod),
             f"{pod.task} {so_far}: {', '.join(others)} was put into it and runs on",
-            "leave trainings out of the mesh (pod.labels or pod.annotations, as "
+            "leave trainings out of the mesh (pod.podLabels or pod.podAnnotations, as "
             "sidecar.istio.io/inject: 'false'), or have it inject native sidecars",
             f"containers: {', '.join(one.name for one in pod.containers)}",
             pod.created,
