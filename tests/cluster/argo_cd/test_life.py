@@ -132,6 +132,9 @@ def test_the_tool_sees_it_as_any_other_and_leaves_its_end_to_git(
     assert (found["managedBy"], found["findings"]) == (f"argocd:{application.name}", [])
     refused = tool.ran("delete", application.name, code=2).stderr
     assert f"managed by Argo CD, Application {application.name}: delete it there" in refused
+    file = application.repository.folder / application.values
+    refused = tool.ran("submit", str(file), "--release", application.name, code=2).stderr
+    assert f"managed by Argo CD, Application {application.name}" in refused
 
 
 def test_another_sync_restarts_nothing(application: Application) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import subprocess
 import sys
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +72,40 @@ class Tool:
         return (str(TOOL), verb, *words, *where)
 
 
+class Terminal:
+    """The command on a terminal, where it asks."""
+
+    def __init__(self, command: Sequence[str], environment: dict[str, str]) -> None:
+        self._ours, its = pty.openpty()
+        self.process = subprocess.Popen(
+            command, stdin=its, stdout=its, stderr=its, env=environment, start_new_session=True
+        )
+        os.close(its)
+        self.read = ""
+
+    def until(self, words: str) -> None:
+        """Read until it has said the words."""
+        while words not in self.read:
+            part = os.read(self._ours, 4096)
+            assert part, self.read
+            self.read += part.decode()
+
+    def type(self, words: str) -> None:
+        os.write(self._ours, f"{words}\n".encode())
+
+    def ended(self) -> int:
+        """Its exit code."""
+        try:
+            while part := os.read(self._ours, 4096):
+                self.read += part.decode()
+        except OSError:  # Linux says so when the other end is closed
+            pass
+        return self.process.wait(HANG_SECONDS)
+
+
+MakeTerminal = Callable[..., Terminal]
+
+
 def claim(name: str) -> dict[str, Any]:
     """A claim of the default class, for one node."""
     return {
@@ -86,3 +122,18 @@ def claim(name: str) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def tool(namespace: Namespace, kube_config: str) -> Tool:
     return Tool(namespace, kube_config)
+
+
+@pytest.fixture
+def terminal(tool: Tool) -> Iterator[MakeTerminal]:
+    """Start the command on a terminal: its verb, and more words."""
+    started: list[Terminal] = []
+
+    def start(*words: str) -> Terminal:
+        started.append(Terminal(tool.command(*words), tool.environment))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.process.kill()
+        one.process.wait()

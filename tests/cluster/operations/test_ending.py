@@ -11,7 +11,7 @@ import pytest
 from tests.cluster import turns
 from tests.cluster.conftest import MakeValues
 from tests.cluster.kubernetes import CommandError, Release
-from tests.cluster.operations.conftest import Tool
+from tests.cluster.operations.conftest import MakeTerminal, Tool
 from tests.cluster.operations.diagnosis import findings, seen
 from tests.programs import ENDLESS, SLOWLY
 from tests.slices import in_turn
@@ -101,12 +101,21 @@ def test_delete_saves_what_was_said_and_leaves_the_claims(
 
 
 def test_delete_with_claims_takes_its_own_alone(
-    make_release: Callable[[str], Release], make_values: MakeValues, tool: Tool
+    make_release: Callable[[str], Release],
+    make_values: MakeValues,
+    tool: Tool,
+    terminal: MakeTerminal,
 ) -> None:
     release = make_release("thrown")
     release.install(make_values("thrown", **SLOWLY, workers=1, data={"claim": f"{NAME}-data"}))
     eventually("its pods", lambda: len(release.running("worker")) == 1, 120)
     assert "--yes" in tool.ran("delete", "thrown", "--claims", code=2).stderr
+    asked = terminal("delete", "thrown", "--claims")
+    asked.until("Type the name of the training: ")
+    assert "This deletes thrown-log" in asked.read
+    asked.type("thorwn")
+    assert asked.ended() == 2
+    assert "another name was typed: nothing is deleted" in asked.read
     assert release.running("worker")
     ran = tool.ran("delete", "thrown", "--claims", "--yes", "-o", "json")
     assert "deleted thrown-log" in ran.stderr

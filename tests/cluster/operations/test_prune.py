@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
@@ -19,7 +18,7 @@ from tf_cluster.params.schema_files import printed_schema_text
 from tests.cluster import turns
 from tests.cluster.conftest import CHART, SMALL, MakeValues
 from tests.cluster.kubernetes import Namespace, Release
-from tests.cluster.operations.conftest import Tool, claim
+from tests.cluster.operations.conftest import MakeTerminal, Tool, claim
 from tests.slices import in_turn
 from tests.support.waiting import HANG_SECONDS, eventually
 
@@ -185,59 +184,13 @@ def test_what_is_not_said_whole_is_refused(world: World, namespace: Namespace, t
     assert installed(namespace) == before
 
 
-class Terminal:
-    """The command on a terminal, where it asks."""
-
-    def __init__(self, command: list[str], environment: dict[str, str]) -> None:
-        self._ours, its = pty.openpty()
-        self.process = subprocess.Popen(
-            command, stdin=its, stdout=its, stderr=its, env=environment, start_new_session=True
-        )
-        os.close(its)
-        self.read = ""
-
-    def until(self, words: str) -> None:
-        """Read until it has said the words."""
-        while words not in self.read:
-            part = os.read(self._ours, 4096)
-            assert part, self.read
-            self.read += part.decode()
-
-    def type(self, words: str) -> None:
-        os.write(self._ours, f"{words}\n".encode())
-
-    def ended(self) -> int:
-        """Its exit code."""
-        try:
-            while part := os.read(self._ours, 4096):
-                self.read += part.decode()
-        except OSError:  # Linux says so when the other end is closed
-            pass
-        return self.process.wait(HANG_SECONDS)
-
-
-@pytest.fixture
-def terminal(tool: Tool, namespace: Namespace) -> Iterator[Callable[..., Terminal]]:
-    started: list[Terminal] = []
-
-    def start(*words: str) -> Terminal:
-        command = [*tool.command("prune", *words)]
-        started.append(Terminal(command, tool.environment))
-        return started[-1]
-
-    yield start
-    for one in started:
-        one.process.kill()
-        one.process.wait()
-
-
 def test_a_no_removes_nothing_and_what_was_upgraded_meanwhile_stays(
-    world: World, namespace: Namespace, tool: Tool, terminal: Callable[..., Terminal]
+    world: World, namespace: Namespace, tool: Tool, terminal: MakeTerminal
 ) -> None:
     before = installed(namespace)
     keep = max(number for number in range(6) if len(world.going(number)) == 2)
     goes, upgraded = sorted(world.going(keep), key=lambda name: name != DIGITS)
-    asked = terminal("--keep", str(keep))
+    asked = terminal("prune", "--keep", str(keep))
     asked.until("Type yes to go on: ")
     assert "uninstall 2 releases; claims stay" in asked.read
     asked.type("y")
@@ -245,7 +198,7 @@ def test_a_no_removes_nothing_and_what_was_upgraded_meanwhile_stays(
     assert "nothing is removed" in asked.read
     assert installed(namespace) == before
 
-    asked = terminal("--keep", str(keep))
+    asked = terminal("prune", "--keep", str(keep))
     asked.until("Type yes to go on: ")
     Release(namespace, upgraded, CHART).upgrade(world.values[upgraded], "run.attempt=2")
     asked.type("yes")

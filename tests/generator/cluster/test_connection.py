@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import socket
 import stat
+import time
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +45,53 @@ def test_several_files_are_one_and_the_first_counts(
     connection = connect("else", None)
     trainings(connection, "default")
     assert server.asked[0][1] == "Bearer from-a-file"
+
+
+def test_a_server_that_does_not_answer_is_told_with_what_was_asked(
+    use: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "SECONDS", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # it takes calls, and says nothing
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        use(config(url))
+        connection = connect(None, None)
+        began = time.monotonic()
+        with pytest.raises(RefusedError) as refused:
+            trainings(connection, connection.namespace)
+    assert str(refused.value) == f"{url} did not answer within 0.2 s: list jobs in namespace vision"
+    assert time.monotonic() - began < 2.0, "twice, not four times"
+
+
+def test_a_server_behind_a_wall_is_told_soon(use: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its packets are dropped, as without a VPN: the queue of this one is full."""
+    monkeypatch.setattr(connections, "CONNECT_SECONDS", 0.3)
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as full:
+        waiting = [socket.socket() for _ in range(4)]
+        for one in waiting:
+            one.setblocking(False)
+            one.connect_ex(full.getsockname())
+        url = f"http://127.0.0.1:{full.getsockname()[1]}"
+        use(config(url))
+        connection = connect(None, None)
+        began = time.monotonic()
+        with pytest.raises(RefusedError, match=r"no answer within 0\.3 s: is the cluster up"):
+            trainings(connection, connection.namespace)
+        assert time.monotonic() - began < 2.0
+        for one in waiting:
+            one.close()
+
+
+def test_two_files_of_one_training_are_not_submitted(
+    use: Any, server: Server, tf_cluster: Command, tmp_path: Path
+) -> None:
+    use(config(server.url))
+    text = "name: digits\nimage: registry.example/trainer:1\nprogram: {module: 'a:B'}\n"
+    for name in ("first", "second"):
+        (tmp_path / f"{name}.params.yaml").write_text(text)
+    done = tf_cluster("submit", "first.params.yaml", "second.params.yaml")
+    assert done.returncode == 2
+    both = "first.params.yaml and second.params.yaml are both digits: nothing is submitted"
+    assert both in done.stderr
 
 
 @pytest.mark.parametrize("version", ["v1", "v1beta1"])

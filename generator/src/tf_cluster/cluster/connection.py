@@ -23,13 +23,13 @@ from tf_cluster.exits import RefusedError
 
 Answer = TypeVar("Answer")
 
-SECONDS = 30.0
-"""How long an answer may take."""
+SECONDS, CONNECT_SECONDS = 30.0, 10.0
+"""How long an answer may take, and a connection: without its VPN a server drops all packets."""
 METADATA_OF_ONE = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 """What an object's metadata is asked for with, without the rest of it."""
 PAGE = 500
 """Most objects of one answer."""
-TRIES = 4
+TRIES, TRIES_IN_SILENCE = 4, 2
 BUSY = (429, 500, 502, 503, 504)
 _WAIT_SECONDS = 1.0
 _LONGEST_WAIT_SECONDS = 20.0
@@ -78,15 +78,16 @@ class Connection:
 
         `what` names it in errors: `list pods in namespace a`. Raises ClusterError.
         """
-        for left in reversed(range(TRIES)):
+        tried = 0
+        while True:
             try:
                 with explained(self.server, what):
                     return question()
             except _BusyError as busy:
-                if not left:
+                tried += 1
+                if tried >= busy.tries:
                     raise ClusterError(str(busy)) from None
                 time.sleep(busy.seconds)
-        raise AssertionError("unreachable")
 
     def items(
         self, what: str, path: str, asked: Mapping[str, str], headers: Mapping[str, str]
@@ -113,7 +114,7 @@ def connect(context: str | None, namespace: str | None) -> Connection:
     """
     config = _config(context)
     try:
-        timeout = httpx2.Timeout(SECONDS)
+        timeout = httpx2.Timeout(SECONDS, connect=CONNECT_SECONDS)
         parameters = client_adapter.ConnectionParams(timeout=timeout)
         client = Client(config=config, namespace=namespace, timeout=timeout)
         # A log that is followed holds a connection of its own.
@@ -151,11 +152,14 @@ def explained(server: str, what: str) -> Iterator[None]:
     except httpx2.HTTPStatusError as error:
         words = error.response.text.strip()
         raise _of_status(error.response.status_code, words, error, what) from None
-    except httpx2.TimeoutException:
-        raise _BusyError(f"{server} did not answer within {SECONDS:g} s: {what}") from None
-    except httpx2.ConnectError as error:
+    except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
+        silent = isinstance(error, httpx2.ConnectTimeout)
+        why = f"no answer within {CONNECT_SECONDS:g} s" if silent else error
         hint = "is the cluster up, and is this the right context?"
-        raise ClusterError(f"can't reach {server}: {error}: {hint}") from None
+        raise ClusterError(f"can't reach {server}: {why}: {hint}") from None
+    except httpx2.TimeoutException:
+        words = f"{server} did not answer within {SECONDS:g} s: {what}"
+        raise _BusyError(words, tries=TRIES_IN_SILENCE) from None
     except httpx2.TransportError as error:
         raise _BusyError(f"{server} broke off: {type(error).__name__}: {what}") from None
     except (ConfigError, OSError) as error:  # a login plugin that is not there, for one
@@ -172,9 +176,9 @@ def explained(server: str, what: str) -> Iterator[None]:
 
 
 class _BusyError(ClusterError):
-    def __init__(self, words: str, seconds: float = _WAIT_SECONDS) -> None:
+    def __init__(self, words: str, seconds: float = _WAIT_SECONDS, *, tries: int = TRIES) -> None:
         super().__init__(words)
-        self.seconds = seconds
+        self.seconds, self.tries = seconds, tries
 
 
 def _of_status(code: int, words: str, error: httpx2.HTTPStatusError, what: str) -> Exception:
