@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from typing import Any
 
 import pytest
@@ -74,6 +76,32 @@ def test_a_log_that_can_not_be_read_is_told_and_the_others_are_shown(server: Ser
     (words,) = told
     assert "digits-worker-0" in words
     assert "no route to host" in words
+
+
+def test_the_ends_of_many_logs_are_read_sixteen_at_once(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full, reading, most = threading.Event(), 0, 0
+    lock = threading.Lock()
+
+    def read_slowly(*_: Any) -> list[Line]:
+        nonlocal reading, most
+        with lock:
+            reading += 1
+            most = max(most, reading)
+            if reading == 16:
+                full.set()
+        assert full.wait(10), f"{most} at once"
+        time.sleep(0.05)  # were there more, they would come now
+        with lock:
+            reading -= 1
+        return [Line("2026-11-28T06:00:00Z", "chief", "here")]
+
+    monkeypatch.setattr(logs, "read", read_slowly)
+    pods = {f"team-{number}": [pod(), pod("worker", 0)] for number in range(20)}
+    found = logs.ends(connect(None, None), pods, 20)
+    assert len(found) == 40
+    assert most == 16
 
 
 def test_a_followed_log_that_breaks_off_goes_on_after_its_last_line(server: Server) -> None:
