@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any
 
 import pytest
 from tf_cluster_trainer.supervisor.inbox import Inbox
@@ -14,6 +15,7 @@ from tf_cluster_trainer.supervisor.peers.ask import NoAnswerError, NoNameError, 
 from tf_cluster_trainer.supervisor.peers.guard import PeerGuard
 from tf_cluster_trainer.supervisor.rules.events import PeerSeen
 from tf_cluster_trainer.supervisor.rules.gate import Peer, health_of
+from tf_cluster_trainer.supervisor.rules.visits import Visits
 
 from tests.ports import free_port
 from tests.support.waiting import eventually
@@ -68,6 +70,40 @@ def test_a_guard_tells_at_first_that_a_peer_answers(listener: Listener) -> None:
     guard = PeerGuard([peer], {"ps-0": known}, inbox, child=1, attempt="a1", period=0.05)
     assert inbox.next(5.0) == PeerSeen(1, "ps-0", known)
     assert inbox.next(0.5) is None, "once"
+    guard.stop()
+
+
+def test_a_guard_takes_the_word_of_a_task_three_times_of_four(listener: Listener) -> None:
+    peer = Peer("ps-0", f"127.0.0.1:{listener.server_port}")
+    known = health_of(ask(peer.address, "/healthz"))
+    said: list[tuple[str, str, float]] = []
+
+    def has_said(*what: Any) -> bool:
+        said.append(what)
+        return True
+
+    guard = PeerGuard(
+        [peer], {"ps-0": known}, Inbox(), child=1, attempt="a1", period=0.05, has_said=has_said
+    )
+    eventually("nine words", lambda: len(said) >= 9, 10)
+    asked = listener.asked - 1
+    guard.stop()
+    assert asked == 3, "at first, after three words, after six"
+    assert set(said) == {("ps-0", known.server, 0.05)}
+
+
+def test_a_guard_asks_a_task_that_says_another_server_or_nothing(listener: Listener) -> None:
+    peer = Peer("ps-0", f"127.0.0.1:{listener.server_port}")
+    known = health_of(ask(peer.address, "/healthz"))
+    said = Visits().asked("ps-0", "", time.monotonic(), "another/1")
+
+    def has_said(task: str, server: str, lately: float) -> bool:
+        return said.has_said(task, server, time.monotonic(), lately=lately)
+
+    guard = PeerGuard(
+        [peer], {"ps-0": known}, Inbox(), child=1, attempt="a1", period=0.05, has_said=has_said
+    )
+    eventually("each time", lambda: listener.asked >= 9, 10)
     guard.stop()
 
 

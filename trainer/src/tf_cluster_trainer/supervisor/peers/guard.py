@@ -3,12 +3,15 @@
 A replaced server usually closes its connections, and the child notices. A server that is lost with
 its node does not: the child would wait for its answer without end, while the new server knows
 nothing of this child.
+
+A task that has asked the chief lately, and said that it runs the known server, need not be asked.
+Now and then it is all the same: that it reaches us does not say that we reach it.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from tf_cluster_trainer.supervisor.inbox import Inbox
 from tf_cluster_trainer.supervisor.peers.ask import ABSENT_SECONDS, NoAnswerError, NoNameError, ask
@@ -16,6 +19,7 @@ from tf_cluster_trainer.supervisor.rules.gate import Health, Peer, health_of
 from tf_cluster_trainer.supervisor.rules.guard import Guarded, look
 
 _ASKED = 20.0  # questions per second to all peers together: one costs half a millisecond
+_UNASKED = 3  # rounds in a row in which the word of a task is enough
 
 
 class PeerGuard:
@@ -34,9 +38,12 @@ class PeerGuard:
         child: int,
         attempt: str,
         period: float,
+        has_said: Callable[[str, str, float], bool] = lambda task, server, lately: False,
     ) -> None:
+        """`has_said(task, server, seconds)`: that it runs this server, not longer ago."""
         self._inbox = inbox
         self._child = child
+        self._has_said = has_said
         peers = tuple(peers)
         self._period = max(period, len(peers) / _ASKED)
         self._stopped = threading.Event()
@@ -49,9 +56,15 @@ class PeerGuard:
         self._stopped.set()
 
     def _ask_on(self, peer: Peer, guarded: Guarded) -> None:
-        pause = self._period
+        pause, unasked = self._period, 0
         while not self._stopped.wait(pause):
             pause = self._period
+            is_well = guarded.silent is False and not guarded.strange
+            asked = not is_well or unasked == _UNASKED
+            if not asked and self._has_said(peer.task, guarded.known, self._period):
+                unasked += 1
+                continue
+            unasked = 0
             try:
                 health = health_of(ask(peer.address, "/healthz"))
             except NoAnswerError as silence:
