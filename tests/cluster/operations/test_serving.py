@@ -19,7 +19,14 @@ from tf_cluster.params.schema_files import printed_schema_text
 from tests.cluster import turns
 from tests.cluster.conftest import MakeValues, sleeping_pod
 from tests.cluster.kubernetes import Namespace, Release
-from tests.cluster.model_server import CLIENT, CLIENT_IMAGE, asked, asker, of_image
+from tests.cluster.model_server import (
+    CLIENT,
+    CLIENT_IMAGE,
+    asked,
+    asker,
+    assert_none_lost,
+    of_image,
+)
 from tests.cluster.operations.conftest import Tool, claim
 from tests.cluster.operations.diagnosis import diagnosed_server
 from tests.slices import in_turn
@@ -89,7 +96,7 @@ def clients(gated: str, namespace: Namespace) -> Iterator[None]:
     """A pod that asks for what is stable, 50 times a second at most, from here on."""
     image = [[[[0.5]] * 8] * 8]
     namespace.apply(asker(namespace, gated, DIGITS, {"image": image}, label="stable"))
-    eventually("an answer", lambda: asked(namespace)[0] > 0, 120)
+    eventually("an answer", lambda: asked(namespace).good, 120)
     yield
     namespace.kubectl("delete", "pod", "asker", "--wait=false")
 
@@ -327,9 +334,7 @@ def test_a_version_that_answers_otherwise_on_the_server_is_refused_and_unloaded(
 def test_no_request_is_lost_while_versions_come_and_go(
     gated: str, clients: None, namespace: Namespace
 ) -> None:
-    good, bad, said = asked(namespace)
-    assert good
-    assert bad == 0, said
+    assert_none_lost(asked(namespace))
 
 
 def test_a_pod_that_goes_while_it_is_asked_holds_nothing_up(

@@ -6,16 +6,18 @@ import ast
 import json
 import random
 import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tf_cluster.cluster.serving.asking import Host
-from tf_cluster.cluster.serving.calls import Called, calls_text, curl, python
+from tf_cluster.cluster.serving.calls import OPTIONS, Called, calls_text, curl, python
 from tf_cluster.cluster.serving.exports import Export, Tensor
 from tf_cluster.cluster.serving.request import MOST_BYTES, request_text
 from tf_cluster.cluster.serving.servers import Server
 from tf_cluster.exits import RefusedError
 
+PAGE = Path(__file__).resolve().parents[4] / "docs" / "serving.md"
 FILE = "digit.json"
 IMAGE = {"image": Tensor("float32", (None, 2))}
 
@@ -181,6 +183,12 @@ for name, tensor in answer.outputs.items():
     print(name, tf.make_ndarray(tensor))
 """
     )
+
+
+def test_the_page_has_the_channel_of_the_printed_program() -> None:
+    host = "dns:///digits-serving-pods.training.svc:8500"
+    channel = f'{OPTIONS}channel = grpc.insecure_channel("{host}", options)\n'
+    assert f"```python\n{channel}```\n" in PAGE.read_text()
 
 
 def test_a_request_is_as_long_as_what_travels_is() -> None:

@@ -15,6 +15,19 @@ LONGEST = 4_000
 _WORD = {"string": '""', "bool": "False"}
 _INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 
+OPTIONS = """\
+# A channel keeps the address that it found first; round_robin has one to each pod, and a new pod
+# is found within 5 s (30 by default) of a connection's end.
+options = [
+    ("grpc.service_config", '{"loadBalancingConfig": [{"round_robin": {}}]}'),
+    ("grpc.dns_min_time_between_resolutions_ms", 5_000),
+]
+"""
+"""Of a client's channel to the headless Service. docs/serving.md has them, too, and the cases that
+count lost requests ask by them."""
+CALL_SECONDS = 10
+"""How long a printed call waits for its answer."""
+
 
 @dataclass(frozen=True)
 class Called:
@@ -74,6 +87,8 @@ def python(one: Called) -> str:
         label=label,
         signature=SIGNATURE,
         inputs="".join(lines),
+        options=OPTIONS,
+        seconds=CALL_SECONDS,
     )
 
 
@@ -82,19 +97,13 @@ import grpc
 import tensorflow as tf
 from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
 
-# A channel keeps the address that it found first; round_robin has one to each pod, and a new pod
-# is found within 5 s (30 by default) of a connection's end.
-options = [
-    ("grpc.service_config", '{{"loadBalancingConfig": [{{"round_robin": {{}}}}]}}'),
-    ("grpc.dns_min_time_between_resolutions_ms", 5_000),
-]
-channel = grpc.insecure_channel("dns:///{host}", options)
+{options}channel = grpc.insecure_channel("dns:///{host}", options)
 service = prediction_service_pb2_grpc.PredictionServiceStub(channel)
 
 request = predict_pb2.PredictRequest()
 request.model_spec.name = "{model}"
 request.model_spec.signature_name = "{signature}"
-{label}{inputs}answer = service.Predict(request, timeout=10)
+{label}{inputs}answer = service.Predict(request, timeout={seconds})
 print(answer.model_spec.version.value)
 for name, tensor in answer.outputs.items():
     print(name, tf.make_ndarray(tensor))
