@@ -1,14 +1,15 @@
 """Servers of models: more pods by the real autoscaler under load, and what a broken version does.
 
-The claim is ReadWriteMany. Under load each pod has its share, since the clients balance themselves
-as docs/serving.md has it, and a pod without their label is kept out. The server is the stand-in of
-tests/serving.
+The claim is ReadWriteMany. Under load each new pod has its share 30 s after it is ready, since the
+clients balance themselves as the printed program does, and a pod without their label is kept out.
+The server is the stand-in of tests/serving.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from tf_cluster.cluster.serving.releasing import CHART
 
 from tests.cluster import turns
 from tests.cluster.alone.faults import Machine
-from tests.cluster.kubernetes import Namespace, Object
+from tests.cluster.kubernetes import Namespace, Object, condition
 from tests.cluster.metrics_server import metrics_server
 from tests.cluster.model_server import SERVING_IMAGE, asked, asker, assert_none_lost
 from tests.cluster.operations.diagnosis import diagnosed_server
@@ -41,6 +42,8 @@ FRAGILE = "fragile"
 """A server of a model whose newest version comes to be broken, and the model's name."""
 MOST = 3
 """Pods of the server under load."""
+SETTLED_SECONDS, LEAST_SHARE = 30, 0.5
+"""How long after it is ready a new pod has to have its share, and how much of an equal one."""
 
 
 @pytest.fixture(scope="module")
@@ -120,11 +123,7 @@ def pods(namespace: Namespace, release: str = RELEASE) -> list[Object]:
     return [
         pod
         for pod in found
-        if "deletionTimestamp" not in pod["metadata"]
-        and any(
-            one["type"] == "Ready" and one["status"] == "True"
-            for one in pod["status"].get("conditions", [])
-        )
+        if "deletionTimestamp" not in pod["metadata"] and condition(pod, "Ready")
     ]
 
 
@@ -154,13 +153,20 @@ def test_pods_come_are_replaced_and_go_and_no_request_is_lost(
         there.apply(steady)
         there.apply(crowd)
         try:
+            shares: dict[str, float] = {}
+
+            def settled() -> bool:
+                shares.update(_shares(there, {_name(first), *shares}))
+                return len(shares) == MOST - 1
+
+            eventually("the share of each new pod", settled, HANG_SECONDS)
+            assert min(shares.values()) >= LEAST_SHARE, shares
             all_of_them = eventually("three pods", lambda: _most(there), HANG_SECONDS)
-            eventually("the share of each", lambda: _share(there, all_of_them) > 0.5, HANG_SECONDS)
             there.kubectl("rollout", "restart", "deployment", server)
             there.kubectl(
                 "rollout", "status", "deployment", server, f"--timeout={HANG_SECONDS:.0f}s"
             )
-            old = {pod["metadata"]["name"] for pod in all_of_them}
+            old = {_name(pod) for pod in all_of_them}
             eventually("the old pods to be gone", lambda: not old & _names(there), HANG_SECONDS)
             heard.append(asked(there, "crowd"))
             there.kubectl("delete", "pod", "crowd", f"--timeout={HANG_SECONDS:.0f}s")
@@ -209,7 +215,7 @@ def _told(namespace: Namespace, code: str) -> Finding | None:
 def _names(namespace: Namespace) -> set[str]:
     """Of all pods of the server, those that are about to go, too."""
     found = namespace.objects("pod", **{"app.kubernetes.io/instance": RELEASE})
-    return {one["metadata"]["name"] for one in found}
+    return {_name(one) for one in found}
 
 
 def _most(namespace: Namespace) -> list[Object]:
@@ -217,13 +223,36 @@ def _most(namespace: Namespace) -> list[Object]:
     return found if len(found) == MOST else []
 
 
-def _share(namespace: Namespace, those: list[Object]) -> float:
-    """Of the requests between two looks, the least pod's part of an equal one."""
-    before = [answered(namespace, pod) for pod in those]
-    eventually(
-        "a hundred more requests",
-        lambda: sum(answered(namespace, pod) for pod in those) - sum(before) > 100,
-        60,
-    )
-    more = [answered(namespace, pod) - old for pod, old in zip(those, before, strict=True)]
-    return len(those) * min(more) / sum(more)
+def _name(pod: Object) -> str:
+    return str(pod["metadata"]["name"])
+
+
+def _age(pod: Object) -> float:
+    """Seconds since a pod is ready, by its own condition."""
+    ready = condition(pod, "Ready")
+    assert ready
+    since = datetime.fromisoformat(ready["lastTransitionTime"].replace("Z", "+00:00"))
+    return (datetime.now(timezone.utc) - since).total_seconds()
+
+
+def _shares(namespace: Namespace, seen: set[str]) -> dict[str, float]:
+    """Of the requests from now on, each pod's part of an equal one: of those whose time has come.
+
+    Those that were seen are left out.
+    """
+    there = pods(namespace)
+    ages = {_name(pod): _age(pod) for pod in there}
+    due = [name for name, age in ages.items() if age >= SETTLED_SECONDS and name not in seen]
+    if not due:
+        return {}
+    before = {_name(pod): answered(namespace, pod) for pod in there}
+
+    def more() -> dict[str, int] | None:
+        made = {_name(pod): answered(namespace, pod) - before[_name(pod)] for pod in there}
+        return made if sum(made.values()) > 100 else None
+
+    made = eventually("a hundred more requests", more, 60)
+    shares = {name: len(there) * made[name] / sum(made.values()) for name in due}
+    for name, share in shares.items():
+        print(f"{name}: {share:.2f} of an equal share, {ages[name]:.0f} s after it was ready")
+    return shares
