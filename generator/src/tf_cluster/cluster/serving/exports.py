@@ -10,6 +10,8 @@ from tf_cluster.exits import RefusedError
 SIGNATURE = "serving_default"
 CHARTS_BATCH = 32
 """batching.maxBatchSize of the chart."""
+GPU = "-gpu"
+"""How the tag of a server for GPUs ends."""
 FEW = 12
 """Most versions that a sentence names."""
 _RELEASE = re.compile(r"v?(\d+)\.(\d+)(?:\.\d+)?(?:[-.+].*)?")
@@ -148,9 +150,10 @@ def refuse_older_server(image: str, export: Export) -> None:
     is_theirs = repository_of(image).endswith("tensorflow/serving")
     server, wrote = _release(tag_of(image)), _release(export.tensorflow)
     if is_theirs and server and wrote and server < wrote:
+        tag = f"{export.tensorflow}{GPU if tag_of(image).endswith(GPU) else ''}"
         raise RefusedError(
             f"version {export.number} was written by TensorFlow {export.tensorflow}, and the "
-            f"server {image} is older: take --set image.tag={export.tensorflow}"
+            f"server {image} is older: take --set image.tag={tag}"
         )
 
 
