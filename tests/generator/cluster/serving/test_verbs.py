@@ -25,6 +25,11 @@ from tests.support.waiting import HANG_SECONDS
 
 Run = Callable[..., "Done"]
 MODELS = {"claim": {"name": "models", "path": "digits"}}
+NO_ADDRESS = (
+    "write a claim and a directory on it, not an address: models/digits. tensorflow/serving reads "
+    "no S3 since 2.7 (tensorflow/serving#1963). Copy the model to a claim, pack it into an image "
+    "(tf-cluster package), or give the chart an HTTP(S) address and the file's hash (source.url)"
+)
 
 
 @pytest.fixture
@@ -202,6 +207,7 @@ def test_serve_writes_a_file_and_keeps_anothers(run: Run, world: World, tmp_path
         ),
         ({}, ("--claim", "models"), "--claim models: write a claim and a directory on it"),
         ({}, ("--claim", "models/../x"), "--claim models/../x: write a claim"),
+        ({}, ("--claim", "s3://models/digits"), f"--claim s3://models/digits: {NO_ADDRESS}"),
         ({}, ("--claim", "models/digits", "--best"), "--run and --best are of a training"),
         ({}, ("--force",), "--force is for a file"),
         ({"digits/1/export": [export(3)]}, ("--model", "a b"), "'a b' can't be a model's name"),
@@ -219,6 +225,16 @@ def test_what_cant_be_served_is_refused_with_what_mends_it(
     assert complaint in done.stderr
     assert done.stdout == ""
     assert world.jobs == {}
+
+
+def test_serve_refuses_a_claim_of_one_pod(run: Run, world: World) -> None:
+    world.modes = ["ReadWriteOncePod"]
+    for words in ((), ("--install",), ("--claim", "models/digits")):
+        said = run("serve", "digits", *words, code=2).stderr
+        claim = "models" if "--claim" in words else "digits-log"
+        assert f"claim {claim} is ReadWriteOncePod: while a server mounts it, the next pod" in said
+        assert "tf-cluster publish --to CLAIM/PATH copies a version there" in said
+    assert (world.asked, world.history) == ([], [])
 
 
 def test_a_training_that_is_not_there_is_named_with_those_that_are(run: Run, world: World) -> None:
@@ -395,6 +411,8 @@ def test_publish_copies_under_the_next_number(run: Run, world: World) -> None:
         "version": 2,
     }
     assert "not found" in run("publish", "digits", "--to", "nowhere/digits", code=2).stderr
+    said = run("publish", "digits", "--to", "s3://models/digits", code=2).stderr
+    assert f"--to s3://models/digits: {NO_ADDRESS}" in said
     gated(world, 3, stable=3)
     again = run("publish", "digits", "--to", "models/digits").stderr
     assert f"next: tf-cluster promote digits 7 --release {RELEASE}" in again

@@ -12,9 +12,11 @@ from tf_cluster.cluster.workloads import (
     pod_spec,
     template_of,
 )
+from tf_cluster.exits import RefusedError
 
 _ONE_NODE = ["ReadWriteOnce"]
 """What the chart takes the claims to be."""
+_ONE_POD = "ReadWriteOncePod"
 _MANY = ("ReadWriteMany", "ReadOnlyMany")
 BESIDE = ("chief", "worker", "evaluator", "tensorboard", "notebook", "serving")
 """The components beside whose pods the chart can keep a server."""
@@ -29,8 +31,14 @@ def storage_values(
     """The section `storage` of a server of a claim; empty where the chart's own will do.
 
     `modes` are the claim's, `found` what its namespace has, `known` the releases that the chart
-    knows by itself.
+    knows by itself. Raises RefusedError for a claim that one pod at a time can mount.
     """
+    if _ONE_POD in modes:
+        raise RefusedError(
+            f"claim {claim} is {_ONE_POD}: while a server mounts it, the next pod of a rollout and "
+            "the Jobs of the verbs would wait for ever. Serve from a claim that is ReadWriteOnce "
+            "or ReadWriteMany: tf-cluster publish --to CLAIM/PATH copies a version there"
+        )
     many = [mode for mode in modes if mode in _MANY]
     if many:
         return {"accessModes": many}

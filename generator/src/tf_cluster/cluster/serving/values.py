@@ -81,6 +81,13 @@ def refuse_no_model(name: str) -> None:
 
 def claim_and_path(text: str, option: str) -> tuple[str, str]:
     """The two parts of `CLAIM/PATH`. Raises RefusedError."""
+    if "://" in text:
+        raise RefusedError(
+            f"{option} {text}: write a claim and a directory on it, not an address: models/digits. "
+            "tensorflow/serving reads no S3 since 2.7 (tensorflow/serving#1963). "
+            "Copy the model to a claim, pack it into an image (tf-cluster package), or give the "
+            "chart an HTTP(S) address and the file's hash (source.url)"
+        )
     claim, _, path = text.strip("/").partition("/")
     parts = path.split("/")
     if not claim or not path or any(one in ("", ".", "..") for one in parts):
