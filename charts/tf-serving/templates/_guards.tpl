@@ -78,6 +78,13 @@ Those it takes here: {{ join ", " $flags }}.
 autoscaling.targetCPUUtilizationPercentage is {{ .targetCPUUtilizationPercentage }} percent of the CPU request, and there
 is none: set resources.requests.cpu.
 {{- end }}
+{{- range $index, $metric := ternary .metrics list (and .enabled (eq $cpus "0")) }}
+{{- $of := $metric.resource | default $metric.containerResource | default dict }}
+{{- $by := list $of.name ($of.container | default "serving") ($of.target | default dict).type | join " " }}
+{{- if eq $by "cpu serving Utilization" }}
+autoscaling.metrics[{{ $index }}] is a percentage of the CPU request, and there is none: set resources.requests.cpu.
+{{- end }}
+{{- end }}
 {{- if and .enabled (not .targetCPUUtilizationPercentage) (empty .metrics) }}
 autoscaling.metrics is empty, and autoscaling.targetCPUUtilizationPercentage is null: by what should it scale?
 {{- end }}

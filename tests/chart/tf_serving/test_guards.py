@@ -50,6 +50,17 @@ SEVERAL_NODES = (
     "ReadWriteMany, or leave that out."
 )
 
+BY_METRICS = {"enabled": True, "targetCPUUtilizationPercentage": None}
+
+
+def of_cpu(target: dict[str, Any] | None = None, **container: str) -> dict[str, Any]:
+    """A metric of the pods' CPU, or of a container's."""
+    kind = "ContainerResource" if container else "Resource"
+    target = target or {"type": "Utilization", "averageUtilization": 70}
+    key = f"{kind[0].lower()}{kind[1:]}"
+    return {"type": kind, key: {"name": "cpu", "target": target, **container}}
+
+
 MESSAGES: list[tuple[dict[str, Any], str]] = [
     (
         {"models": None},
@@ -123,6 +134,17 @@ MESSAGES: list[tuple[dict[str, Any], str]] = [
         {"autoscaling": {"enabled": True}, "resources": {"requests": {"cpu": None}}},
         "autoscaling.targetCPUUtilizationPercentage is 70 percent of the CPU request, and there\n"
         "is none: set resources.requests.cpu.",
+    ),
+    *(
+        (
+            {
+                "autoscaling": {**BY_METRICS, "metrics": [metric]},
+                "resources": {"requests": {"cpu": None}},
+            },
+            "autoscaling.metrics[0] is a percentage of the CPU request, and there is none: set "
+            "resources.requests.cpu.",
+        )
+        for metric in (of_cpu(), of_cpu(container="serving"))
     ),
     (
         {"autoscaling": {"enabled": True, "targetCPUUtilizationPercentage": None}},
@@ -243,6 +265,22 @@ def test_message(changes: dict[str, Any], message: str) -> None:
     if values["models"] is None:
         values = {key: value for key, value in values.items() if key != "models"}
     assert refusal(values) == message
+
+
+@pytest.mark.parametrize(
+    ("metric", "cpu"),
+    [
+        (of_cpu(), "1"),
+        (of_cpu({"type": "AverageValue", "averageValue": "1"}), None),
+        (of_cpu(container="beside"), None),
+    ],
+    ids=["with a request", "an amount", "a container that is injected"],
+)
+def test_what_needs_no_cpu_request_of_the_server_is_let_through(
+    metric: dict[str, Any], cpu: str | None
+) -> None:
+    scaling = {**BY_METRICS, "metrics": [metric]}
+    render(with_least({"autoscaling": scaling, "resources": {"requests": {"cpu": cpu}}}))
 
 
 @pytest.mark.parametrize("flag", ["--port=1", "--model_config_file=/a", "--enable_profile=true"])
