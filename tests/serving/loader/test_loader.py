@@ -20,7 +20,7 @@ import tensorflow as tf
 from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.child.exporting import Exporter
 from tf_cluster_trainer.program.trial import build_model, run_trial
-from tf_cluster_trainer.protocol import Evaluated, Result
+from tf_cluster_trainer.protocol import Evaluated, Placement, Result
 from tf_cluster_trainer.serving.session import installed_library
 
 from tests.serving.loader import older, programs
@@ -35,7 +35,8 @@ pytestmark = pytest.mark.timeout(900)
 
 Ask = Callable[[Path], Any]
 STEPS = 20
-WIDE = {"units": 1024}  # the kernel is 1 MiB: in parts, where there are several ps
+WIDE = {"units": 1024}  # dense/kernel is 1 MiB: in-graph in float32 each of two ps has a part
+IN_PARTS = ("parameter-server-in-graph-async", "parameter-server-in-graph-sync")
 # Between two versions of TensorFlow: they may add up in another order.
 APART = 1e-5
 
@@ -96,7 +97,7 @@ def test_what_a_program_exports_loads_and_answers_the_same(
     assert said["signatures"] == sorted(["serving_default", *more])
 
 
-# A combination and a precision. With the width, a variable is in parts where there are several ps.
+# A combination and a precision.
 TRAININGS = (
     *((name, "float32") for name in COMBINATIONS),
     ("parameter-server-in-graph-async", "mixed_bfloat16"),
@@ -115,6 +116,9 @@ def test_what_a_training_exports_loads_at_its_end_and_as_its_best(
         client = trained(world, **told)
         assert client.exit_code() == exit_codes.DONE, client.tail()
         (result,) = client.of(Result)
+        placed = {name for one in client.of(Placement) for name in one.devices}
+        is_in_parts = combination in IN_PARTS and precision == "float32"
+        assert ("dense/kernel/part_1" in placed) == is_in_parts, placed
         best = best_of(world, told)
         # Whatever the strategy has done to the process, the data is read and the model is asked.
         assert "carries no request" not in client.text()
