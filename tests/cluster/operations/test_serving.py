@@ -6,6 +6,7 @@ The server is the stand-in of tests/serving, or what SERVING_IMAGE names: the ca
 from __future__ import annotations
 
 import json
+import re
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -125,8 +126,16 @@ def models_of(namespace: Namespace, release: str) -> dict[str, Any]:
     return dict(json.loads(notes["tf-cluster.io/models"])[DIGITS])
 
 
-def test_the_printed_calls_answer(
-    served: str, namespace: Namespace, on_claim: Callable[[str], str]
+def numbers(text: str) -> list[float]:
+    """Those of a list, as JSON or NumPy prints it."""
+    return [float(one) for one in re.findall(r"-?\d+(?:\.\d*)?(?:e[+-]?\d+)?", text)]
+
+
+def test_the_printed_calls_answer_as_recorded(
+    served: str,
+    namespace: Namespace,
+    on_claim: Callable[[str], str],
+    read_log_volume: Callable[[str, str], str],
 ) -> None:
     rest, _, program = served.partition("# in Python")
     program = program.partition("\n")[2]
@@ -135,9 +144,18 @@ def test_the_printed_calls_answer(
     post = "from urllib.request import urlopen as post; from sys import argv; "
     post += "print(post(argv[-1], argv[-2].encode()).read().decode())"
     answer = json.loads(on_claim(f"curl() {{ python3 -c '{post}' \"$@\"; }}\n{command}"))
-    assert "outputs" in answer
     said = namespace.kubectl("exec", "-i", "librarian", "--", "python3", "-", stdin=program)
-    assert said.splitlines()[0] in ("1", "2"), "the version that answered"
+    version, _, printed = said.partition("\n")
+    name, _, values = printed.partition(" ")
+
+    path = f"/log/{DIGITS}/1/export/{int(version)}/assets.extra/tf-cluster.json"
+    record = json.loads(read_log_volume(f"{DIGITS}-log", f"cat {path}"))
+    ((output, recorded),) = record["answer"]["outputs"].items()
+    logits = numbers(json.dumps(recorded["values"]))
+    assert len(logits) == 10
+    assert name == output
+    for answered in (numbers(json.dumps(answer["outputs"])), numbers(values)):
+        assert answered == pytest.approx(logits, rel=1e-4, abs=1e-4)
 
 
 def test_predict_sends_the_recorded_request(served: str, tool: Tool) -> None:
