@@ -11,6 +11,11 @@ OLDEST_KUBERNETES = ENDING = PRUNE = 0
 LIFE_CYCLE = GANGS = MONITORING = 1
 METRICS = EVERYTHING = NODE_FAULTS = DOCTOR_LATER = 2
 SERVING = PRUNE_RUNS = PREEMPTION = HEKETI = 3
+# Argo CD's rarer cases: the longest ones are alone, or beside a short one.
+UMBRELLA = LARGE_CONFIGMAP = 0
+QUEUEING_PS = MANY_TASKS = 1
+NO_PRUNING = 2
+LOST_WORKER = APPLICATION_SET = 3
 # The two ways of a large state: the first, and the second two commits later.
 LARGE_STATE = 0
 # What the cases of a number need and is built beside the others. Prometheus and Heketi's rules are

@@ -1,4 +1,7 @@
-"""What a training that Argo CD syncs meets more rarely, one Application or more for each case."""
+"""What a training that Argo CD syncs meets more rarely, one Application or more for each case.
+
+A commit has one or two of them, which share an Argo CD; a full run has all.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cluster import turns
 from tests.cluster.argo_cd.application import (
     TRAIN,
     Application,
@@ -22,10 +26,11 @@ from tests.cluster.argo_cd.conftest import MakeApplication
 from tests.cluster.conftest import MakeValues
 from tests.cluster.kubernetes import Namespace
 from tests.cluster.test_life_cycle import RESUMED
+from tests.slices import in_turn
 from tests.support.argo_cd import REPO_SERVER, ArgoCD, Object, Repository
 from tests.support.waiting import eventually
 
-pytestmark = [pytest.mark.cluster, pytest.mark.full]
+pytestmark = pytest.mark.cluster
 
 ATTEMPT = "tf-cluster.io/attempt"
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
@@ -53,6 +58,7 @@ def _nowhere(values: Object) -> None:
     values.setdefault("pod", {})["nodeSelector"] = {"nowhere": "at-all"}
 
 
+@in_turn(turns.UMBRELLA, of=turns.OF)
 def test_the_umbrella_chart_is_the_path_of_an_application(
     make_application: MakeApplication,
 ) -> None:
@@ -71,6 +77,7 @@ def test_the_umbrella_chart_is_the_path_of_an_application(
         assert umbrella.seen() == ("Synced", "Progressing")
 
 
+@in_turn(turns.APPLICATION_SET, of=turns.OF)
 def test_an_applicationset_makes_an_application_of_each_values_file(
     argo_cd: ArgoCD, make_values: MakeValues, tmp_path: Path
 ) -> None:
@@ -106,6 +113,7 @@ def _applications(namespace: Namespace) -> set[str]:
     return {name.rpartition("/")[2] for name in names}
 
 
+@in_turn(turns.NO_PRUNING, of=turns.OF)
 def test_an_attempt_that_is_not_pruned_does_not_starve_the_next(
     make_application: MakeApplication,
 ) -> None:
@@ -140,6 +148,7 @@ def _chiefs(application: Application) -> dict[str, str]:
     return {pod["labels"][ATTEMPT]: pod["name"] for pod in pods}
 
 
+@in_turn(turns.LARGE_CONFIGMAP, of=turns.OF)
 def test_a_configmap_too_large_for_an_annotation_is_applied_by_the_server(
     make_application: MakeApplication,
 ) -> None:
@@ -169,6 +178,7 @@ def test_a_configmap_too_large_for_an_annotation_is_applied_by_the_server(
         assert {one["operation"] for one in metadata["managedFields"]} == {"Apply"}
 
 
+@in_turn(turns.MANY_TASKS, of=turns.OF)
 def test_a_thousand_workers_and_250_parameter_servers_are_rendered_and_compared(
     make_application: MakeApplication,
 ) -> None:
@@ -204,6 +214,7 @@ def _queue(namespace: Namespace) -> str:
     return f"tf-cluster.io/{namespace.name}"
 
 
+@in_turn(turns.QUEUEING_PS, of=turns.OF)
 def test_a_parameter_server_that_queues_is_no_failure(
     make_application: MakeApplication, node_label: Callable[[], None], namespace: Namespace
 ) -> None:
@@ -242,6 +253,7 @@ def _is_unschedulable(application: Application) -> bool:
     return any(one.get("reason") == "Unschedulable" for one in conditions)
 
 
+@in_turn(turns.LOST_WORKER, of=turns.OF)
 def test_a_good_training_that_lost_a_worker_for_good_is_synced_and_healthy(
     make_application: MakeApplication,
 ) -> None:
