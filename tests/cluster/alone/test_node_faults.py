@@ -13,11 +13,10 @@ import pytest
 from tests.cluster import turns
 from tests.cluster.alone.conftest import Train
 from tests.cluster.alone.faults import Machine, full
-from tests.cluster.alone.training import PER_CALL, Training
-from tests.cluster.kubernetes import INDEX, CommandError, Object, Release
+from tests.cluster.alone.training import Training
+from tests.cluster.kubernetes import Object, Release
 from tests.cluster.operations.diagnosis import diagnosed
 from tests.cluster.test_life_cycle import resumed_at
-from tests.generator.local.combinations import RETRIED, last_steps
 from tests.slices import in_turn, sliced
 from tests.support.waiting import eventually
 
@@ -52,7 +51,7 @@ def test_a_control_plane_that_loses_a_part_for_a_while_touches_no_task(
     training: Training, machine: Machine, program: str
 ) -> None:
     with training.untouched(), machine.without(program):
-        training.goes_on()
+        training.goes_on_for(30)
 
 
 def test_a_minute_without_names_touches_no_task(training: Training, machine: Machine) -> None:
@@ -118,33 +117,4 @@ def _tells(release: Release) -> bool:
 
 
 def test_after_all_this_it_ends_at_the_right_step(training: Training) -> None:
-    release = training.release
-    total = training.step() + 400
-    release.upgrade(training.write_values(total))
-    client = "chief" if "chief" in training.roles else "worker"
-    release.await_job(client, "Complete", 240)
-    ended = training.progress()
-    assert (ended["status"], ended["final"]) == ("done", True)
-    log = _log(release, client)
-    resumed = re.search(r"going on from the checkpoint of step (\d+)", log)
-    assert resumed, log[-3000:]
-    # What was made between the look at the step and the upgrade counts, too.
-    needed = max(total, int(resumed[1]))
-    retried = log.count(RETRIED)
-    allowed = last_steps(training.name, needed, per_call=PER_CALL, retried=retried)
-    assert ended["step"] in allowed, release.story()
-
-
-def _log(release: Release, client: str) -> str:
-    job = release.one("job", client)["metadata"]["name"]
-    mine = [
-        pod["metadata"]["name"]
-        for pod in release.objects("pod", client)
-        if pod["metadata"]["labels"]["job-name"] == job
-        and pod["metadata"]["labels"].get(INDEX, "0") == "0"
-        and pod["status"]["phase"] == "Succeeded"
-    ]
-    try:
-        return release.namespace.kubectl("logs", mine[0])
-    except (CommandError, IndexError) as error:
-        raise AssertionError(f"{error}\n{release.story()}") from None
+    training.ends_at_the_right_step()

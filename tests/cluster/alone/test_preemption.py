@@ -1,4 +1,4 @@
-"""A task that a more important pod takes the place of: the training waits for it, and goes on."""
+"""A more important pod takes a task's place: the training waits for it, goes on, and ends right."""
 
 from __future__ import annotations
 
@@ -12,13 +12,19 @@ from tests.cluster import turns
 from tests.cluster.alone.conftest import Train
 from tests.cluster.alone.training import Training
 from tests.cluster.conftest import sleeping_pod
-from tests.cluster.kubernetes import Namespace, Object, Release, condition
+from tests.cluster.kubernetes import Namespace, Object, Release
 from tests.cluster.operations.diagnosis import diagnosed
+from tests.cluster.test_life_cycle import resumed_at
 from tests.programs import ENDLESS
 from tests.slices import in_turn, sliced
 from tests.support.waiting import eventually
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900), in_turn(turns.PREEMPTION, of=turns.OF)]
+pytestmark = [
+    pytest.mark.cluster,
+    pytest.mark.story,  # the end is that of a training that was preempted
+    pytest.mark.timeout(900),
+    in_turn(turns.PREEMPTION, of=turns.OF),
+]
 
 ROLES = ("chief", "worker", "ps")
 TASKS = 4  # two of them are workers
@@ -46,7 +52,7 @@ def classes(namespace: Namespace) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def training(train: Train) -> Training:
-    return train("preempted", {}, ROLES)
+    return train("in-graph-async", {}, ROLES)
 
 
 @pytest.mark.parametrize("role", sliced(ROLES, 1))
@@ -58,7 +64,7 @@ def test_a_task_that_is_preempted_comes_back_and_counts_no_failure(
     eventually("the attempt's tasks", lambda: _all_in_place(training, role), 120)
     training.goes_on()
     tasks = training.pods()
-    saved = training.saved()
+    step = training.step()
     namespace.apply(_intruder(_free_cpu(namespace) + Decimal("0.01")))
     if role == "chief":  # it saves before it ends: it is there for a look
         found = eventually(
@@ -70,11 +76,16 @@ def test_a_task_that_is_preempted_comes_back_and_counts_no_failure(
     namespace.kubectl("delete", "pod", INTRUDER, "--grace-period=0", "--force")
     eventually("all tasks", lambda: _all_in_place(training, role), 180)
     training.goes_on(180)
-    assert training.step() > saved
+    if role == "chief":
+        assert resumed_at(release) >= step > 0, "it did not save all of its steps"
+    assert training.step() > step
     assert role in victim["involvedObject"]["name"]
     assert victim["involvedObject"]["uid"] not in training.pods()
-    failed = [job["metadata"]["name"] for job in release.objects("job") if condition(job, "Failed")]
-    assert not failed, release.story()
+    assert not _failures(release), release.story()
+
+
+def test_after_that_it_ends_at_the_right_step(training: Training) -> None:
+    training.ends_at_the_right_step()
 
 
 def _all_in_place(training: Training, role: str) -> bool:
@@ -82,6 +93,15 @@ def _all_in_place(training: Training, role: str) -> bool:
     pods = training.release.running(role)
     marked = bool(pods) and all(pod["spec"]["priorityClassName"] == LAST for pod in pods)
     return marked and len(training.pods()) == TASKS
+
+
+def _failures(release: Release) -> dict[str, int]:
+    """How many pods its Jobs have counted as failed, of those that have counted any."""
+    counted = {
+        job["metadata"]["name"]: int(job["status"].get("failed", 0))
+        for job in release.objects("job")
+    }
+    return {name: count for name, count in counted.items() if count}
 
 
 def _preempted(release: Release, tasks: Collection[str]) -> Object | None:

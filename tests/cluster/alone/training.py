@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.cluster.kubernetes import Object, Release
+from tests.cluster.kubernetes import INDEX, CommandError, Object, Release
+from tests.cluster.test_life_cycle import RESUMED
+from tests.generator.local.combinations import RETRIED, last_steps
 from tests.support.waiting import eventually
 
 PER_CALL = 8
@@ -17,7 +20,7 @@ PER_CALL = 8
 
 @dataclass(frozen=True)
 class Training:
-    """A release that trains, and the directory of its run on the node's disk."""
+    """A release that trains, named as its combination, and its run's directory on the disk."""
 
     name: str
     roles: tuple[str, ...]
@@ -73,3 +76,35 @@ class Training:
             for role in self.roles
             for pod in self.release.running(role)
         }
+
+    def ends_at_the_right_step(self) -> None:
+        """Its total is set to a step that it soon comes to, and there it ends well."""
+        total = self.step() + 400
+        self.release.upgrade(self.write_values(total))
+        client = "chief" if "chief" in self.roles else "worker"
+        self.release.await_job(client, "Complete", 240)
+        ended = self.progress()
+        assert (ended["status"], ended["final"]) == ("done", True)
+        log = self._last_log(client)
+        resumed = re.search(RESUMED, log)
+        assert resumed, log[-3000:]
+        # What was made between the look at the step and the upgrade counts, too.
+        needed = max(total, int(resumed[1]))
+        retried = log.count(RETRIED)
+        allowed = last_steps(self.name, needed, per_call=PER_CALL, retried=retried)
+        assert ended["step"] in allowed, self.release.story()
+
+    def _last_log(self, client: str) -> str:
+        """Of the client's pod that has ended well."""
+        job = self.release.one("job", client)["metadata"]["name"]
+        mine = [
+            pod["metadata"]["name"]
+            for pod in self.release.objects("pod", client)
+            if pod["metadata"]["labels"]["job-name"] == job
+            and pod["metadata"]["labels"].get(INDEX, "0") == "0"
+            and pod["status"]["phase"] == "Succeeded"
+        ]
+        try:
+            return self.release.namespace.kubectl("logs", mine[0])
+        except (CommandError, IndexError) as error:
+            raise AssertionError(f"{error}\n{self.release.story()}") from None
