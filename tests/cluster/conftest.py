@@ -20,9 +20,12 @@ import pytest
 import yaml
 
 from tests.cluster.browser import Browser, browser, lacking
+from tests.cluster.control_plane import ETCD
 from tests.cluster.kubernetes import WAIT_SECONDS, Namespace, Release, address_of, command
 from tests.cluster.machine_tools import tool_path
 from tests.support.waiting import eventually
+from tools.machine import packages
+from tools.machine.layout import default_layout
 
 ROOT = Path(__file__).resolve().parents[2]
 CHART = ROOT / "charts" / "tf-cluster"
@@ -45,6 +48,21 @@ def kubectl_path() -> str:
 @pytest.fixture(scope="session")
 def helm_path() -> str:
     return tool_path("helm")
+
+
+@pytest.fixture(scope="session")
+def etcd(pytestconfig: pytest.Config) -> None:
+    """Debian's etcd, for a control plane of a test's own.
+
+    It is installed where it is missing, but not for who names another cluster than this machine's.
+    """
+    if ETCD.exists():
+        return
+    layout = default_layout()
+    named = pytestconfig.getoption("kubeconfig") or os.environ.get("KUBECONFIG", "")
+    if named not in ("", str(layout.kubeconfig)):
+        pytest.skip("KUBECONFIG names another cluster, and here is no etcd")
+    packages.ensure(packages.ETCD, layout)
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from lightkube import Client
 from lightkube.resources.core_v1 import Pod
 from tf_cluster.cluster.mutex import NAME
 
-from tests.cluster.control_plane import ETCD, ControlPlane, control_plane
+from tests.cluster.control_plane import ControlPlane, control_plane
 from tests.cluster.fake_nodes import EXIT, NO_IMAGE, client_of, end, fake_nodes, volumes
 from tests.cluster.kwok_training import Training
 from tests.cluster.operations.conftest import TOOL
@@ -35,9 +35,7 @@ LONG_AGO = "2020-01-01T00:00:00Z"
 
 
 @pytest.fixture(scope="module")
-def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    if not ETCD.exists():
-        pytest.skip("KUBECONFIG names another cluster, and here is no etcd")
+def plane(etcd: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     with control_plane(tmp_path_factory.mktemp("scale")) as plane, fake_nodes(plane):
         yield plane
 

@@ -13,7 +13,7 @@ import pytest
 
 from tests.cluster import turns
 from tests.cluster.conftest import MakeValues
-from tests.cluster.control_plane import ETCD, control_plane
+from tests.cluster.control_plane import control_plane
 from tests.cluster.coscheduling import coscheduling, gang
 from tests.cluster.kubernetes import Namespace, Release
 from tests.cluster.kwok_nodes import Nodes, kwok_nodes, places
@@ -29,10 +29,8 @@ CPUS = 16  # of a node
 
 
 @pytest.fixture(scope="module")
-def namespace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Namespace]:
+def namespace(etcd: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Namespace]:
     """Of a control plane of its own, whose nodes need not report."""
-    if not ETCD.exists():
-        pytest.skip("KUBECONFIG names another cluster, and here is no etcd")
     with control_plane(tmp_path_factory.mktemp("scheduling")) as plane:
         custom_resources.install(plane.layout)
         yield plane.namespace("scheduling")

@@ -19,7 +19,7 @@ import pytest
 from tests.chart.features import FEATURES
 from tests.chart.helm import CHART, LEAST, RefusedError, Rendered, merged, template
 from tests.cluster import turns
-from tests.cluster.control_plane import ETCD, STORAGE, control_plane
+from tests.cluster.control_plane import STORAGE, control_plane
 from tests.cluster.custom_resources import absent_kinds
 from tests.cluster.kubernetes import Namespace, Release
 from tests.cluster.machine_tools import tool_path
@@ -50,9 +50,9 @@ def version(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="module")
-def namespace(version: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Namespace]:
-    if not ETCD.exists():
-        pytest.skip("KUBECONFIG names another cluster, and here is no etcd")
+def namespace(
+    version: str, etcd: None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Namespace]:
     with control_plane(tmp_path_factory.mktemp("plane"), STORAGE, older=version) as plane:
         custom_resources.install(plane.layout)
         there = plane.namespace("versions")

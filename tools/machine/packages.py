@@ -15,8 +15,9 @@ from .exclusive import exclusively
 from .failure import MachineError
 from .layout import Layout
 
+ETCD = ("etcd-server",)
 CLUSTER = (
-    "etcd-server",
+    *ETCD,
     "containerd",
     "runc",
     "containernetworking-plugins",

@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 from tf_cluster.cluster.preflight.text import answer_json
 
-from tests.cluster.control_plane import ETCD
 from tests.cluster.operations.conftest import TOOL
 from tests.cluster.operations.mixes.cluster import Cluster, empty_cluster, made
 from tests.cluster.operations.mixes.judging import (
@@ -40,9 +39,7 @@ STARTS = range(0, MIXES, OF_A_PART)
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    if not ETCD.exists():
-        pytest.skip("KUBECONFIG names another cluster, and here is no etcd")
+def cluster(etcd: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     with empty_cluster(tmp_path_factory.mktemp("mixes")) as cluster:
         yield cluster
 
