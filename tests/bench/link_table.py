@@ -244,8 +244,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(rows[-1], file=sys.stderr, flush=True)
         made = origin(began, {})
         commit = made.commit[:7] + (" and changes" if made.changed else "")
-        title = f"**{name}**: {model.words}. {model.steps} steps a row; {made.day}, `{commit}`."
-        lines = [title, "", HEAD, re.sub(r"[^|]+", "---", HEAD), *rows]
+        how = f"{model.steps} steps a row; {made.day}, `{commit}`."
+        lines = [f"**{name}**: {model.words}.", how, "", HEAD, re.sub(r"[^|]+", "---", HEAD), *rows]
         print("\n".join(lines), flush=True)
         if options.write:
             PAGE.write_text(written(PAGE.read_text(), name, lines))

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.suites import cluster, older
+from tests.suites.suite import ROOT
 from tools.machine.layout import STATE_VARIABLE
 
 
@@ -22,4 +23,4 @@ def test_a_test_cluster_that_is_up_is_neither_used_nor_ended(
 
 
 def test_its_files_are_there() -> None:
-    assert all(Path(older.ROOT, file).is_file() for file in older.FILES)
+    assert all(Path(ROOT, file).is_file() for file in older.FILES)
