@@ -1,4 +1,5 @@
-// The registry of the distribution project, with files on disk as its only storage.
+// The registry of the distribution project: files on disk are its only storage, a file of users its
+// only login.
 package main
 
 import (
@@ -6,6 +7,7 @@ import (
 	"os"
 
 	"github.com/distribution/distribution/v3/registry"
+	_ "github.com/distribution/distribution/v3/registry/auth/htpasswd"
 	_ "github.com/distribution/distribution/v3/registry/storage/driver/filesystem"
 )
 
