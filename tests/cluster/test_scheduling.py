@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -174,7 +175,12 @@ def test_two_trainings_that_fit_one_at_a_time_do_not_block_each_other(
     install: Install, scheduler: str, nodes: Nodes
 ) -> None:
     workers = 5 * len(nodes.names) - 5
-    two = [install(name, workers=workers, scheduling=gang(scheduler)) for name in ("one", "two")]
+
+    def begin(name: str) -> Release:
+        return install(name, workers=workers, scheduling=gang(scheduler))
+
+    with ThreadPoolExecutor(2) as at_once:  # so that the scheduler gets their pods mixed
+        two = list(at_once.map(begin, ("one", "two")))
 
     def first() -> Release | None:
         taken = [[node for _, node in places(release) if node] for release in two]
