@@ -89,11 +89,11 @@ class Nodes:
         """Values of the pods that may go there."""
         self._namespace = namespace
 
-    def add(self, name: str, cpu: int = 16) -> None:
+    def add(self, name: str, cpu: int = 16, gpus: int = 0) -> None:
         """One node more, which is ready when this returns."""
         name = f"{self._namespace.name}-{name}"
         self.names.append(name)
-        self._namespace.apply(_node(name, self._namespace.name, cpu))
+        self._namespace.apply(_node(name, self._namespace.name, cpu, gpus))
         eventually(f"{name} to be ready", lambda: _is_ready(self._namespace, name), 30)
 
 
@@ -126,8 +126,10 @@ def kwok_nodes(namespace: Namespace, folder: Path) -> Iterator[Nodes]:
             kwok.wait()
 
 
-def _node(name: str, owner: str, cpu: int) -> dict[str, Any]:
+def _node(name: str, owner: str, cpu: int, gpus: int) -> dict[str, Any]:
     room = {"cpu": str(cpu), "memory": "64Gi", "pods": "50"}
+    if gpus:
+        room["nvidia.com/gpu"] = str(gpus)
     return {
         "apiVersion": "v1",
         "kind": "Node",

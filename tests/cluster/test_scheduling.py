@@ -6,6 +6,7 @@ The nodes are kwok's, so what is proven is where pods go; test_gang.py trains on
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -13,11 +14,11 @@ from typing import Any
 import pytest
 
 from tests.cluster import turns
-from tests.cluster.conftest import MakeValues
+from tests.cluster.conftest import MakeValues, sleeping_pod
 from tests.cluster.control_plane import control_plane
 from tests.cluster.coscheduling import coscheduling, gang
 from tests.cluster.kubernetes import Namespace, Release
-from tests.cluster.kwok_nodes import Nodes, kwok_nodes, places
+from tests.cluster.kwok_nodes import LABEL, Nodes, kwok_nodes, places
 from tests.slices import in_turn
 from tests.support.waiting import eventually
 from tools.machine import custom_resources
@@ -26,7 +27,9 @@ pytestmark = [pytest.mark.cluster, in_turn(turns.GANGS, of=turns.OF)]
 
 Object = dict[str, Any]
 
-CPUS = 16  # of a node
+CPUS, GPUS = 16, 2  # of a node
+ASKED = {"requests": {"cpu": 3, "memory": "1Gi"}, "limits": {"memory": "1Gi"}}
+KEY = {"tf-cluster.io/test": "key"}
 
 
 @pytest.fixture(scope="module")
@@ -40,8 +43,8 @@ def namespace(etcd: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 @pytest.fixture(scope="module")
 def nodes(namespace: Namespace, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
     with kwok_nodes(namespace, tmp_path_factory.mktemp("kwok")) as made:
-        made.add("a", CPUS)
-        made.add("b", CPUS)
+        made.add("a", CPUS, GPUS)
+        made.add("b", CPUS, GPUS)
         yield made
 
 
@@ -62,14 +65,19 @@ def install(
 ) -> Install:
     """A training whose tasks ask for 3 CPUs each, so five of them fit on a node."""
 
-    def made(name: str, *, upgrade: bool = False, **params: Any) -> Release:
-        asked = {"requests": {"cpu": 3, "memory": "1Gi"}, "limits": {"memory": "1Gi"}}
+    def made(
+        name: str, *, upgrade: bool = False, roles: Object | None = None, **params: Any
+    ) -> Release:
         shared = {"accessModes": ["ReadWriteMany"]}
         values = make_values(
             name,
             **{
-                "resources": dict.fromkeys(("chief", "worker", "ps"), asked),
-                "extraValues": {"pod": nodes.pods, "cleanup": {"enabled": False}},
+                "resources": dict.fromkeys(("chief", "worker", "ps"), ASKED),
+                "extraValues": {
+                    "pod": nodes.pods,
+                    "cleanup": {"enabled": False},
+                    **(roles or {}),
+                },
                 # Claims of two nodes that no class provides: the pods need none to be placed.
                 "data": {"enabled": False},
                 "log": {"claim": "shared", **shared},
@@ -154,7 +162,7 @@ def test_a_training_that_does_not_fit_leaves_nothing_half_scheduled(
     told_why_they_wait(release)
     assert {node for _, node in places(release)} == {""}
 
-    nodes.add("c", CPUS)
+    nodes.add("c", CPUS, GPUS)
     at = all_placed(release, 12)
     assert {node for _, node in at} <= {*nodes.names}
     take_away(release)
@@ -242,20 +250,95 @@ def _index(pod: Object) -> str:
     return str(pod["metadata"]["labels"].get("batch.kubernetes.io/job-completion-index"))
 
 
-@pytest.mark.parametrize(("placement", "used"), [("binpack", 1), ("spread", 2)])
-def test_tasks_are_packed_or_spread(placement: str, used: int, install: Install) -> None:
-    release = install(placement, workers=2, ps=2, scheduling={"placement": placement})
+@pytest.fixture
+def four_nodes(nodes: Nodes) -> list[str]:
+    """Their names, however many of them the cases before have made."""
+    for name in "abcd"[len(nodes.names) :]:
+        nodes.add(name, CPUS, GPUS)
+    return nodes.names
+
+
+def wish(placement: str) -> Object:
+    """The params of a wish; of none, with which the same training has to lie otherwise."""
+    return {"scheduling": {"placement": placement}} if placement else {}
+
+
+@pytest.mark.parametrize(("placement", "used"), [("binpack", 1), ("", 4)])
+@pytest.mark.usefixtures("four_nodes")
+def test_tasks_are_packed_if_they_shall_be(placement: str, used: int, install: Install) -> None:
+    release = install(f"pack{placement}", workers=2, ps=2, **wish(placement))
     at = all_placed(release, 5)
-    for role in ("worker", "ps"):
-        assert len({node for name, node in at if name == role}) == used, at
-    if placement == "binpack":
-        assert len({node for _, node in at}) == 1, at
+    assert len({node for _, node in at}) == used, at
     take_away(release)
 
 
-def test_parameter_servers_go_where_workers_are(install: Install) -> None:
-    release = install("near", workers=3, ps=2, scheduling={"psNearWorkers": True})
-    at = all_placed(release, 6)
-    with_workers = {node for role, node in at if role == "worker"}
-    assert {node for role, node in at if role == "ps"} <= with_workers, at
+@pytest.mark.parametrize(("placement", "used"), [("binpack", [2, 2]), ("", [1, 1, 1, 1])])
+@pytest.mark.usefixtures("four_nodes")
+def test_workers_take_all_gpus_of_a_node_and_leave_whole_nodes_if_they_shall(
+    placement: str, used: list[int], install: Install
+) -> None:
+    gpus = {"strategy": "all-reduce", "gpus": 1, "resources": {"worker": ASKED}}
+    release = install(f"gpus{placement}", workers=4, **gpus, **wish(placement))
+    at = all_placed(release, 4)
+    assert sorted(Counter(node for _, node in at).values()) == used, at
     take_away(release)
+
+
+@pytest.mark.parametrize(("placement", "used"), [("spread", 2), ("", 1)])
+def test_workers_are_apart_if_they_shall_be(
+    placement: str, used: int, install: Install, nodes: Nodes, four_nodes: list[str]
+) -> None:
+    """By themselves both go to the node that has fewer of the training's pods."""
+    free, busy = four_nodes[:2]
+    on_busy = {**nodes.pods["nodeSelector"], "kubernetes.io/hostname": busy}
+    roles = {"ps": {"nodeSelector": on_busy}, "worker": held(free, busy)}
+    release = install(f"apart{placement}", workers=2, ps=3, roles=roles, **wish(placement))
+    at = placed_at_last(release, 6, 2, nodes)
+    assert len({node for role, node in at if role == "worker"}) == used, at
+    take_away(release)
+
+
+@pytest.mark.parametrize("near", [True, False])
+def test_parameter_servers_go_where_a_worker_is_if_they_shall(
+    near: bool, install: Install, nodes: Nodes, four_nodes: list[str]
+) -> None:
+    """They are placed last: who is there before the worker has nobody to be near."""
+    wishes: Object = {"scheduling": {"psNearWorkers": True}} if near else {}
+    roles = {"ps": held(*four_nodes)}
+    release = install(f"near{near}".lower(), workers=1, ps=2, roles=roles, **wishes)
+    at = placed_at_last(release, 4, 2, nodes)
+    (worker,) = (node for role, node in at if role == "worker")
+    beside = [node == worker for role, node in at if role == "ps"]
+    assert beside == [near, near], at
+    take_away(release)
+
+
+def held(*nodes: str) -> Object:
+    """Values of a role whose pods get no place before the key has one, and then on these nodes."""
+    key = {"topologyKey": LABEL, "labelSelector": {"matchLabels": KEY}}
+    on = {"key": "kubernetes.io/hostname", "operator": "In", "values": list(nodes)}
+    required = "requiredDuringSchedulingIgnoredDuringExecution"
+    return {
+        "affinity": {
+            "podAffinity": {required: [key]},
+            "nodeAffinity": {required: {"nodeSelectorTerms": [{"matchExpressions": [on]}]}},
+        }
+    }
+
+
+def placed_at_last(release: Release, count: int, last: int, nodes: Nodes) -> list[tuple[str, str]]:
+    """All places, when those pods that are held have got theirs after all others.
+
+    The key is a pod: when it has a place all nodes are open, at one moment.
+    """
+
+    def others() -> bool:
+        return sum(1 for _, node in places(release) if node) == count - last
+
+    eventually("the others to have nodes", others, 60)
+    key = sleeping_pod("key", {}, **nodes.pods)
+    key["metadata"]["labels"] = KEY
+    release.namespace.apply(key)
+    at = all_placed(release, count)
+    release.namespace.kubectl("delete", "pod", "key", "--grace-period=0", "--force")
+    return at
