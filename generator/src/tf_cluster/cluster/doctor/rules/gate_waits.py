@@ -57,7 +57,8 @@ def _why(view: View, pod: Pod | None, task: str, reason: str) -> tuple[str, str]
     tries = f"helm {where} test {view.training.name} tries every name and port"
     if NO_NAME in reason:
         words = "its pod is ready, and its name does not resolve"
-        return words, f"the cluster's name server, or a NetworkPolicy that keeps it away: {tries}"
+        mend = "its Service is gone, the name server is, or a NetworkPolicy keeps it away"
+        return words, f"{mend}: {tries}"
     # Some of those that enforce a NetworkPolicy drop what it forbids, and some refuse it.
     if NO_ANSWER in reason or REFUSED in reason:
         words = "its pod is ready, its name resolves, and nothing answers"

@@ -7,6 +7,7 @@ from tf_cluster.cluster.doctor.view import View, about
 from tf_cluster.cluster.snapshot import Container
 
 _WAITS = ("ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName")
+_PULL = "Failed to pull image"
 _NOT_ALLOWED = ("unauthorized", "denied", "authentication required", "403 forbidden", "forbidden")
 _UNKNOWN_HOST = ("no such host", "connection refused", "i/o timeout", "network is unreachable")
 
@@ -16,12 +17,15 @@ def _look(view: View) -> Iterator[Finding]:
         for container in pod.containers:
             if container.waits_for not in _WAITS:
                 continue
-            event = next(view.pod_events(pod, "Failed"), None)
-            said = container.message or (event.message if event else "")
+            events = list(view.pod_events(pod, "Failed"))
+            # Events of the waits say nothing but that it waits.
+            pulls = (one for one in events if one.message.startswith(_PULL))
+            event = next(pulls, next(iter(events), None))
             pulled = event.message if event and "pull" in event.message.lower() else ""
-            words, mend = _why(container, f"{said} {pulled}", view.namespace)
+            said = f"{container.message} {pulled}" if container.message else pulled
+            words, mend = _why(container, said, view.namespace)
             at = event.at if event else pod.created
-            yield Finding(RULE.code, about(pod), words, mend, pulled or said, at)
+            yield Finding(RULE.code, about(pod), words, mend, pulled or container.message, at)
 
 
 def _why(container: Container, said: str, namespace: str) -> tuple[str, str]:
