@@ -45,7 +45,11 @@ if told["label"]:
     request.model_spec.version_label = told["label"]
 for name, value in told["inputs"].items():
     request.inputs[name].CopyFrom(tf.make_tensor_proto(value, tf.float32))
-counted, counting = dict(good=0, bad=0), threading.Lock()
+good, alone = 0, threading.Lock()
+
+def say(*words):
+    with alone:
+        print(*words, flush=True)
 
 def stub():
     return service.PredictionServiceStub(grpc.insecure_channel(address, options))
@@ -57,25 +61,27 @@ def is_answered(by, told_of):
     except Exception as error:
         known = isinstance(error, grpc.RpcError)
         said = f"{{error.code()}} {{error.details()}}" if known else repr(error)
-        print(told_of, time.strftime("%X"), said, flush=True)
+        say(told_of, time.strftime("%X"), said)
+        time.sleep(0.1)
         return False
 
 def ask(by):
+    global good
     for number in itertools.count():
         time.sleep(max(began + number * told["pause"] - time.monotonic(), 0))
-        found = "good" if is_answered(by, "bad") else "bad"
-        with counting:
-            counted[found] += 1
+        if is_answered(by, "bad"):
+            with alone:
+                good += 1
 
 first = stub()
 while not is_answered(first, "not yet"):
-    time.sleep(0.5)
+    pass
 began = time.monotonic()
 for by in [stub() for _ in range(told["threads"])]:
     threading.Thread(target=ask, args=(by,), daemon=True).start()
 while True:
     time.sleep(2)
-    print("asked", counted["good"], counted["bad"], time.monotonic() - began, flush=True)
+    say("asked", good, time.monotonic() - began)
 """
 LEAST_RATE = 5.0
 """Answers in a second, on average, that a busy machine of two cores holds."""
@@ -127,11 +133,12 @@ def asked(namespace: Namespace, name: str = "asker") -> Asked:
     """What came of its requests until now. AssertionError where it asks no more, or not yet."""
     phase = namespace.kubectl("get", "pod", name, "--output=jsonpath={.status.phase}")
     said = namespace.kubectl("logs", name).splitlines()
-    rest = "\n".join(line for line in said if not line.startswith("asked "))
+    rest = [line for line in said if not line.startswith("asked ")]
     counts = [line.split()[1:] for line in said if line.startswith("asked ")]
-    assert phase == "Running" and counts, f"{name} is {phase}\n{rest}"
-    good, bad, seconds = counts[-1]
-    return Asked(int(good), int(bad), float(seconds), rest)
+    assert phase == "Running" and counts, "\n".join((f"{name} is {phase}", *rest))
+    good, seconds = counts[-1]
+    bad = sum(line.startswith("bad ") for line in rest)
+    return Asked(int(good), bad, float(seconds), "\n".join(rest))
 
 
 def assert_none_lost(found: Asked) -> None:
