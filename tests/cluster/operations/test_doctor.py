@@ -40,7 +40,6 @@ from tests.cluster.operations.failures import (
     webhook,
     worker_policy,
 )
-from tests.slices import sliced
 from tests.support.registry import running_registry
 from tests.support.waiting import eventually
 from tests.support.webhook import refusing_webhook
@@ -201,9 +200,7 @@ def releases(
         release.uninstall()
 
 
-@pytest.mark.parametrize(
-    "failure", sliced([pytest.param(one, id=one.name) for one in FAILURES], 12)
-)
+@pytest.mark.parametrize("failure", FAILURES, ids=lambda failure: failure.name)
 def test_a_failure_is_named_with_its_object(
     failure: Failure, releases: dict[str, Release], kube_config: str
 ) -> None:
