@@ -31,8 +31,8 @@ test-full: $(VENV)/dev.stamp ## the same with the long cases too
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m tests.suites --full
 
 test-matrix: $(VENV)/dev.stamp ## the chart on an API server of each Kubernetes that it is for, trainings on an older one (root, Debian, Go)
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest tests/cluster/test_versions.py
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m tests.suites.older
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest tests/cluster/test_versions.py
 
 lint: $(VENV)/dev.stamp ## ruff, mypy --strict, shellcheck, helm lint, value lint
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m tests.suites lint

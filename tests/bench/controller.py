@@ -42,7 +42,11 @@ def controller(
             raise
         finally:
             process.terminate()
-            process.wait(30)
+            try:
+                process.wait(30)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
 
 
 def _is_ready(probe: str, process: subprocess.Popen[bytes]) -> bool:

@@ -45,7 +45,10 @@ def main() -> int:
     counts = outcome.counts
     words = f"{counts.passed} passed, {counts.failed} failed, {counts.skipped} skipped"
     print(f"{outcome.note}: {words}", flush=True)
-    return 0 if outcome.ok and f"v{OLDER_CLUSTER}" in outcome.note else 1
+    if f"v{OLDER_CLUSTER}" not in outcome.note:
+        print(f"that is not Kubernetes {OLDER_CLUSTER}", file=sys.stderr)
+        return 1
+    return 0 if outcome.ok else 1
 
 
 def _run() -> Outcome:

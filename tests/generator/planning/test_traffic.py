@@ -53,6 +53,7 @@ def test_a_step_moves_dense_variables_whole_in_parts_of_each_ps(plan: Any) -> No
             {"task": "ps-1", "sends": 50_000_000, "gets": 50_000_000},
         ],
         "waitsBelowSeconds": 0.0,
+        "waitsSeconds": 0.0,
     }
 
 
@@ -84,7 +85,7 @@ def test_workers_in_lockstep_wait_for_the_last_one(plan: Any) -> None:
     # Four read their halves of one ps' link in turn, then the last one sends all.
     told = plan(SHAPE + "update: sync\n")
     assert "a step takes at least 2.55 s\n" in told
-    assert "  4 workers wait for each other: at least 851 ms of it.\n" in told
+    assert "  4 workers wait for each other for 851 ms of a step at least.\n" in told
 
 
 @pytest.mark.parametrize(
@@ -112,7 +113,7 @@ def test_more_ps_are_no_help_where_a_variable_is_whole(tf_cluster: Command, tmp_
     (tmp_path / "program.json").write_text(json.dumps({**PROGRAM, "variables": [whole]}))
     lines = f"{DIGITS}workers: 4\nps: 2\n"
     told = tf_cluster("plan", "-", "--program", "program.json", stdin=lines).stdout
-    assert "  A ps with less (more of them do not cut what is whole), fewer workers" in told
+    assert "  Smaller variables (more ps do not divide one that is whole), fewer workers" in told
 
 
 @pytest.mark.parametrize(

@@ -156,7 +156,10 @@ def explained(server: str, what: str) -> Iterator[None]:
         silent = isinstance(error, httpx2.ConnectTimeout)
         why = f"no answer within {CONNECT_SECONDS:g} s" if silent else error
         hint = "is the cluster up, and is this the right context?"
-        raise ClusterError(f"can't reach {server}: {why}: {hint}") from None
+        words = f"can't reach {server}: {why}: {hint}"
+        if silent:
+            raise _BusyError(words, tries=TRIES_IN_SILENCE) from None
+        raise ClusterError(words) from None
     except httpx2.TimeoutException:
         words = f"{server} did not answer within {SECONDS:g} s: {what}"
         raise _BusyError(words, tries=TRIES_IN_SILENCE) from None

@@ -14,6 +14,7 @@ from typing import Any
 import httpx2
 
 from tf_cluster.cluster.connection import (
+    CONNECT_SECONDS,
     SECONDS,
     AbsentError,
     ClusterError,
@@ -242,7 +243,7 @@ def _stream(
 ) -> Iterator[Line]:
     what = f"get pods/log of {pod.name} in namespace {namespace}"
     asked = {"container": pod.role, "timestamps": "true", **parameters}
-    timeout = httpx2.Timeout(SECONDS, read=None if endless else SECONDS)
+    timeout = httpx2.Timeout(SECONDS, connect=CONNECT_SECONDS, read=None if endless else SECONDS)
     path = f"/api/v1/namespaces/{namespace}/pods/{pod.name}/log"
     with (
         explained(connection.server, what),

@@ -109,16 +109,15 @@ def traffic_text(moved: Traffic | None) -> str:
 
 def _advice(moved: Traffic) -> list[str]:
     """What helps where workers wait for each other at the links of the ps."""
-    if not moved.waits_below:
+    if not moved.waits_below and not moved.waits:
         return []
-    waits = _seconds(moved.waits_below)
+    why = f"  {moved.workers} workers wait for each other"
     if moved.lockstep:
-        why = f"  {moved.workers} workers wait for each other: at least {waits} of it."
+        why += f" for {_seconds(moved.waits)} of a step at least."
     else:
-        why = f"  {moved.workers} workers wait for each other if one computes for less than {waits}"
-        why += " in a step."
+        why += f" if one computes for less than {_seconds(moved.waits_below)} in a step."
     even = max(one.read for one in moved.ps) * _number_of(moved) < 1.5 * moved.read
-    more = "More ps" if even else "A ps with less (more of them do not cut what is whole)"
+    more = "More ps" if even else "Smaller variables (more ps do not divide one that is whole)"
     return [why, f"  {more}, fewer workers or train.microBatches help."]
 
 
@@ -231,6 +230,7 @@ def plan_json(
             "workerSends": moved.sent,
             "ps": [{"task": one.title, "sends": one.read, "gets": one.sent} for one in moved.ps],
             "waitsBelowSeconds": moved.waits_below,
+            "waitsSeconds": moved.waits,
         }
     if comparison is not None:
         document["against"] = {

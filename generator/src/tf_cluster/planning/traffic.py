@@ -52,14 +52,20 @@ class Traffic:
     def waits_below(self) -> float:
         """Seconds: workers that compute for less in a step wait for each other at the ps; or 0.
 
-        In lockstep it is what they wait, whatever they compute. A hundredth of what a step moves
-        is no wait: parts are never quite even.
+        Of workers in lockstep it is 0: they wait for `waits`, whatever they compute.
         """
         if self.lockstep:
-            waits = self.lockstep_seconds - self.worker_seconds
-        else:
-            waits = self.workers / self.most_steps - self.worker_seconds
-        return waits if waits > self.worker_seconds / 100 else 0.0
+            return 0.0
+        return self._if_much(self.workers / self.most_steps - self.worker_seconds)
+
+    @property
+    def waits(self) -> float:
+        """Seconds of a step in which a worker in lockstep waits for the others at the ps; or 0."""
+        return self._if_much(self.lockstep_seconds - self.worker_seconds) if self.lockstep else 0.0
+
+    def _if_much(self, seconds: float) -> float:
+        """0 for a hundredth of what a step moves: parts are never quite even."""
+        return seconds if seconds > self.worker_seconds / 100 else 0.0
 
     @property
     def lockstep_seconds(self) -> float:

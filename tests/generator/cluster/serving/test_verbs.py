@@ -25,11 +25,7 @@ from tests.support.waiting import HANG_SECONDS
 
 Run = Callable[..., "Done"]
 MODELS = {"claim": {"name": "models", "path": "digits"}}
-NO_ADDRESS = (
-    "write a claim and a directory on it, not an address: models/digits. tensorflow/serving reads "
-    "no S3 since 2.7 (tensorflow/serving#1963). Copy the model to a claim, pack it into an image "
-    "(tf-cluster package), or give the chart an HTTP(S) address and the file's hash (source.url)"
-)
+NO_ADDRESS = "write CLAIM/PATH, such as models/digits, and no address"
 
 
 @pytest.fixture

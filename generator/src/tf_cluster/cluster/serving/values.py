@@ -82,11 +82,14 @@ def refuse_no_model(name: str) -> None:
 def claim_and_path(text: str, option: str) -> tuple[str, str]:
     """The two parts of `CLAIM/PATH`. Raises RefusedError."""
     if "://" in text:
-        raise RefusedError(
-            f"{option} {text}: write a claim and a directory on it, not an address: models/digits. "
-            "tensorflow/serving reads no S3 since 2.7 (tensorflow/serving#1963). "
-            "Copy the model to a claim, pack it into an image (tf-cluster package), or give the "
+        s3 = ". tensorflow/serving reads no S3 since 2.7 (tensorflow/serving#1963)"
+        ways = (
+            ". Copy the model to a claim, pack it into an image (tf-cluster package), or give the "
             "chart an HTTP(S) address and the file's hash (source.url)"
+        )
+        raise RefusedError(
+            f"{option} {text}: write CLAIM/PATH, such as models/digits, and no address"
+            f"{s3 if text.startswith('s3:') else ''}{ways if option == '--claim' else ''}"
         )
     claim, _, path = text.strip("/").partition("/")
     parts = path.split("/")

@@ -115,9 +115,10 @@ def _ask_at(address: str, host: str, path: str, timeout: float) -> tuple[dict[st
 
 
 class _Connection(http.client.HTTPConnection):
-    """Its host is looked up once for IPv4, which status ports have, and else for IPv6.
+    """Its host is looked up for IPv4 alone, on which status ports listen.
 
-    At once for both, as a socket would, is two questions to the name server instead of one.
+    For both kinds of addresses, as `create_connection` does, would be two questions to the name
+    server.
     """
 
     def connect(self) -> None:
@@ -134,13 +135,8 @@ class _Connection(http.client.HTTPConnection):
 
 
 def _addresses(host: str) -> list[str]:
-    """The IP addresses of a host, each once. Raises socket.gaierror."""
-    try:
-        found = socket.getaddrinfo(host, None, socket.AF_INET, socket.SOCK_STREAM)
-    except socket.gaierror as error:
-        if error.errno == socket.EAI_AGAIN:  # no name server answers: it would not do so now
-            raise
-        found = socket.getaddrinfo(host, None, socket.AF_INET6, socket.SOCK_STREAM)
+    """The IPv4 addresses of a host, each once. Raises socket.gaierror."""
+    found = socket.getaddrinfo(host, None, socket.AF_INET, socket.SOCK_STREAM)
     return [str(place[0]) for *_, place in found]
 
 

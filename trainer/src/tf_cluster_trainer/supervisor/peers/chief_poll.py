@@ -80,7 +80,7 @@ class ChiefPoll:
         self._inbox = inbox
         self._period, self._calm = periods(config, timing)
         self._address = config.cluster.status[config.chief_type][0]
-        self._names = {"task": task.name, "job": task.job_uid, "pod": task.pod_uid}
+        self._names = {"task": task.name, "job": task.job_uid}
         self._server = server
         self._begun = False
         self._stopped = False

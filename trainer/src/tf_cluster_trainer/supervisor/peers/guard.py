@@ -5,7 +5,7 @@ its node does not: the child would wait for its answer without end, while the ne
 nothing of this child.
 
 A task that has asked the chief lately, and said that it runs the known server, need not be asked.
-Now and then it is all the same: that it reaches us does not say that we reach it.
+Each fourth round it is asked nevertheless: that it reaches us does not say that we reach it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ class PeerGuard:
         period: float,
         has_said: Callable[[str, str, float], bool] = lambda task, server, lately: False,
     ) -> None:
-        """`has_said(task, server, seconds)`: that it runs this server, not longer ago."""
+        """`has_said(task, server, seconds)`: whether the task has said, so long ago at most, that
+        it runs this server.
+        """
         self._inbox = inbox
         self._child = child
         self._has_said = has_said
@@ -60,8 +62,8 @@ class PeerGuard:
         while not self._stopped.wait(pause):
             pause = self._period
             is_well = guarded.silent is False and not guarded.strange
-            asked = not is_well or unasked == _UNASKED
-            if not asked and self._has_said(peer.task, guarded.known, self._period):
+            must_ask = not is_well or unasked == _UNASKED
+            if not must_ask and self._has_said(peer.task, guarded.known, self._period):
                 unasked += 1
                 continue
             unasked = 0

@@ -8,7 +8,7 @@ from tf_cluster.cluster.snapshot import Container
 
 _WAITS = ("ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName")
 _PULL = "Failed to pull image"
-_NOT_ALLOWED = ("unauthorized", "denied", "authentication required", "403 forbidden", "forbidden")
+_NOT_ALLOWED = ("unauthorized", "denied", "authentication required", "forbidden")
 _UNKNOWN_HOST = ("no such host", "connection refused", "i/o timeout", "network is unreachable")
 
 
@@ -21,7 +21,7 @@ def _look(view: View) -> Iterator[Finding]:
             # Events of the waits say nothing but that it waits.
             pulls = (one for one in events if one.message.startswith(_PULL))
             event = next(pulls, next(iter(events), None))
-            pulled = event.message if event and "pull" in event.message.lower() else ""
+            pulled = event.message if event and event.message.startswith(_PULL) else ""
             said = f"{container.message} {pulled}" if container.message else pulled
             words, mend = _why(container, said, view.namespace)
             at = event.at if event else pod.created

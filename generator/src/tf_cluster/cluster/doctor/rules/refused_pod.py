@@ -52,7 +52,8 @@ RULE = Rule(
     code="TFD104",
     about="Pod Security, a webhook or an admission policy refuses the pod",
     why="The namespace's Pod Security level, an admission webhook or an admission policy of "
-    "the cluster does not allow the pod as the values make it.",
+    "the cluster does not allow the pod as the values make it, or a webhook that has to be asked "
+    "does not answer.",
     evidence="An event FailedCreate with the words `violates PodSecurity`, `admission webhook … "
     "denied the request`, `failed calling webhook`, `policy … denied request`, or others that no "
     "rule knows.",
