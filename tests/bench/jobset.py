@@ -20,6 +20,7 @@ from tests.bench.install import IMAGE, SCRIPT, first_step, gone, script_map
 from tests.cluster.kubernetes import Namespace
 from tests.cluster.machine_tools import tool_path
 from tests.ports import free_port
+from tests.support.waiting import eventually
 from tools.machine import tools
 from tools.machine.commands import run
 
@@ -59,7 +60,9 @@ def jobset_controller(there: Namespace) -> Iterator[None]:
     crd = (source / "config/components/crd/bases/jobset.x-k8s.io_jobsets.yaml").read_text()
     there.kubectl("create", "--filename=-", stdin=crd)
     try:
-        there.kubectl("wait", "--for=condition=Established", DEFINITION)
+        # kubectl wait fails where there is no condition yet.
+        conditions = ("get", DEFINITION, "--output=jsonpath={.status.conditions}")
+        eventually("the definition", lambda: '"Established"' in there.kubectl(*conditions), 60)
         probe = f"127.0.0.1:{free_port()}"
         with tempfile.TemporaryDirectory() as folder:
             config = _config(Path(folder), probe)
