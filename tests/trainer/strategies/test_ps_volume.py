@@ -6,8 +6,10 @@ A ps that is elsewhere has a mount of its own over the run's volume.
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 from collections.abc import Collection, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from tf_cluster_trainer.protocol import Failure, Progress, Ready, Saved
 from tests.slices import in_turn
 from tests.support.children import Child, Children
 from tests.support.trainings import HERE
+from tests.support.waiting import eventually
 
 PROGRAM = "tests.trainer.child.programs.in_pieces:InPieces"
 ELSEWHERE = """
@@ -67,6 +70,9 @@ def train(world: Children, away: Collection[int] = (), **settings: Any) -> Child
         return world.train(**told)[0]
     client = world.chief(**told)
     client.wait_for(Ready)
+    # There is no gate here, and one whose volume is another's begins later.
+    for address in world.addresses["ps"]:
+        eventually(f"{address} to listen", partial(_listens, address), 60)
     client.go()
     return client
 
@@ -75,6 +81,12 @@ def elsewhere(world: Children) -> tuple[str, ...]:
     """What the command line of a task begins with that has another volume there."""
     world.run_dir().mkdir(parents=True, exist_ok=True)
     return ("unshare", "--mount", "sh", "-c", ELSEWHERE, str(world.directory / "log"))
+
+
+def _listens(address: str) -> bool:
+    host, _, port = address.rpartition(":")
+    with socket.socket() as one:
+        return one.connect_ex((host, int(port))) == 0
 
 
 def test_one_ps_that_does_not_reach_the_volume_leaves_the_writing_to_the_chief(
