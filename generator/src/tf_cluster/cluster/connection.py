@@ -152,14 +152,11 @@ def explained(server: str, what: str) -> Iterator[None]:
     except httpx2.HTTPStatusError as error:
         words = error.response.text.strip()
         raise _of_status(error.response.status_code, words, error, what) from None
-    except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
-        silent = isinstance(error, httpx2.ConnectTimeout)
-        why = f"no answer within {CONNECT_SECONDS:g} s" if silent else error
-        hint = "is the cluster up, and is this the right context?"
-        words = f"can't reach {server}: {why}: {hint}"
-        if silent:
-            raise _BusyError(words, tries=TRIES_IN_SILENCE) from None
-        raise ClusterError(words) from None
+    except httpx2.ConnectError as error:
+        raise ClusterError(_unreachable(server, str(error))) from None
+    except httpx2.ConnectTimeout:
+        words = _unreachable(server, f"no answer within {CONNECT_SECONDS:g} s")
+        raise _BusyError(words, tries=TRIES_IN_SILENCE) from None
     except httpx2.TimeoutException:
         words = f"{server} did not answer within {SECONDS:g} s: {what}"
         raise _BusyError(words, tries=TRIES_IN_SILENCE) from None
@@ -176,6 +173,10 @@ def explained(server: str, what: str) -> Iterator[None]:
         raise ClusterError(
             f"{_where()}: the login plugin gave no token ({error}): others can't be used here"
         ) from None
+
+
+def _unreachable(server: str, why: str) -> str:
+    return f"can't reach {server}: {why}: is the cluster up, and is this the right context?"
 
 
 class _BusyError(ClusterError):

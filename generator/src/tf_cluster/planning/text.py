@@ -116,13 +116,10 @@ def _advice(moved: Traffic) -> list[str]:
         why += f" for {_seconds(moved.waits)} of a step at least."
     else:
         why += f" if one computes for less than {_seconds(moved.waits_below)} in a step."
-    even = max(one.read for one in moved.ps) * _number_of(moved) < 1.5 * moved.read
+    number = moved.ps[-1].last + 1
+    even = max(one.read for one in moved.ps) * number < 1.5 * moved.read
     more = "More ps" if even else "Smaller variables (more ps do not divide one that is whole)"
     return [why, f"  {more}, fewer workers or train.microBatches help."]
-
-
-def _number_of(moved: Traffic) -> int:
-    return moved.ps[-1].last + 1
 
 
 def comparison_text(comparison: Comparison, old: Plan, new: Plan) -> str:

@@ -18,14 +18,14 @@ def _look(view: View) -> Iterator[Finding]:
             if container.waits_for not in _WAITS:
                 continue
             events = list(view.pod_events(pod, "Failed"))
-            # Events of the waits say nothing but that it waits.
-            pulls = (one for one in events if one.message.startswith(_PULL))
-            event = next(pulls, next(iter(events), None))
-            pulled = event.message if event and event.message.startswith(_PULL) else ""
-            said = f"{container.message} {pulled}" if container.message else pulled
-            words, mend = _why(container, said, view.namespace)
+            # Other events say nothing but that it waits.
+            pull = next((one for one in events if one.message.startswith(_PULL)), None)
+            event = pull or next(iter(events), None)
+            said = container.message or (event.message if event else "")
+            quote = pull.message if pull else said
+            words, mend = _why(container, f"{said} {quote}", view.namespace)
             at = event.at if event else pod.created
-            yield Finding(RULE.code, about(pod), words, mend, pulled or container.message, at)
+            yield Finding(RULE.code, about(pod), words, mend, quote, at)
 
 
 def _why(container: Container, said: str, namespace: str) -> tuple[str, str]:
