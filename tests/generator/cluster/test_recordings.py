@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
-import tf_cluster.params.schema_files
 from jsonschema import Draft7Validator
 from tf_cluster.cluster.doctor.bundle import HIDDEN, bundle, hidden, read_bundle
 from tf_cluster.cluster.doctor.examine import everything, examined
@@ -19,7 +16,8 @@ from tf_cluster.cluster.doctor.text import findings_json, findings_text
 from tf_cluster.cluster.snapshot import Snapshot, Training
 from tf_cluster.cluster.state import Standing, state_of
 from tf_cluster.cluster.text import get_json, list_json
-from tf_cluster.params.schema_files import printed_schema_text
+from tf_cluster.params.schema_files import params_schema, printed_schema_text, values_schema
+from tf_cluster.params.schema_violations import key_paths
 
 from tools.doctor_page import NOT_SEEN
 
@@ -73,27 +71,6 @@ def test_every_rule_has_a_recording_or_a_reason() -> None:
     assert not recorded & set(NOT_SEEN)
 
 
-def places(schema: Mapping[str, Any], node: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """The keys of an object by this part of a schema, each with its own part."""
-    found: dict[str, Mapping[str, Any]] = dict(node.get("properties", {}))
-    if "$ref" in node:
-        found |= places(schema, schema["definitions"][node["$ref"].rpartition("/")[2]])
-    for kind in ("allOf", "anyOf", "oneOf"):
-        for part in node.get(kind, ()):
-            found |= places(schema, part)
-    return found
-
-
-def is_in(schema: Mapping[str, Any], path: str) -> bool:
-    node: Mapping[str, Any] = schema
-    for key in path.split("."):
-        keys = places(schema, node)
-        if key not in keys:
-            return False
-        node = keys[key]
-    return True
-
-
 def mends() -> dict[str, str]:
     """All that is said of mending: of each rule, and of the findings of recordings."""
     found = {rule.code: rule.mend for rule in RULES}
@@ -105,16 +82,9 @@ def mends() -> dict[str, str]:
 
 
 def test_a_key_that_mends_is_one_of_the_params_or_of_the_values() -> None:
-    schemas = [
-        json.loads(
-            Path(tf_cluster.params.schema_files.__file__)
-            .with_name("schemas")
-            .joinpath(name)
-            .read_text()
-        )
-        for name in ("params.schema.json", "values.schema.json")
-    ]
-    tops = {key for schema in schemas for key in places(schema, schema)}
+    schemas = (params_schema(), values_schema())
+    keys = {".".join(path) for schema in schemas for path in key_paths(schema)}
+    tops = {key.partition(".")[0] for key in keys}
     named = {
         (code, key.replace("ROLE", "worker"))
         for code, words in mends().items()
@@ -122,8 +92,7 @@ def test_a_key_that_mends_is_one_of_the_params_or_of_the_values() -> None:
         if key.partition(".")[0] in tops and not key.endswith(".md")
     }
     assert len({key for _, key in named}) >= 5
-    wrong = [one for one in named if not any(is_in(schema, one[1]) for schema in schemas)]
-    assert not wrong
+    assert not [one for one in named if one[1] not in keys]
 
 
 def test_codes_are_used_once_and_in_order() -> None:
