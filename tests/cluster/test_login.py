@@ -31,6 +31,7 @@ from tests.cluster.kubernetes import Namespace, Release
 from tests.cluster.machine_tools import tool_path
 from tests.cluster.strangers import assert_kept_out, assert_let_in
 from tests.ports import free_port
+from tests.support.certificate import self_signed
 from tests.support.waiting import HANG_SECONDS, eventually
 from tests.tied import tied_to_us
 from tools.machine import tools
@@ -347,14 +348,5 @@ def _printed(url: str, host: str, cookie: str, code: str, origin: str = "") -> s
 
 def _certificate(namespace: Namespace, name: str, folder: Path, host: str = HOST) -> None:
     """A certificate of a host's, signed by itself, as a Secret of TLS."""
-    key, signed = folder / "key.pem", folder / "signed.pem"
-    subprocess.run(
-        (
-            *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"),
-            *("-subj", f"/CN={host}", "-addext", f"subjectAltName=DNS:{host}"),
-            *("-keyout", key, "-out", signed),
-        ),
-        check=True,
-        capture_output=True,
-    )
+    key, signed = self_signed(folder, host)
     namespace.kubectl("create", "secret", "tls", name, f"--key={key}", f"--cert={signed}")

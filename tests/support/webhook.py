@@ -11,16 +11,13 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from tools.machine.commands import run
+from tests.support.certificate import self_signed
 
 
 @contextmanager
 def refusing_webhook(folder: Path, why: str) -> Iterator[dict[str, str]]:
     """Its `clientConfig`, for an API server on this machine."""
-    key, certificate = folder / "tls.key", folder / "tls.crt"
-    of_loopback = ("-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1")
-    kind = ("-x509", "-days", "2", "-nodes", "-newkey", "rsa:2048")
-    run(["openssl", "req", *kind, *of_loopback, "-keyout", key, "-out", certificate])
+    key, certificate = self_signed(folder, "127.0.0.1", "IP:127.0.0.1")
 
     class Answer(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
