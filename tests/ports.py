@@ -34,6 +34,13 @@ def free_port() -> int:
     raise AssertionError("no port of this process' share is free: does it end its servers?")
 
 
+def listens(address: str) -> bool:
+    """Whether somebody takes calls at host:port."""
+    host, _, port = address.rpartition(":")
+    with socket.socket() as one:
+        return one.connect_ex((host, int(port))) == 0
+
+
 def ports_of_runs() -> str:
     """What `tf-cluster run --ports` may be told: no other test process is given these."""
     first = _RUNS_FIRST + _share() * _RUNS_SIZE

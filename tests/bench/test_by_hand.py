@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +13,7 @@ import yaml
 
 from tests.bench.hand_run import BY_HAND
 from tests.bench.install import manifests
-from tests.ports import free_port
+from tests.ports import free_port, listens
 from tests.support.waiting import eventually
 
 SERVERS = {
@@ -45,14 +44,12 @@ def test_a_server_by_hand_serves_without_the_model(case: str, tmp_path: Path) ->
             stdout=log,
             stderr=log,
         )
-    host, port = addresses[kind][0].split(":")
 
     def serves() -> bool:
         if process.poll() is not None:
             said = (tmp_path / "log").read_text(errors="replace")
             raise RuntimeError(f"ended with {process.returncode}:\n{said}")
-        with socket.socket() as one:
-            return one.connect_ex((host, int(port))) == 0
+        return listens(addresses[kind][0])
 
     try:
         eventually(f"the {kind} to serve", serves, 30, every=0.1)

@@ -27,10 +27,18 @@ from tests.suites import cluster, last_full, lint, resume
 from tests.suites.again import read
 from tests.suites.commands import end, leave, weighed
 from tests.suites.last_full import Tree
-from tests.suites.suite import BUILD, ROOT, Counts, Outcome, in_ci, pytest_suite, run, some
+from tests.suites.suite import (
+    BUILD,
+    ROOT,
+    TWO_FILES_AT_ONCE,
+    Counts,
+    Outcome,
+    in_ci,
+    pytest_suite,
+    run,
+    some,
+)
 
-# Their trainings wait for processes, pods and deadlines for a good part of their time.
-TWO_FILES_AT_ONCE = ("--numprocesses=2", "--dist=loadfile")
 # The cases without the mark `cluster`; those with it live beside what they test.
 FOLDERS = {
     "generator": ("tests/generator",),

@@ -13,9 +13,8 @@ import sys
 from dataclasses import replace
 
 from tests.suites import cluster
-from tests.suites.__main__ import TWO_FILES_AT_ONCE
 from tests.suites.commands import leave
-from tests.suites.suite import BUILD, Outcome, pytest_suite, run
+from tests.suites.suite import BUILD, TWO_FILES_AT_ONCE, Outcome, pytest_suite, run
 from tools.machine.layout import KUBERNETES_VARIABLE, default_layout
 from tools.machine.tools import OLDER_CLUSTER
 

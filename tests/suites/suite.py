@@ -17,6 +17,8 @@ from tests.suites.commands import TIMED_OUT, run_command
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "suites"
 SHOWN = 30
+# Trainings wait for processes, pods and deadlines for a good part of their time.
+TWO_FILES_AT_ONCE = ("--numprocesses=2", "--dist=loadfile")
 REASON_LETTERS = 500
 # Why a case may be skipped in CI, too: the rights of whoever runs it, and a cluster that was given.
 LISTED_SKIPS = (

@@ -6,7 +6,6 @@ A ps that is elsewhere has a mount of its own over the run's volume.
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 from collections.abc import Collection, Iterator
 from functools import partial
@@ -18,6 +17,7 @@ from tf_cluster_trainer import exit_codes
 from tf_cluster_trainer.checkpoint import read
 from tf_cluster_trainer.protocol import Failure, Progress, Ready, Saved
 
+from tests.ports import listens
 from tests.slices import in_turn
 from tests.support.children import Child, Children
 from tests.support.trainings import HERE
@@ -72,7 +72,7 @@ def train(world: Children, away: Collection[int] = (), **settings: Any) -> Child
     client.wait_for(Ready)
     # There is no gate here, and one whose volume is another's begins later.
     for address in world.addresses["ps"]:
-        eventually(f"{address} to listen", partial(_listens, address), 60)
+        eventually(f"{address} to listen", partial(listens, address), 60)
     client.go()
     return client
 
@@ -81,12 +81,6 @@ def elsewhere(world: Children) -> tuple[str, ...]:
     """What the command line of a task begins with that has another volume there."""
     world.run_dir().mkdir(parents=True, exist_ok=True)
     return ("unshare", "--mount", "sh", "-c", ELSEWHERE, str(world.directory / "log"))
-
-
-def _listens(address: str) -> bool:
-    host, _, port = address.rpartition(":")
-    with socket.socket() as one:
-        return one.connect_ex((host, int(port))) == 0
 
 
 def test_one_ps_that_does_not_reach_the_volume_leaves_the_writing_to_the_chief(
