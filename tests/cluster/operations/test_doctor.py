@@ -49,9 +49,8 @@ pytestmark = pytest.mark.cluster
 
 OF_THE_COMMAND = "no-claim"
 _GOOD: dict[str, Any] = {"workers": 1, "train": {"steps": 100}}
-WAITS_OF_THE_GATE = (
-    240  # seconds: a chief says nothing of whom it waits for in the first two minutes
-)
+# Seconds: in the first two minutes nothing is said of whom a chief waits for.
+WAITS_OF_THE_GATE = 240
 GONE = {"service": {"name": "gone", "namespace": "default", "path": "/"}}
 RULES: Mapping[str, list[Object]] = {
     OPEN: [{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": EMPTY}}],
