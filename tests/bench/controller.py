@@ -11,7 +11,8 @@ import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from tests.cluster.kubernetes import CommandError
+from tests.cluster.kubernetes import CommandError, Namespace
+from tests.support.processes import end
 from tests.support.waiting import eventually
 
 READY_SECONDS = 120
@@ -41,12 +42,13 @@ def controller(
             print(log.read()[-4000:], file=sys.stderr)
             raise
         finally:
-            process.terminate()
-            try:
-                process.wait(30)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            end(process)
+
+
+def established(there: Namespace, definition: str) -> None:
+    """Wait until the API server has a kind; `kubectl wait` fails where it says nothing yet."""
+    conditions = ("get", definition, "--output=jsonpath={.status.conditions}")
+    eventually(definition, lambda: '"Established"' in there.kubectl(*conditions), 60)
 
 
 def _is_ready(probe: str, process: subprocess.Popen[bytes]) -> bool:

@@ -20,12 +20,10 @@ from tests.bench.rows import Bar, Ratio, at_most
 from tests.bench.tfjob import operator, tfjob
 from tests.cluster.kubernetes import Namespace
 
+Start = Callable[[Namespace, str], float]
 OURS = "ours"
 METRICS_PORT = 9153
 _REQUESTS = re.compile(r"^coredns_dns_requests_total\{.*\} (\S+)$", re.MULTILINE)
-
-
-Start = Callable[[Namespace, str], float]
 
 
 def _tfjob(there: Namespace, name: str) -> float:

@@ -32,6 +32,7 @@ from tests.support.waiting import eventually
 CHART = ROOT / "charts" / "tf-cluster"
 IMAGE = "localhost/tf-cluster-trainer:0.1.0"
 SCRIPT = ("in_graph_async.py", "digits", "1")
+COMMAND = ("python3", "-u", f"/script/{SCRIPT[0]}", *SCRIPT[1:])
 SCRIPT_FILES = (SCRIPT[0], "telling.py", "digits.py")
 
 
@@ -66,12 +67,23 @@ def install(there: Namespace, file: Path, name: str, words: str) -> float:
 
 
 def _by_hand(there: Namespace, name: str) -> float:
-    everything = manifests(name)
+    mine = f"app={name}"
+    removed = ("all,configmap", f"--selector={mine}")
+    return applied(there, manifests(name), mine, "task=chief", removed)
+
+
+def applied(
+    there: Namespace, manifests: str, pods: str, chief: str, removed: Sequence[str]
+) -> float:
+    """Seconds from `kubectl apply` to the chief's first step; nothing is left of it.
+
+    `pods` is a selector of them, which `chief` narrows; `removed` are words of `kubectl delete`.
+    """
     started = time.time()
-    there.kubectl("apply", "--filename=-", stdin=everything)
-    first = first_step(there, f"app={name},task=chief", "step ")
-    there.kubectl("delete", "all,configmap", f"--selector=app={name}", "--wait=false")
-    gone(there, f"app={name}")
+    there.kubectl("apply", "--filename=-", stdin=manifests)
+    first = first_step(there, f"{pods},{chief}", "step ")
+    there.kubectl("delete", *removed, "--wait=false")
+    gone(there, pods)
     return first - started
 
 
@@ -85,13 +97,13 @@ def manifests(name: str) -> str:
         "ps": [f"{name}-ps-0.{name}:2222"],
         "worker": [f"{name}-worker-{index}.{name}:2222" for index in range(2)],
     }
-    text = (BY_HAND / "manifests.yaml").read_text()
-    for word, meant in (
-        ("NAME", name),
-        ("IMAGE", IMAGE),
-        ("COMMAND", json.dumps(["python3", "-u", f"/script/{SCRIPT[0]}", *SCRIPT[1:]])),
-        ("CLUSTER", json.dumps(cluster)),
-    ):
+    return filled("manifests.yaml", name, COMMAND=json.dumps(COMMAND), CLUSTER=json.dumps(cluster))
+
+
+def filled(file: str, name: str, **words: str) -> str:
+    """A file by hand with these words, its name and the image filled in, and the script's map."""
+    text = (BY_HAND / file).read_text()
+    for word, meant in {"NAME": name, "IMAGE": IMAGE, **words}.items():
         text = re.sub(rf"\b{word}\b", meant, text)
     return f"{json.dumps(script_map(name))}\n---\n{text}"
 

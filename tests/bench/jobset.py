@@ -7,26 +7,22 @@ they would fill in stands in the manifest.
 from __future__ import annotations
 
 import json
-import re
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.bench.controller import controller
-from tests.bench.hand_run import BY_HAND
-from tests.bench.install import IMAGE, SCRIPT, first_step, gone, script_map
+from tests.bench.controller import controller, established
+from tests.bench.install import COMMAND, applied, filled
 from tests.cluster.kubernetes import Namespace
 from tests.cluster.machine_tools import tool_path
 from tests.ports import free_port
-from tests.support.waiting import eventually
+from tests.support.certificate import self_signed
 from tools.machine import tools
-from tools.machine.commands import run
 
 MODULE = "sigs.k8s.io/jobset"
 DEFINITION = "crd/jobsets.jobset.x-k8s.io"
-POD_LABEL = "jobset.sigs.k8s.io"
+LABELS = "jobset.sigs.k8s.io"
 
 
 def jobset(there: Namespace, name: str) -> float:
@@ -36,21 +32,11 @@ def jobset(there: Namespace, name: str) -> float:
         "ps": [f"{name}-ps-0-0.{name}:2222"],
         "worker": [f"{name}-worker-0-{index}.{name}:2222" for index in range(2)],
     }
-    text = (BY_HAND / "jobset.yaml").read_text()
-    for word, meant in (
-        ("NAME", name),
-        ("IMAGE", IMAGE),
-        ("COMMAND", " ".join(("python3", "-u", f"/script/{SCRIPT[0]}", *SCRIPT[1:]))),
-        ("HOSTS", json.dumps(hosts)),
-    ):
-        text = re.sub(rf"\b{word}\b", meant, text)
-    started = time.time()
-    there.kubectl("apply", "--filename=-", stdin=f"{json.dumps(script_map(name))}\n---\n{text}")
-    pods = f"{POD_LABEL}/jobset-name={name}"
-    first = first_step(there, f"{pods},{POD_LABEL}/replicatedjob-name=chief", "step ")
-    there.kubectl("delete", f"jobset/{name}", f"configmap/{name}", "--wait=false")
-    gone(there, pods)
-    return first - started
+    words = {"COMMAND": " ".join(COMMAND), "HOSTS": json.dumps(hosts)}
+    pods = f"{LABELS}/jobset-name={name}"
+    removed = (f"jobset/{name}", f"configmap/{name}")
+    text = filled("jobset.yaml", name, **words)
+    return applied(there, text, pods, f"{LABELS}/replicatedjob-name=chief", removed)
 
 
 @contextmanager
@@ -60,9 +46,7 @@ def jobset_controller(there: Namespace) -> Iterator[None]:
     crd = (source / "config/components/crd/bases/jobset.x-k8s.io_jobsets.yaml").read_text()
     there.kubectl("create", "--filename=-", stdin=crd)
     try:
-        # kubectl wait fails where there is no condition yet.
-        conditions = ("get", DEFINITION, "--output=jsonpath={.status.conditions}")
-        eventually("the definition", lambda: '"Established"' in there.kubectl(*conditions), 60)
+        established(there, DEFINITION)
         probe = f"127.0.0.1:{free_port()}"
         with tempfile.TemporaryDirectory() as folder:
             config = _config(Path(folder), probe)
@@ -75,9 +59,7 @@ def jobset_controller(there: Namespace) -> Iterator[None]:
 
 def _config(folder: Path, probe: str) -> Path:
     """Its file; it serves webhooks, whether anybody asks them or not, with a certificate."""
-    key, certificate = folder / "tls.key", folder / "tls.crt"
-    subject = ("-subj", "/CN=jobset", "-days", "2", "-nodes", "-newkey", "rsa:2048")
-    run(["openssl", "req", "-x509", *subject, "-keyout", key, "-out", certificate])
+    self_signed(folder, "jobset")
     file = folder / "config.json"
     file.write_text(
         json.dumps(

@@ -9,25 +9,20 @@ from __future__ import annotations
 
 import base64
 import json
-import re
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import yaml
 
-from tests.bench.controller import controller
-from tests.bench.hand_run import BY_HAND
+from tests.bench.controller import controller, established
 from tests.bench.install import (
-    IMAGE,
-    SCRIPT,
+    COMMAND,
+    applied,
     claims,
-    first_step,
-    gone,
+    filled,
     install,
     namespace,
-    script_map,
     script_values,
 )
 from tests.bench.measure import Measure, Sample
@@ -41,6 +36,7 @@ from tools.machine import tools
 
 MODULE = "github.com/kubeflow/training-operator"
 NAMES = ("ours", "TFJob")
+LABELS = "training.kubeflow.org"
 SECRET = "training-operator-webhook-cert"
 # Where the operator looks for its certificate, whatever it is told.
 CERTIFICATES = Path("/tmp/k8s-webhook-server/serving-certs")
@@ -62,19 +58,11 @@ def _take(count: int, kubeconfig: str) -> Iterator[Sample]:
 
 def tfjob(there: Namespace, name: str, *, ndots: int = 2) -> float:
     """Seconds from `kubectl apply` to the first step; ours has 2 for `ndots`, too."""
-    text = (BY_HAND / "tfjob.yaml").read_text()
-    command = ["python3", "-u", f"/script/{SCRIPT[0]}", *SCRIPT[1:]]
-    for word, meant in (("NAME", name), ("IMAGE", IMAGE), ("COMMAND", json.dumps(command))):
-        text = re.sub(rf"\b{word}\b", meant, text)
-    job = yaml.safe_load(text.replace('value: "2"', f'value: "{ndots}"'))  # it has anchors
-    manifests = f"{json.dumps(script_map(name))}\n---\n{json.dumps(job)}"
-    started = time.time()
-    there.kubectl("apply", "--filename=-", stdin=manifests)
-    pods = f"training.kubeflow.org/job-name={name}"
-    first = first_step(there, f"{pods},training.kubeflow.org/replica-type=chief", "step ")
-    there.kubectl("delete", f"tfjob/{name}", f"configmap/{name}", "--wait=false")
-    gone(there, pods)
-    return first - started
+    text = filled("tfjob.yaml", name, COMMAND=json.dumps(COMMAND))
+    text = text.replace('value: "2"', f'value: "{ndots}"')
+    pods = f"{LABELS}/job-name={name}"
+    removed = (f"tfjob/{name}", f"configmap/{name}")
+    return applied(there, text, pods, f"{LABELS}/replica-type=chief", removed)
 
 
 @contextmanager
@@ -90,7 +78,7 @@ def operator(there: Namespace) -> Iterator[None]:
     try:
         there.apply({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": SECRET}})
         there.apply(webhook)
-        there.kubectl("wait", "--for=condition=Established", "crd/tfjobs.kubeflow.org")
+        established(there, "crd/tfjobs.kubeflow.org")
         with _process(there, webhook["metadata"]["name"]):
             yield
     finally:

@@ -20,6 +20,7 @@ import yaml
 from tests.cluster.kubernetes import CommandError, Namespace
 from tests.cluster.machine_tools import ROOT, tool_path
 from tests.ports import free_port
+from tests.support.processes import end
 from tests.support.waiting import eventually
 from tests.tied import tied_to_us
 from tools.machine import tools
@@ -101,7 +102,7 @@ class ArgoCD:
         try:
             yield
         finally:
-            _end(process)
+            end(process, 20)
 
     def said(self, name: str) -> list[Object]:
         """The log of one of its processes, by line; what is no JSON is left out."""
@@ -230,15 +231,6 @@ def _let_go(namespace: Namespace) -> None:
             )
         except CommandError as error:
             print(error)
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    process.terminate()
-    try:
-        process.wait(20)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
 
 
 def _made(folder: Path) -> str:

@@ -16,6 +16,16 @@ def alive(pid: int) -> bool:
     return stat.rpartition(")")[2].split()[0] != "Z"
 
 
+def end(process: subprocess.Popen[bytes], seconds: float = 30) -> None:
+    """Ask a process to end, and kill it where it has not after so many seconds."""
+    process.terminate()
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
 def numbers_of(program: str, *arguments: object) -> list[int]:
     """The numbers in the last line that a Python program printed."""
     done = subprocess.run(
