@@ -16,10 +16,9 @@ from collections.abc import Callable, Iterable, Mapping
 from tf_cluster_trainer.supervisor.inbox import Inbox
 from tf_cluster_trainer.supervisor.peers.ask import ABSENT_SECONDS, NoAnswerError, NoNameError, ask
 from tf_cluster_trainer.supervisor.rules.gate import Health, Peer, health_of
-from tf_cluster_trainer.supervisor.rules.guard import Guarded, look
+from tf_cluster_trainer.supervisor.rules.guard import Guarded, believe, look
 
 _ASKED = 20.0  # questions per second to all peers together: one costs half a millisecond
-_UNASKED = 3  # rounds in a row in which the word of a task is enough
 
 
 class PeerGuard:
@@ -58,15 +57,13 @@ class PeerGuard:
         self._stopped.set()
 
     def _ask_on(self, peer: Peer, guarded: Guarded) -> None:
-        pause, unasked = self._period, 0
+        pause = self._period
         while not self._stopped.wait(pause):
             pause = self._period
-            is_well = guarded.silent is False and not guarded.strange
-            must_ask = not is_well or unasked == _UNASKED
-            if not must_ask and self._has_said(peer.task, guarded.known, self._period):
-                unasked += 1
+            of_server = (peer.task, guarded.known, self._period)
+            if guarded.may_be_believed and self._has_said(*of_server):
+                guarded = believe(guarded)
                 continue
-            unasked = 0
             try:
                 health = health_of(ask(peer.address, "/healthz"))
             except NoAnswerError as silence:
