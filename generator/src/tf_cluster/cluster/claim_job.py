@@ -33,7 +33,8 @@ from tf_cluster.exits import RefusedError
 from tf_cluster.printable import cut
 
 QUICK_SECONDS, QUICK_LOOK_SECONDS, LOOK_SECONDS = 15.0, 0.25, 1.0
-"""So long a Job, or its removal, is looked at often: most are through, and a user waits."""
+"""In its first 15 s a Job, or its removal, is looked at four times a second, since most are through
+by then and a user waits; then once a second."""
 NEED_SECONDS = 5.0
 """Between two looks whether a Job is still needed."""
 TELL_SECONDS = 20.0
