@@ -35,7 +35,7 @@ class Polling:
 
     def __init__(self, config: Config) -> None:
         inbox = Inbox()
-        self._poll = ChiefPoll(config, inbox, Timing(), lambda: self._board.server())
+        self._poll = ChiefPoll(config, inbox, Timing())
         self._document = first_document(config)
         self._board = Board(config.task, self._document, self._adopt, on_news=self._poll.now)
         self._adopt("", "")

@@ -28,7 +28,6 @@ class Chief(HTTPServer):
     """Says the same to all, and counts them."""
 
     asked = 0
-    path = ""
     document = b"{}"
 
 
@@ -37,7 +36,6 @@ class _Answer(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self.server.asked += 1
-        self.server.path = self.path
         self.send_response(200)
         self.end_headers()
         self.wfile.write(self.server.document)
@@ -64,37 +62,19 @@ def asking(
     """A task that asks a chief who says that."""
     environment = environment_of(world, kind)
     client = "chief" if "chief" in world.addresses else "worker"
-    with chief_at(world.addresses[client][0]) as chief:
-        chief.document = json.dumps({"status": status, "attempt": attempt}).encode()
-        poll = ChiefPoll(load(environment), Inbox(), TIMING)
-        try:
-            poll.begin()
-            eventually("the first question", lambda: chief.asked)
-            yield chief, poll
-        finally:
-            poll.stop()
-
-
-@contextmanager
-def chief_at(address: str) -> Iterator[Chief]:
-    host, port = address.split(":")
+    host, port = world.addresses[client][0].split(":")
     chief = Chief((host, int(port)), _Answer)
+    chief.document = json.dumps({"status": status, "attempt": attempt}).encode()
     threading.Thread(target=chief.serve_forever, args=(0.02,), daemon=True).start()
+    poll = ChiefPoll(load(environment), Inbox(), TIMING)
     try:
-        yield chief
+        poll.begin()
+        eventually("the first question", lambda: chief.asked)
+        yield chief, poll
     finally:
+        poll.stop()
         chief.shutdown()
         chief.server_close()
-
-
-def test_a_task_that_asks_says_which_server_it_runs(make_world: MakeWorld) -> None:
-    """So the chief need not ask it."""
-    world = make_world(workers=1)
-    with chief_at(world.addresses["chief"][0]) as chief:
-        worker = world.start("worker", 0, TF_CLUSTER_POD_UID="pod")
-        eventually("its word", lambda: chief.path.endswith("&server=pod%2F0"), 30)
-        worker.do("exit 1 gone")
-        eventually("its next server", lambda: chief.path.endswith("&server=pod%2F1"), 30)
 
 
 def often(chief: Chief) -> Callable[[], bool]:

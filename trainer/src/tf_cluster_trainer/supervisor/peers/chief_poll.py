@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
 from urllib.parse import urlencode
 
 from tf_cluster_trainer.config import Config
@@ -70,18 +69,15 @@ class ChiefPoll:
     It does not look up the chief's name before `begin`; peers/ask.py says what that would cost.
     """
 
-    def __init__(
-        self, config: Config, inbox: Inbox, timing: Timing, server: Callable[[], str] = lambda: ""
-    ) -> None:
-        """`server` is which server this task runs, as /healthz has it; empty while it has none."""
+    def __init__(self, config: Config, inbox: Inbox, timing: Timing) -> None:
         task = config.task
         self._config = config
         self._attempt = config.cluster.attempt
         self._inbox = inbox
         self._period, self._calm = periods(config, timing)
         self._address = config.cluster.status[config.chief_type][0]
-        self._names = {"task": task.name, "job": task.job_uid}
-        self._server = server
+        names = {"task": task.name, "job": task.job_uid}
+        self._path = f"/progress?{urlencode(names)}"
         self._begun = False
         self._stopped = False
         self._due = threading.Event()
@@ -110,7 +106,7 @@ class ChiefPoll:
         query = urlencode({"attempt": self._config.cluster.attempt, "failure": message[:_LONGEST]})
         for pause in (_TELL_AGAIN_SECONDS, 0.0):
             try:
-                ask(self._address, f"{self._path()}&{query}")
+                ask(self._address, f"{self._path}&{query}")
             except NoAnswerError:
                 time.sleep(pause)
             else:
@@ -120,9 +116,6 @@ class ChiefPoll:
         """Stop polling."""
         self._stopped = True
         self._due.set()
-
-    def _path(self) -> str:
-        return f"/progress?{urlencode({**self._names, 'server': self._server()})}"
 
     def _run(self) -> None:
         while not self._stopped:
@@ -138,6 +131,6 @@ class ChiefPoll:
 
     def _look(self) -> ChiefSeen:
         try:
-            return ChiefSeen(ask(self._address, self._path()))
+            return ChiefSeen(ask(self._address, self._path))
         except NoAnswerError:
             return self.file()

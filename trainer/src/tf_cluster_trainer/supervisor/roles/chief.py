@@ -268,7 +268,6 @@ class Chief(Supervisor):
                 child=self._state.child.number,
                 attempt=self._config.cluster.attempt,
                 period=self._timing.guard,
-                has_said=self._report.board.has_said,
             )
 
     def _tell_news(self) -> None:

@@ -61,11 +61,7 @@ class Follower(Supervisor):
         self._state = follower_turn.first_state(self._rules)
         self._document = first_document(config)
         interactive = config.settings.interactive
-        self._poll = (
-            NoPoll()
-            if interactive
-            else ChiefPoll(config, inbox, timing, lambda: self._board.server())
-        )
+        self._poll = NoPoll() if interactive else ChiefPoll(config, inbox, timing)
         self._board = Board(
             config.task, self._document, self._asked_by_the_chief, on_news=self._poll.now
         )

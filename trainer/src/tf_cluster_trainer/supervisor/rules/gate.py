@@ -37,7 +37,7 @@ class Health:
     epoch: str | None
     attempt: str
     task: str
-    server: str = ""
+    server: str = ""  # another one after each start of the task or of its child
     reason: str | None = None
 
 
@@ -52,11 +52,6 @@ class Missing:
     reason: str
 
 
-def server_of(pod_uid: object, restarts: object) -> str:
-    """A task's server: another one after each start of the task or of its child."""
-    return f"{pod_uid}/{restarts}"
-
-
 def health_of(document: Mapping[str, Any]) -> Health:
     """/healthz as data."""
     return Health(
@@ -64,7 +59,7 @@ def health_of(document: Mapping[str, Any]) -> Health:
         epoch=document.get("epoch"),
         attempt=str(document.get("attempt", "")),
         task=str(document.get("task", "")),
-        server=server_of(document.get("pod", ""), document.get("restarts", 0)),
+        server=f"{document.get('pod', '')}/{document.get('restarts', 0)}",
     )
 
 

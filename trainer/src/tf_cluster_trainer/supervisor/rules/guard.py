@@ -8,8 +8,6 @@ from tf_cluster_trainer.supervisor.rules.events import Event, PeerReplaced, Peer
 from tf_cluster_trainer.supervisor.rules.gate import Health
 
 LOOKS = 2
-WORDS = 3
-"""Rounds in a row in which a peer's own word is enough."""
 
 
 @dataclass(frozen=True)
@@ -22,17 +20,6 @@ class Guarded:
     # What was seen last before may be a question that failed while training began.
     silent: bool | None = None
     strange: int = 0
-    words: int = 0
-
-    @property
-    def may_be_believed(self) -> bool:
-        """Whether its word that it runs the known server is enough: it need not be asked then."""
-        return self.silent is False and not self.strange and self.words < WORDS
-
-
-def believe(guarded: Guarded) -> Guarded:
-    """It has said that it runs the known server, and was not asked."""
-    return replace(guarded, words=guarded.words + 1)
 
 
 def look(guarded: Guarded, health: Health, child: int) -> tuple[Guarded, list[Event]]:
@@ -45,7 +32,7 @@ def look(guarded: Guarded, health: Health, child: int) -> tuple[Guarded, list[Ev
     events: list[Event] = []
     if silent != guarded.silent:
         events.append(PeerSeen(child, guarded.task, health))
-    guarded = replace(guarded, silent=silent, words=0)
+    guarded = replace(guarded, silent=silent)
     ours = (health.task, health.attempt) == (guarded.task, guarded.attempt)
     if silent or not ours or not health.serving or health.server == guarded.known:
         return replace(guarded, strange=0), events

@@ -17,24 +17,20 @@ NEWCOMER_SECONDS = 10.0
 class Visits:
     """When each task asked last (monotonic seconds), and who has seen a final state.
 
-    `jobs` has the Job that each task asked from last, and since when it is no other; `servers` the
-    server that it said it runs. `ending`: this attempt ends, and whoever comes from another Job may
-    be of the next one with the same name.
+    `jobs` has the Job that each task asked from last, and since when it is no other. `ending`: this
+    attempt ends, and whoever comes from another Job may be of the next one with the same name.
     """
 
     last: Mapping[str, float] = field(default_factory=dict)
     saw_the_end: frozenset[str] = frozenset()
     jobs: Mapping[str, tuple[str, float]] = field(default_factory=dict)
-    servers: Mapping[str, str] = field(default_factory=dict)
     ending: bool = False
 
-    def asked(self, task: str, job_uid: str, now: float, server: str = "") -> Visits:
-        """This task asks now, from this Job, and runs this server."""
+    def asked(self, task: str, job_uid: str, now: float) -> Visits:
+        """This task asks now, from this Job."""
         same = task in self.jobs and self.jobs[task][0] == job_uid
         jobs = self.jobs if same else {**self.jobs, task: (job_uid, now)}
-        known = self.servers.get(task) == server
-        servers = self.servers if known else {**self.servers, task: server}
-        return replace(self, last={**self.last, task: now}, jobs=jobs, servers=servers)
+        return replace(self, last={**self.last, task: now}, jobs=jobs)
 
     def left(self, task: str, document: Document) -> Visits:
         """This task has got this document."""
@@ -55,10 +51,6 @@ class Visits:
     def has_asked(self, task: str, now: float, *, lately: float = math.inf) -> bool:
         """Whether this task has asked since visits were last forgotten, `lately` seconds ago."""
         return task in self.last and now - self.last[task] <= lately
-
-    def has_said(self, task: str, server: str, now: float, *, lately: float) -> bool:
-        """Whether this task has said, `lately` seconds ago at most, that it runs this server."""
-        return self.has_asked(task, now, lately=lately) and self.servers.get(task) == server
 
 
 def with_job(document: Document, visits: Visits, own_task: str, visitor: str) -> Document:

@@ -14,7 +14,6 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from tf_cluster_trainer.config import Config, Task
-from tf_cluster_trainer.supervisor.rules.gate import server_of
 from tf_cluster_trainer.supervisor.rules.visits import Visits, with_job
 from tf_cluster_trainer.supervisor.status.counts import NOTHING_COUNTED, Counts
 from tf_cluster_trainer.supervisor.status.document import Document, as_bytes
@@ -95,12 +94,6 @@ class Board:
         }
         return (json.dumps(body) + "\n").encode()
 
-    def server(self) -> str:
-        """Which server we run, as a chief names it; empty while there is none."""
-        with self._lock:
-            condition = self._condition
-        return server_of(self._pod, condition.restarts) if condition.serving else ""
-
     def metrics(self) -> bytes:
         """The body of /metrics."""
         from tf_cluster_trainer.supervisor.status.metrics import (
@@ -119,10 +112,10 @@ class Board:
             self._visits = self._visits.knows_the_end(task)  # it won't come back to ask
         self._on_failure(task, message)
 
-    def visited(self, task: str, job_uid: str, server: str = "") -> Document:
+    def visited(self, task: str, job_uid: str) -> Document:
         """Return the document for a visitor; record the visitor's Job UID as the attempt's."""
         with self._lock:
-            self._visits = self._visits.asked(task, job_uid, time.monotonic(), server)
+            self._visits = self._visits.asked(task, job_uid, time.monotonic())
             self._document = with_job(self._document, self._visits, self._task, task)
             return self._document
 
@@ -139,10 +132,6 @@ class Board:
     def has_visited(self, task: str) -> bool:
         """Whether a task has asked since visits were last forgotten."""
         return self.visits().has_asked(task, time.monotonic())
-
-    def has_said(self, task: str, server: str, lately: float) -> bool:
-        """Whether a task has said, so many seconds ago at most, that it runs this server."""
-        return self.visits().has_said(task, server, time.monotonic(), lately=lately)
 
     def forget_visitors(self) -> None:
         """Forget the visitors: only tasks that ask from now on count as present."""
@@ -207,9 +196,7 @@ class _Visit(BaseHTTPRequestHandler):
             if "failure" in visitor:
                 task, attempt = visitor.get("task", ""), visitor.get("attempt", "")
                 board.failed(task, attempt, visitor["failure"])
-            document = board.visited(
-                visitor.get("task", ""), visitor.get("job", ""), visitor.get("server", "")
-            )
+            document = board.visited(visitor.get("task", ""), visitor.get("job", ""))
             self._answer(as_bytes(replace(document, now=time.time())), "application/json")
             board.left(visitor.get("task", ""), document)
         else:
