@@ -24,7 +24,7 @@ STAND_IN = Path(__file__).with_name("stand_in.py")
 SCHEMAS = Path(__file__).parents[3] / "trainer/src/tf_cluster_trainer/schemas"
 # While the file BUSY_DISK is there, no fsync of a supervisor returns, as if a save kept the disk.
 PROGRAM = """
-import os, sys, time
+import ctypes, os, sys, time
 from tf_cluster_trainer.sources.limits import Limits
 from tf_cluster_trainer.supervisor.peers import ask as peers
 from tf_cluster_trainer.supervisor.main import supervise
@@ -39,6 +39,9 @@ fast = Timing(grace=1, worker_poll=poll, quick_poll=poll, calm_poll=poll, backof
               guard=float(os.environ.get("GUARD_SECONDS", "600")),
               stall=float(os.environ.get("STALL_SECONDS", "600")))
 peers.UNANNOUNCED_SECONDS = 1.0
+if "GETS_ORPHANS" in os.environ:  # as PID 1 of a pod does
+    PR_SET_CHILD_SUBREAPER = 36
+    assert ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1) == 0
 flush = os.fsync
 def flush_when_the_disk_is_free(descriptor):
     while os.path.exists(os.environ["BUSY_DISK"]):

@@ -21,7 +21,7 @@ PROMISES = {
     "stall": "only when no step was heard of for {:g} s",
     "steady": "(a new checkpoint, or {:g} s of service, give them all back)",
 }
-# No promise: how soon a supervisor that nothing happens to looks at its clocks.
+# No promise: how often a supervisor looks at its clocks.
 OWN_AFFAIR = {"tick"}
 
 

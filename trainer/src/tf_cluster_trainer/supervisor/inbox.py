@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from queue import Empty, SimpleQueue
 
-from tf_cluster_trainer.supervisor.rules.events import Event
+from tf_cluster_trainer.supervisor.rules.events import Event, Tick
 
 
 class Inbox:
@@ -15,6 +16,7 @@ class Inbox:
 
     def __init__(self) -> None:
         self._queue: SimpleQueue[Event] = SimpleQueue()
+        self._tick_at = 0.0
 
     def put(self, event: Event) -> None:
         """Add an event; safe from threads and signal handlers."""
@@ -26,3 +28,13 @@ class Inbox:
             return self._queue.get(timeout=max(0.0, timeout))
         except Empty:
             return None
+
+    def next_or_tick(self, period: float) -> Event:
+        """Return the oldest event, or a Tick `period` seconds after the last one, if none waits.
+
+        So ticks come where events never cease too.
+        """
+        event = self.next(self._tick_at - time.monotonic())
+        if event is None:
+            self._tick_at = time.monotonic() + period
+        return event or Tick()

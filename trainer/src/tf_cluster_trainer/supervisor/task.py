@@ -72,10 +72,11 @@ class Supervisor(ABC):
             outcome = self._take(event)
             if outcome is not None:
                 return outcome
-            event = self._inbox.next(self._timing.tick) or Tick()
+            event = self._inbox.next_or_tick(self._timing.tick)
             if isinstance(event, ChildEnded) and self._child and self._child.number == event.child:
                 self._child = None
-            reap_orphans(self._child.pid if self._child else None)
+            if isinstance(event, Tick):  # the kernel looks at each thread's children
+                reap_orphans(self._child.pid if self._child else None)
 
     def _take(self, event: Event) -> Outcome | None:
         events = [event]

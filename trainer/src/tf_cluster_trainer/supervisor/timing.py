@@ -19,4 +19,4 @@ class Timing:
     stall: float = 60.0  # without a step, before a replaced worker counts as the reason
     steady: float = 30.0  # of service, after which a server has all its restarts again
     backoff: float = 1.0  # before the second restart in a row of a server; doubles, at most 8 times
-    tick: float = 0.5  # between two rounds when nothing happens
+    tick: float = 0.5  # between two looks at the clock

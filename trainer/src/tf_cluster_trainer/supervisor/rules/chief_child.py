@@ -147,12 +147,12 @@ def end_when_alone(turn: Turn) -> None:
     Where one that is lost ends the step, the child ends by that; elsewhere it waits for them.
     """
     child, settings = turn.state.child, turn.chief.config.settings
-    workers = [task for task in turn.chief.guarded if task.startswith("worker-")]
     if child is None or not child.alive or child.phase is not Phase.TRAINING:
         return
-    if not child.needs_workers:
+    if not child.needs_workers or turn.chief.script:
         return
-    if not workers or turn.chief.script:
+    workers = turn.chief.guarded_workers
+    if not workers:
         return
     if any(child.seen[task].reason is None for task in workers):
         turn.change_child(alone_since=None)

@@ -64,6 +64,11 @@ class Chief:
             return tuple(peer.task for peer in self.peers if peer.type == settings.epoch_bound)
         return tuple(peer.task for peer in self.peers) if settings.combination.has_chief else ()
 
+    @cached_property
+    def guarded_workers(self) -> tuple[str, ...]:
+        """The workers among them."""
+        return tuple(task for task in self.guarded if task.startswith("worker-"))
+
 
 class Phase(Enum):
     """How far the present child is."""

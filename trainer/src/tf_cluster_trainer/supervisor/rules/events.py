@@ -14,7 +14,7 @@ from tf_cluster_trainer.supervisor.status.document import Outcome
 
 @dataclass(frozen=True)
 class Tick:
-    """Nothing happened for a while: only time has passed."""
+    """Time has passed, whatever else happened."""
 
 
 @dataclass(frozen=True)
