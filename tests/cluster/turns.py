@@ -8,7 +8,7 @@ from tools.machine.tools import OLDER_KUBERNETES, older_api_server
 OF = 4
 # The numbers for `in_turn(…, of=OF)`: each of the four has about as much to do.
 OLDEST_KUBERNETES = ENDING = PRUNE = 0
-LIFE_CYCLE = GANGS = MONITORING = 1
+LIFE_CYCLE = GANGS = MONITORING = OPERATIONS_PAGE = 1
 METRICS = EVERYTHING = NODE_FAULTS = DOCTOR_LATER = 2
 SERVING = PRUNE_RUNS = PREEMPTION = HEKETI = 3
 # Argo CD's rarer cases: the longest ones are alone, or beside a short one.

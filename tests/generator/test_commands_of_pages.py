@@ -11,13 +11,12 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from tests.generator.conftest import ROOT
+from tests.support.pages import blocks, codes, text_of
 from tests.support.waiting import HANG_SECONDS
 
 PAGES = ("params.md", "rules.md", "ci.md", "converting.md")
@@ -55,18 +54,6 @@ class Step:
     shown: str
 
 
-def text_of(page: str) -> str:
-    return (ROOT / "docs" / page).read_text(encoding="utf-8")
-
-
-def blocks(page: str) -> list[str]:
-    """The blocks of code, fenced or indented, without what makes them blocks."""
-    fenced = re.findall(r"^```\w*\n(.*?)^```$", text_of(page), re.DOTALL | re.MULTILINE)
-    rest = re.sub(r"^```.*?^```$", "", text_of(page), flags=re.DOTALL | re.MULTILINE)
-    indented = re.findall(r"(?<=\n\n)(?: {4}.*\n|\n(?= {4}))+", rest)
-    return [*fenced, *(re.sub("^ {4}", "", block, flags=re.MULTILINE) for block in indented)]
-
-
 def steps(block: str) -> list[Step]:
     """The commands of a session; of a job for CI its lines that are commands of ours."""
     parts = re.split(r"^\$ (.*)\n", block, flags=re.MULTILINE)
@@ -76,14 +63,9 @@ def steps(block: str) -> list[Step]:
     return [Step(line, "") for line in lines]
 
 
-def sentences(page: str) -> Iterator[str]:
+def sentences(page: str) -> list[str]:
     """Commands in the sentences and tables of a page."""
-    rest = re.sub(r"^```.*?^```$", "", text_of(page), flags=re.DOTALL | re.MULTILINE)
-    rest = re.sub(r"^ {4}.*$", "", rest, flags=re.MULTILINE)
-    for code in re.findall(r"`([^`]+)`", rest):
-        words = " ".join(code.split())
-        if re.search(r"(?:^|\| )tf-cluster \S", words):
-            yield words
+    return [code for code in codes(page) if re.search(r"(?:^|\| )tf-cluster \S", code)]
 
 
 def in_sentences() -> list[tuple[str, str]]:
