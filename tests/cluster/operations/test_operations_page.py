@@ -48,7 +48,7 @@ LOOKING = {
     "kubectl -n NS logs --selector app.kubernetes.io/instance=digits,"
     "app.kubernetes.io/component=chief": "step ",
     "kubectl -n NS logs --selector app.kubernetes.io/instance=digits,"
-    "app.kubernetes.io/component=worker,batch.kubernetes.io/job-completion-index=0": "digits-worker-",
+    "app.kubernetes.io/component=worker,batch.kubernetes.io/job-completion-index=0": "worker",
     "kubectl -n NS exec job/CHIEF -- cat /log/digits/1/progress.json": '"status": "running"',
     "kubectl -n NS logs --selector app.kubernetes.io/instance=digits,"
     "app.kubernetes.io/component=evaluator": "evaluator",

@@ -158,6 +158,28 @@ def test_it_waits_for_room_and_takes_it(trainings: Trainings, tool: Tool, nodes:
     trainings.remove("second")
 
 
+@in_turn(2, of=3)
+def test_of_two_under_a_quota_that_one_fills_one_waits(
+    trainings: Trainings, tool: Tool, namespace: Namespace
+) -> None:
+    """Installed by helm at once, each could have a part of it, and neither would train."""
+    little = {"resources": {"requests": {"cpu": "10m", "memory": "16Mi"}}}
+    roles = {"chief": little, "ps": little, "worker": {**little, "replicas": 1}}
+    files = {name: trainings.values(name, **roles) for name in ("one", "other")}
+    namespace.kubectl("create", "quota", "narrow", "--hard=pods=4")
+    submits = {
+        name: tool.started("submit", str(file), "--wait", "200s") for name, file in files.items()
+    }
+    (first,) = eventually("one", lambda: [n for n, run in submits.items() if run.poll() == 0], 120)
+    (second,) = submits.keys() - {first}
+    for name in (first, second):
+        assert submits[name].wait(HANG_SECONDS) == 0
+        assert trainings.releases() == {name}
+        assert len(trainings.pods()) == 3
+        trainings.remove(name)
+    namespace.kubectl("delete", "quota", "narrow")
+
+
 def test_of_a_folder_nothing_is_made_where_one_file_is_bad_and_too_many_may_not_wait(
     trainings: Trainings, tool: Tool, tmp_path: Path
 ) -> None:
