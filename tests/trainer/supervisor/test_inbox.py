@@ -5,13 +5,13 @@ from __future__ import annotations
 import threading
 
 from tf_cluster_trainer.supervisor.inbox import Inbox
-from tf_cluster_trainer.supervisor.rules.events import Event, StopAsked, Tick
+from tf_cluster_trainer.supervisor.rules.events import Event, RunSeen, StopAsked, Tick
 
 
 def test_events_come_in_order_and_a_tick_when_there_is_none() -> None:
     inbox = Inbox()
     inbox.next_or_tick(60)
-    events: list[Event] = [StopAsked(), Tick(), StopAsked()]
+    events: list[Event] = [StopAsked(), RunSeen(), StopAsked()]
     for event in events:
         inbox.put(event)
     assert [inbox.next_or_tick(60) for _ in events] == events
@@ -28,8 +28,10 @@ def test_ticks_come_where_events_never_cease() -> None:
 
     threading.Thread(target=feed, daemon=True).start()
     seen: list[Event] = []
-    while seen.count(Tick()) < 5:
-        seen.append(inbox.next_or_tick(0.1))
-        assert len(seen) < 1000
-    enough.set()
+    try:
+        while seen.count(Tick()) < 5:
+            seen.append(inbox.next_or_tick(0.1))
+            assert len(seen) < 1000
+    finally:
+        enough.set()
     assert seen.count(StopAsked()) > 5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -35,18 +36,23 @@ def test_a_killed_chief_child_is_replaced_and_the_ps_starts_afresh(make_world: M
 def test_what_a_lost_child_leaves_is_not_kept_as_a_zombie(make_world: MakeWorld) -> None:
     ps = make_world().start("ps", GETS_ORPHANS="1")
     first = ps.child(1)
-    ps.do("leave 3")
+    ps.do("leave 3600")
     orphan = eventually("a process of the child", lambda: children_of(first))
     ps.do("exit 1 gone")
     second = ps.child(2)
     assert children_of(ps.process.pid) == {*orphan, second}
+    for pid in orphan:
+        os.kill(pid, signal.SIGKILL)
     eventually("only the child is there", lambda: children_of(ps.process.pid) == {second})
 
 
 def children_of(pid: int) -> set[int]:
     """Those of all its threads, zombies too."""
-    tasks = Path(f"/proc/{pid}/task").glob("*/children")
-    return {int(child) for task in tasks for child in task.read_text().split()}
+    children = set[int]()
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):  # a thread that ends meanwhile
+            children |= set(map(int, task.read_text().split()))
+    return children
 
 
 def test_a_replaced_chief_pod_gets_a_ps_that_starts_afresh(make_world: MakeWorld) -> None:

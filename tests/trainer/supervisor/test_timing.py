@@ -17,7 +17,7 @@ PROMISES = {
     "worker_poll": "worker and ps supervisors poll the chief's `/progress`: every 0.5 or {:g} s;",
     "quick_poll": "worker and ps supervisors poll the chief's `/progress`: every {:g} or 1 s;",
     "calm_poll": "every {:g} s while the chief trains, by those whose server stays",
-    "guard": "an in-graph chief asks every ps and worker `/healthz` ({:g} s, naming no epoch;",
+    "guard": "each every {:g} s, naming no epoch;",
     "stall": "only when no step was heard of for {:g} s",
     "steady": "(a new checkpoint, or {:g} s of service, give them all back)",
 }

@@ -30,9 +30,9 @@ class Inbox:
             return None
 
     def next_or_tick(self, period: float) -> Event:
-        """Return the oldest event, or a Tick `period` seconds after the last one, if none waits.
+        """Return the oldest event; if none waits, a Tick, `period` seconds after the last Tick.
 
-        So ticks come where events never cease too.
+        So ticks come where events never cease, too. The first one comes at once.
         """
         event = self.next(self._tick_at - time.monotonic())
         if event is None:

@@ -75,7 +75,7 @@ class Supervisor(ABC):
             event = self._inbox.next_or_tick(self._timing.tick)
             if isinstance(event, ChildEnded) and self._child and self._child.number == event.child:
                 self._child = None
-            if isinstance(event, Tick):  # the kernel looks at each thread's children
+            if isinstance(event, Tick):  # dear: the kernel asks each of our threads
                 reap_orphans(self._child.pid if self._child else None)
 
     def _take(self, event: Event) -> Outcome | None:

@@ -66,7 +66,7 @@ class Chief:
 
     @cached_property
     def guarded_workers(self) -> tuple[str, ...]:
-        """The workers among them."""
+        """The workers among `guarded`."""
         return tuple(task for task in self.guarded if task.startswith("worker-"))
 
 
