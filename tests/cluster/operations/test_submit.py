@@ -170,14 +170,22 @@ def test_of_two_under_a_quota_that_one_fills_one_waits(
     submits = {
         name: tool.started("submit", str(file), "--wait", "200s") for name, file in files.items()
     }
-    (first,) = eventually("one", lambda: [n for n, run in submits.items() if run.poll() == 0], 120)
-    (second,) = submits.keys() - {first}
-    for name in (first, second):
-        assert submits[name].wait(HANG_SECONDS) == 0
-        assert trainings.releases() == {name}
+    try:
+        (first,) = eventually(
+            "one", lambda: [name for name, one in submits.items() if one.poll() == 0], 120
+        )
+        (second,) = submits.keys() - {first}
+        assert trainings.releases() == {first}
         assert len(trainings.pods()) == 3
-        trainings.remove(name)
-    namespace.kubectl("delete", "quota", "narrow")
+        namespace.helm("uninstall", first, "--wait")
+        assert submits[second].wait(HANG_SECONDS) == 0
+        assert trainings.releases() == {second}
+        eventually("its pods alone", lambda: len(trainings.pods()) == 3, 60)
+    finally:
+        for one in submits.values():
+            one.kill()
+        trainings.remove(*files)
+        namespace.kubectl("delete", "quota", "narrow")
 
 
 def test_of_a_folder_nothing_is_made_where_one_file_is_bad_and_too_many_may_not_wait(
