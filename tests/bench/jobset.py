@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.bench.controller import controller, established
 from tests.bench.install import COMMAND, applied, filled
 from tests.cluster.kubernetes import Namespace
 from tests.cluster.machine_tools import tool_path
 from tests.ports import free_port
 from tests.support.certificate import self_signed
+from tests.support.controller import controller, established
 from tools.machine import tools
 
 MODULE = "sigs.k8s.io/jobset"

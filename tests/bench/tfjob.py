@@ -15,7 +15,6 @@ from pathlib import Path
 
 import yaml
 
-from tests.bench.controller import controller, established
 from tests.bench.install import (
     COMMAND,
     applied,
@@ -31,6 +30,7 @@ from tests.bench.rows import Ratio, at_most
 from tests.cluster.kubernetes import Namespace, Object
 from tests.cluster.machine_tools import tool_path
 from tests.ports import free_port
+from tests.support.controller import controller, established
 from tests.support.waiting import eventually
 from tools.machine import tools
 

@@ -1,4 +1,4 @@
-"""A peer's controller as a process of this machine, for the time of a measure."""
+"""A controller as a process of this machine, for the time of a test or a measure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from tests.cluster.kubernetes import CommandError, Namespace
+from tests.cluster.kubernetes import Namespace
 from tests.support.processes import end
 from tests.support.waiting import eventually
 
@@ -53,7 +53,7 @@ def established(there: Namespace, definition: str) -> None:
 
 def _is_ready(probe: str, process: subprocess.Popen[bytes]) -> bool:
     if process.poll() is not None:
-        raise CommandError(f"the controller ended with {process.returncode}")
+        raise RuntimeError(f"the controller ended with {process.returncode}")  # no "not yet"
     try:
         with urllib.request.urlopen(f"http://{probe}/readyz", timeout=5) as answer:
             return bool(answer.status == 200)
