@@ -56,7 +56,7 @@ several causes, and these were not caused: a claim whose volume is gone (TFD108)
 attached elsewhere, which needs a storage driver that attaches, and a program for mounts that a node
 lacks (TFD110), a name that is none of an image, which the chart refuses first (TFD111), a taint
 that comes and a node that is removed (TFD117), a node that is short of disk (TFD121), scheduling
-gates and Kueue (TFD125). There the rules follow what Kubernetes and Kueue write by their source,
+gates (TFD125). There the rules follow what Kubernetes writes by its source,
 and have not been seen at work.
 """
 NOT_SEEN: dict[str, str] = {}

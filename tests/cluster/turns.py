@@ -10,7 +10,7 @@ OF = 4
 OLDEST_KUBERNETES = ENDING = PRUNE = 0
 LIFE_CYCLE = GANGS = MONITORING = OPERATIONS_PAGE = 1
 METRICS = EVERYTHING = NODE_FAULTS = DOCTOR_LATER = 2
-SERVING = PRUNE_RUNS = PREEMPTION = HEKETI = 3
+SERVING = PRUNE_RUNS = PREEMPTION = HEKETI = QUEUE = 3
 # Argo CD's rarer cases: the longest ones are alone, or beside a short one.
 UMBRELLA = LARGE_CONFIGMAP = 0
 QUEUEING_PS = MANY_TASKS = 1
@@ -24,6 +24,7 @@ PROGRAMS = {
     OLDEST_KUBERNETES: (older_api_server(OLDER_KUBERNETES[0]),),
     GANGS: ("coscheduling",),
     METRICS: ("metrics-server",),
+    QUEUE: ("kueue",),
 }
 
 

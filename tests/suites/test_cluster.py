@@ -59,7 +59,7 @@ def test_it(): assert os.environ["KUBECONFIG"] == "/the/config"
 def test_a_commit_builds_the_programs_of_its_turn_and_test_full_all(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    all_of_them = ["kube-apiserver-1.28", "coscheduling", "metrics-server"]
+    all_of_them = ["kube-apiserver-1.28", "coscheduling", "metrics-server", "kueue"]
     seen: list[str] = []
     for number in ("4", "5", "6", "7"):
         monkeypatch.setenv("SLICE", number)

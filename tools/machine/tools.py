@@ -191,6 +191,8 @@ TOOLS: tuple[Tool, ...] = (
     ),
     # The same of JobSet, whose questions to the name server a benchmark counts.
     Tool("jobset", ("sigs.k8s.io/jobset",)),
+    # The queue of docs/scheduling.md.
+    Tool("kueue", ("sigs.k8s.io/kueue/cmd/kueue",), gcflags=QUICK_TO_BUILD),
 )
 
 
