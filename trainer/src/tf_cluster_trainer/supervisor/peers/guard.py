@@ -16,7 +16,7 @@ from tf_cluster_trainer.supervisor.peers.ask import ABSENT_SECONDS, NoAnswerErro
 from tf_cluster_trainer.supervisor.rules.gate import Health, Peer, health_of
 from tf_cluster_trainer.supervisor.rules.guard import Guarded, look
 
-_ASKED = 20.0  # questions per second to all peers together: one costs about a quarter of a millisecond
+_ASKED = 20.0  # questions per second to all peers together: one costs a quarter of a ms
 
 
 class PeerGuard:
