@@ -117,7 +117,9 @@ class AllReduce:
             settings,
             model=self._model,
             optimizer=optimizer,
-            gradients=Gradients(program, self._model, self._metrics, settings.micro_batches),
+            gradients=Gradients(
+                program, self._model, self._metrics, settings.micro_batches, rows_once=False
+            ),
             batches=_batches(context, strategy, self._resume_point.step),
             cpu=cpu,
         )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import tensorflow as tf
 
 from tf_cluster_trainer.program import precision
 from tf_cluster_trainer.program.base import Program
+from tf_cluster_trainer.strategies.step.each_row_once import each_row_once
 from tf_cluster_trainer.strategies.step.reading import ReadOnce
 
 NOT_FINITE = "the loss is not finite:"
@@ -20,15 +22,25 @@ class Gradients:
     With `micro_batches` n > 1 a step takes n batches one after the other: features and labels are
     [n, batch, ...], and the results are the means over the n batches. Only one batch's activations
     are in memory at a time, and a remote variable is read once.
+
+    `rows_once`: an Embedding looks each distinct id up once. Workers that gather one another's
+    gradients have to send as many rows as the others, so all-reduce does not.
     """
 
     def __init__(
-        self, program: Program, model: Any, metrics: Sequence[str], micro_batches: int
+        self,
+        program: Program,
+        model: Any,
+        metrics: Sequence[str],
+        micro_batches: int,
+        *,
+        rows_once: bool = True,
     ) -> None:
         self._program = program
         self._model = model
         self._metrics = metrics
         self._micro_batches = micro_batches
+        self._rows = each_row_once if rows_once else nullcontext
 
     @property
     def measures(self) -> int:
@@ -56,7 +68,8 @@ class Gradients:
 
     def _measured(self, features: Any, labels: Any) -> tuple[Any, Any]:
         """The loss of one batch, and its measures."""
-        outputs = precision.outputs(self._model(features, training=True))
+        with self._rows():
+            outputs = precision.outputs(self._model(features, training=True))
         loss = tf.reduce_mean(self._program.loss(labels, outputs))
         if self._model.losses:
             loss += tf.cast(tf.add_n(self._model.losses), loss.dtype)
