@@ -27,6 +27,7 @@ from tests.bench import (
     servers,
     serving,
     serving_install,
+    skewed_rows,
     starts,
     state_memory,
     tables,
@@ -61,4 +62,5 @@ MEASURES: dict[str, Measure] = {
     **saves.MEASURES,
     **state_memory.MEASURES,
     **polling.MEASURES,
+    **skewed_rows.MEASURES,
 }

@@ -122,7 +122,7 @@ def models() -> Mapping[str, Model]:
 def row(model: Model, cell: Cell) -> str:
     """One start of this training, as a row of the table."""
     with OursOnLinks(document(model, cell)) as training:
-        looks = _looked_at(training)
+        looks = looked_at(training)
         points = training.points()
     if not points or points[-1].step != model.steps:
         raise RuntimeError(f"{points[-1:]} of {model.steps} steps")
@@ -257,22 +257,19 @@ def _largest(amounts: Sequence[int]) -> float:
     return max(amounts) / sum(amounts) if sum(amounts) else 1 / len(amounts)
 
 
-def _looked_at(training: OursOnLinks) -> list[Look]:
-    """The counters from its start until its chief has ended well."""
-    chief = next(
-        process
-        for task, process in zip(training.tasks(), training.processes(), strict=True)
-        if task == "chief-0"
-    )
+def looked_at(training: OursOnLinks) -> list[Look]:
+    """The counters from its start until its client, the chief or worker 0, has ended well."""
+    of_task = dict(zip(training.tasks(), training.processes(), strict=True))
+    client = of_task.get("chief-0") or of_task["worker-0"]
     looks: list[Look] = []
     until = time.monotonic() + LIMIT
-    while chief.poll() is None:
+    while client.poll() is None:
         if time.monotonic() > until:
             raise RuntimeError(f"not done in {LIMIT:g} s:\n{training.words()}")
         looks.append(_look(training))
         time.sleep(EVERY)
-    if chief.returncode:
-        raise RuntimeError(f"the chief ended with {chief.returncode}:\n{training.words()}")
+    if client.returncode:
+        raise RuntimeError(f"the client ended with {client.returncode}:\n{training.words()}")
     return [*looks, _look(training)]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 import tf_keras
 from tensorflow.python.data.experimental.ops import testing
@@ -59,6 +60,38 @@ class Table(Program):
             (20_000, 2), seed=(1, 2), maxval=ctx.flags.rows, dtype=tf.int64, minval=0
         )
         return tf.data.Dataset.from_tensor_slices((ids, tf.cast(ids[:, :1] % 2, tf.float32)))
+
+
+@dataclass(frozen=True)
+class SkewedFlags:
+    """`rows` of the table, `width` floats each; `batches` of `batch` ids each."""
+
+    rows: int = 1_000_000
+    width: int = 64
+    batch: int = 8_192
+    batches: int = 20
+
+
+class Skewed(Program):
+    """A table of which some rows are asked for often, as words and items are: Zipf's law."""
+
+    flags = SkewedFlags
+    shuffle_buffer = 1
+
+    def build_model(self, ctx: Context) -> tf_keras.Model:
+        ids = tf_keras.Input((), dtype=tf.int64, name="ids")
+        found = tf_keras.layers.Embedding(ctx.flags.rows, ctx.flags.width, name="table")(ids)
+        return tf_keras.Model(ids, tf_keras.layers.Dense(1)(found))
+
+    def dataset(self, ctx: Context, input_context: Any) -> tf.data.Dataset:
+        ids = skewed_ids(ctx.flags)
+        return tf.data.Dataset.from_tensor_slices((ids, np.float32(ids[:, np.newaxis] % 2)))
+
+
+def skewed_ids(flags: SkewedFlags) -> Any:
+    """All of them: each id is as likely as its place to the power of -1.2."""
+    drawn = np.random.default_rng(7).zipf(1.2, flags.batches * flags.batch)
+    return (drawn % flags.rows).astype(np.int64)
 
 
 class Still(Table):
