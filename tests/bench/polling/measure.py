@@ -15,7 +15,6 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
 
 from tf_cluster_trainer.supervisor.peers.ask import NoAnswerError, ask
 
@@ -62,7 +61,7 @@ def _sample(folder: Path) -> Sample:
             for part in range(PROCESSES)
         ]
         address = world.addresses["chief"][0]
-        eventually("the chief to train", lambda: _status(address) == "running", 120)
+        eventually("the chief to train", lambda: _trains(chief, address), 120)
         time.sleep(SETTLED)
         began, ticks, answers = time.monotonic(), cpu_ticks(chief.pid), _answers(logs)
         time.sleep(WINDOW)
@@ -117,11 +116,13 @@ def _started(
         process.wait()
 
 
-def _status(address: str) -> Any:
+def _trains(chief: subprocess.Popen[bytes], address: str) -> bool:
+    if chief.poll() is not None:
+        raise RuntimeError(f"the chief ended with {chief.returncode}")  # no "not yet"
     try:
-        return ask(address, "/progress").get("status")
+        return bool(ask(address, "/progress").get("status") == "running")
     except NoAnswerError:
-        return None
+        return False
 
 
 def _answers(logs: list[Path]) -> int:
