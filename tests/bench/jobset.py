@@ -17,11 +17,12 @@ from tests.cluster.kubernetes import Namespace
 from tests.cluster.machine_tools import tool_path
 from tests.ports import free_port
 from tests.support.certificate import self_signed
-from tests.support.controller import controller, established
+from tests.support.controller import configuration, controller, established
 from tools.machine import tools
 
 MODULE = "sigs.k8s.io/jobset"
 DEFINITION = "crd/jobsets.jobset.x-k8s.io"
+VERSION = "config.jobset.x-k8s.io/v1alpha1"
 LABELS = "jobset.sigs.k8s.io"
 
 
@@ -49,29 +50,10 @@ def jobset_controller(there: Namespace) -> Iterator[None]:
         established(there, DEFINITION)
         probe = f"127.0.0.1:{free_port()}"
         with tempfile.TemporaryDirectory() as folder:
-            config = _config(Path(folder), probe)
+            self_signed(Path(folder), "jobset")  # for its webhooks, which nobody asks
+            config = configuration(Path(folder), VERSION, free_port(), probe)
             words = (tool_path("jobset"), f"--config={config}")
             with controller(words, {"KUBECONFIG": there.kubeconfig}, probe):
                 yield
     finally:
         there.kubectl("delete", DEFINITION, "--ignore-not-found")
-
-
-def _config(folder: Path, probe: str) -> Path:
-    """Its file; it serves webhooks, whether anybody asks them or not, with a certificate."""
-    self_signed(folder, "jobset")
-    file = folder / "config.json"
-    file.write_text(
-        json.dumps(
-            {
-                "apiVersion": "config.jobset.x-k8s.io/v1alpha1",
-                "kind": "Configuration",
-                "leaderElection": {"leaderElect": False},
-                "internalCertManagement": {"enable": False},
-                "webhook": {"port": free_port(), "host": "127.0.0.1", "certDir": str(folder)},
-                "metrics": {"bindAddress": "0"},
-                "health": {"healthProbeBindAddress": probe},
-            }
-        )
-    )
-    return file

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import os
 import shutil
 from collections.abc import Iterator
@@ -17,11 +16,12 @@ from tests.cluster.kubernetes import Namespace, Object
 from tests.cluster.machine_tools import tool_path
 from tests.ports import free_port
 from tests.support.certificate import self_signed
-from tests.support.controller import controller, established
+from tests.support.controller import configuration, controller, established
 from tools.machine import tools
 
 MODULE = "sigs.k8s.io/kueue"
 VERSION = "kueue.x-k8s.io/v1beta2"
+CONFIG_VERSION = "config.kueue.x-k8s.io/v1beta2"
 # Where it looks for the certificate of its metrics, whatever it is told and though it serves none.
 CERTIFICATES = Path("/etc/kueue/metrics/certs")
 # Jobs are its matter here, and the kinds that it makes and reads for them.
@@ -48,9 +48,11 @@ def kueue(there: Namespace, folder: Path) -> Iterator[None]:
     try:
         for name in names:
             established(there, name)
+        jobs = {"frameworks": ["batch/job"]}
+        config = configuration(folder, CONFIG_VERSION, port, probe, integrations=jobs)
         words = (
             tool_path("kueue"),
-            f"--config={_config(folder, port, probe)}",
+            f"--config={config}",
             "--feature-gates=VisibilityOnDemand=false",  # an API server of its own
         )
         with controller(words, {"KUBECONFIG": there.kubeconfig}, probe):
@@ -85,9 +87,7 @@ def _object(kind: str, name: str, spec: dict[str, Any]) -> Object:
 
 def _remove(there: Namespace) -> None:
     """While Kueue runs: it takes off its finalizers."""
-    for kind in ("localqueues", "workloads"):
-        there.kubectl("delete", f"{kind}.kueue.x-k8s.io", "--all")
-    for kind in ("clusterqueues", "resourceflavors"):
+    for kind in ("localqueues", "workloads", "clusterqueues", "resourceflavors"):
         there.kubectl("delete", f"{kind}.kueue.x-k8s.io", "--all")
 
 
@@ -113,22 +113,3 @@ def _webhooks(file: Path, there: Namespace, port: int, certificate: Path) -> lis
 
 def _resources(hook: Object) -> list[str]:
     return [name.partition("/")[0] for rule in hook["rules"] for name in rule["resources"]]
-
-
-def _config(folder: Path, port: int, probe: str) -> Path:
-    file = folder / "config.json"
-    file.write_text(
-        json.dumps(
-            {
-                "apiVersion": "config.kueue.x-k8s.io/v1beta2",
-                "kind": "Configuration",
-                "leaderElection": {"leaderElect": False},
-                "internalCertManagement": {"enable": False},
-                "webhook": {"port": port, "host": "127.0.0.1", "certDir": str(folder)},
-                "metrics": {"bindAddress": "0"},
-                "health": {"healthProbeBindAddress": probe},
-                "integrations": {"frameworks": ["batch/job"]},
-            }
-        )
-    )
-    return file

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -10,6 +11,8 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
 from tests.cluster.kubernetes import Namespace
 from tests.support.processes import end
@@ -25,7 +28,7 @@ def controller(
     probe: str,
     before: Callable[[], None] = lambda: None,
 ) -> Iterator[None]:
-    """Run it, ready at `probe` (host:port); what it said is printed when the measure fails.
+    """Run it, ready at `probe` (host:port); what it said is printed when the block fails.
 
     `before` is what it needs once it has begun.
     """
@@ -43,6 +46,29 @@ def controller(
             raise
         finally:
             end(process)
+
+
+def configuration(folder: Path, version: str, port: int, probe: str, **more: Any) -> Path:
+    """The file of one that serves webhooks at a loopback port, with a certificate in the folder.
+
+    It leads alone and serves no metrics; `more` is of its own kind.
+    """
+    file = folder / "config.json"
+    file.write_text(
+        json.dumps(
+            {
+                "apiVersion": version,
+                "kind": "Configuration",
+                "leaderElection": {"leaderElect": False},
+                "internalCertManagement": {"enable": False},
+                "webhook": {"port": port, "host": "127.0.0.1", "certDir": str(folder)},
+                "metrics": {"bindAddress": "0"},
+                "health": {"healthProbeBindAddress": probe},
+                **more,
+            }
+        )
+    )
+    return file
 
 
 def established(there: Namespace, definition: str) -> None:
