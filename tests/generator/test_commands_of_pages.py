@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.pages import blocks, codes, text_of
+from tests.support.pages import blocks, codes, text_of, typed
 from tests.support.waiting import HANG_SECONDS
 
 PAGES = ("params.md", "rules.md", "ci.md", "converting.md")
@@ -89,20 +89,11 @@ def folder(tmp_path: Path) -> Path:
 
 
 def ran(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """The command by a shell; `stdout` has both streams as a terminal shows them."""
+    """The command with `tf-cluster` on the PATH, and the folder above for a home."""
     path = f"{folder.parent / 'bin'}{os.pathsep}{os.environ['PATH']}"
     home = str(folder.parent)
-    return subprocess.run(
-        ("sh", "-c", command),
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=HANG_SECONDS,
-        check=False,
-        env={**os.environ, "PATH": path, "HOME": home, "PYTHONUNBUFFERED": "1"},
-    )
+    environment = {**os.environ, "PATH": path, "HOME": home, "PYTHONUNBUFFERED": "1"}
+    return typed(command, folder, environment, HANG_SECONDS)
 
 
 def is_as_shown(shown: str, printed: str) -> bool:

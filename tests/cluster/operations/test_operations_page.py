@@ -1,7 +1,8 @@
-"""Each command of docs/operations.md and of doctor.md's beginning, run on one training.
+"""The commands of docs/operations.md and docs/doctor.md, run on one training.
 
-They are run as they are written; what stands for the reader's own (NS, HASH, CHIEF, POD) is put in.
-A verb that a sentence names is not run.
+They are run as they are written, but for those in CHANGED, which has the reasons, and ELSEWHERE.
+What stands for the reader's own (NS, HASH, CHIEF, POD) is put in. A verb that a sentence names is
+not run.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +25,7 @@ from tests.cluster.kubernetes import WAIT_SECONDS, Namespace, Release
 from tests.cluster.operations.conftest import TOOL
 from tests.programs import ENDLESS, PACED, SLOWLY
 from tests.slices import in_turn
-from tests.support.pages import blocks, codes
+from tests.support.pages import blocks, codes, typed
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.cluster
@@ -118,7 +118,6 @@ CHANGED = {
 class Shell:
     """A user's shell: the context's namespace is that of the training."""
 
-    namespace: Namespace
     environment: dict[str, str]
     folder: Path
     own: dict[str, str]
@@ -128,17 +127,7 @@ class Shell:
         line = CHANGED.get(words, words)
         for name, here in self.own.items():
             line = re.sub(rf"(?<![\w/]){name}\b|(?<=job/){name}\b", here, line)
-        done = subprocess.run(
-            ("bash", "-c", line),
-            cwd=self.folder,
-            env=self.environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-            timeout=WAIT_SECONDS,
-        )
+        done = typed(line, self.folder, self.environment, WAIT_SECONDS)
         assert done.returncode == code, f"{line}\n{done.stdout}"
         return done.stdout
 
@@ -154,7 +143,7 @@ def shell(namespace: Namespace, kube_config: str, tmp_path: Path) -> Shell:
         "KUBECONFIG": str(config),
         "TF_CLUSTER_LOGS_URL": "https://logs.example/{namespace}/{name}/{attempt}",
     }
-    shell = Shell(namespace, environment, tmp_path, {"NS": namespace.name})
+    shell = Shell(environment, tmp_path, {"NS": namespace.name})
     shell(f"kubectl config set-context --current --namespace {namespace.name}")
     params = {
         "name": "digits",
