@@ -21,22 +21,18 @@ from tools.machine.layout import default_layout
 
 pytestmark = [pytest.mark.cluster, in_turn(turns.QUEUE, of=turns.OF)]
 
+LABEL = "kueue.x-k8s.io/queue-name"
 QUEUED = {"queue": "research"}
 
 
 @pytest.fixture(scope="module", autouse=True)
 def research(namespace: Namespace, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """A queue with room for the three Jobs' pods of one training: a chief and two workers."""
+    """A queue with room for one training: a chief and two workers."""
     if namespace.kubeconfig != str(default_layout().kubeconfig):
         pytest.skip("KUBECONFIG names another cluster, whose API server does not reach this Kueue")
     with kueue(namespace, tmp_path_factory.mktemp("kueue")):
         queue(namespace, "research", cpu="70m", memory="1Gi")
         yield
-
-
-@pytest.fixture(scope="module")
-def tool(namespace: Namespace, kube_config: str) -> Tool:
-    return Tool(namespace, kube_config)
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +54,7 @@ def second(
 
 
 def jobs(release: Release) -> list[dict[str, Any]]:
-    return [one for one in release.objects("job") if "queue-name" in str(one["metadata"]["labels"])]
+    return [one for one in release.objects("job") if LABEL in one["metadata"]["labels"]]
 
 
 def test_a_training_that_its_queue_admits_trains(first: Release) -> None:
