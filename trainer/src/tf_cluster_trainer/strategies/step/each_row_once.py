@@ -41,9 +41,8 @@ def _look_up(self: Any, inputs: Any) -> Any:
     policy = self.dtype_policy
     # Under mixed precision the sum of a row's gradients would be one of half floats.
     casts = policy.compute_dtype != policy.variable_dtype
-    if casts or not _is_on.get() or not tf.is_tensor(inputs) or not inputs.dtype.is_integer:
-        return _call(self, inputs)
-    if isinstance(inputs, (tf.SparseTensor, tf.RaggedTensor)):
+    dense = isinstance(inputs, tf.Tensor) and inputs.dtype.is_integer
+    if casts or not dense or not _is_on.get():
         return _call(self, inputs)
     distinct, places = tf.unique(tf.reshape(inputs, [-1]))
     found = _spread(_call(self, distinct), places)
@@ -53,7 +52,7 @@ def _look_up(self: Any, inputs: Any) -> Any:
     )
 
 
-@tf.custom_gradient  # type: ignore[untyped-decorator]
+@tf.custom_gradient  # type: ignore[untyped-decorator] # TensorFlow has no types
 def _spread(rows: Any, places: Any) -> Any:
     """rows[places]; the gradient of a row is the sum of its places', and dense."""
 

@@ -40,7 +40,7 @@ class Gradients:
         self._model = model
         self._metrics = metrics
         self._micro_batches = micro_batches
-        self._rows = each_row_once if rows_once else nullcontext
+        self._looking_up = each_row_once if rows_once else nullcontext
 
     @property
     def measures(self) -> int:
@@ -68,7 +68,7 @@ class Gradients:
 
     def _measured(self, features: Any, labels: Any) -> tuple[Any, Any]:
         """The loss of one batch, and its measures."""
-        with self._rows():
+        with self._looking_up():
             outputs = precision.outputs(self._model(features, training=True))
         loss = tf.reduce_mean(self._program.loss(labels, outputs))
         if self._model.losses:
