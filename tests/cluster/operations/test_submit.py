@@ -165,7 +165,7 @@ def test_of_two_under_a_quota_that_one_fills_one_waits(
     """Installed by helm at once, each could have a part of it, and neither would train."""
     little = {"resources": {"requests": {"cpu": "10m", "memory": "16Mi"}}}
     roles = {"chief": little, "ps": little, "worker": {**little, "replicas": 1}}
-    files = {name: trainings.values(name, **roles) for name in ("one", "other")}
+    files = {name: trainings.values(name, **roles) for name in ("one", "two")}
     namespace.kubectl("create", "quota", "narrow", "--hard=pods=4")
     submits = {
         name: tool.started("submit", str(file), "--wait", "200s") for name, file in files.items()
