@@ -122,8 +122,8 @@ MESSAGES: list[tuple[dict[str, Any], str]] = [
         "Raise the one, or lower the other.",
     ),
     (
-        {"server": {"preStopSeconds": 30}},
-        "server.terminationGracePeriodSeconds is 30, and server.preStopSeconds takes 30\nof it: "
+        {"server": {"preStopSeconds": 60}},
+        "server.terminationGracePeriodSeconds is 60, and server.preStopSeconds takes 60\nof it: "
         "leave some seconds, in which requests are answered.",
     ),
     (

@@ -37,6 +37,9 @@ RESTARTS = "tf-cluster.io/settings"
 # counted, as with tf-cluster.
 MOST_LINES = 350
 
+# CoreDNS' `cache 30`, which many clusters have.
+CACHED_MILLISECONDS = 30_000
+
 
 @pytest.mark.parametrize("feature", FEATURES)
 def test_feature_renders_as_its_golden_file_says(feature: str) -> None:
@@ -453,8 +456,8 @@ def test_a_pod_that_ends_outlives_every_connection_to_it() -> None:
     _, _, age = flags(rendered)["grpc_channel_arguments"].partition("=")
     (word, seconds) = server(rendered)["lifecycle"]["preStop"]["exec"]["command"]
     assert word == "sleep"
-    # gRPC takes a tenth more or less.
-    assert int(seconds) * 1000 > int(age) * 1.1
+    # Until then DNS may name the pod; and gRPC takes a tenth more or less.
+    assert int(seconds) * 1000 > CACHED_MILLISECONDS + int(age) * 1.1
     assert pod(rendered)["spec"]["terminationGracePeriodSeconds"] > int(seconds)
     strategy = one(rendered, "Deployment")["spec"]["strategy"]["rollingUpdate"]
     assert strategy == {"maxSurge": 1, "maxUnavailable": 0}
