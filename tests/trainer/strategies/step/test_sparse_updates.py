@@ -49,6 +49,29 @@ def table() -> Any:
     return tf.Variable(np.random.default_rng(1).normal(size=(ROWS, WIDTH)).astype(np.float32))
 
 
+@pytest.mark.parametrize("name", ["Momentum", "Adam", "Adagrad"])
+@pytest.mark.parametrize("distinct", [True, False], ids=["distinct", "repeated"])
+def test_rows_that_are_different_are_not_summed_again(name: str, distinct: bool) -> None:
+    ours, theirs = table(), table()
+    optimizer, expected = made(name, ours), made(name, theirs)
+    rows = tf.constant([5, 7, 5, 1])
+    values = tf.random.stateless_normal([4, WIDTH], [1, 2])
+
+    @tf.function
+    def update(rows: Any, values: Any) -> None:
+        if distinct:
+            rows, places = tf.unique(rows)
+            values = tf.math.unsorted_segment_sum(values, places, tf.size(rows))
+        rows = tf.identity(tf.reshape(rows, [-1]))
+        optimizer.apply_gradients([(tf.IndexedSlices(values, rows, (ROWS, WIDTH)), ours)])
+
+    update(rows, values)
+    expected.apply_gradients([(tf.IndexedSlices(values, rows, (ROWS, WIDTH)), theirs)])
+    np.testing.assert_allclose(ours, theirs, rtol=1e-6)
+    operations = update.get_concrete_function(rows, values).graph.get_operations()
+    assert [one.type for one in operations].count("Unique") == 1
+
+
 @each_optimizer
 def test_rows_change_as_in_the_reference_and_the_others_not_at_all(name: str) -> None:
     ours, theirs = table(), table()

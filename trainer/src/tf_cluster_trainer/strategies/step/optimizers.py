@@ -15,7 +15,7 @@ import tf_keras
 
 from tf_cluster_trainer.config import Optimizer
 from tf_cluster_trainer.strategies.step import schedule
-from tf_cluster_trainer.strategies.step.sparse_updates import LazyAdam, PlainSGD
+from tf_cluster_trainer.strategies.step.sparse_updates import Adagrad, LazyAdam, Momentum, PlainSGD
 
 DEFAULT_MOMENTUM = 0.9
 
@@ -47,16 +47,15 @@ def slots(settings: Optimizer) -> list[str]:
 
 
 def _named(settings: Optimizer, rate: Callable[[], Any]) -> Any:
-    legacy = tf_keras.optimizers.legacy
     if settings.name == "SGD":
         return PlainSGD(rate)
     if settings.name == "Momentum":
         momentum = DEFAULT_MOMENTUM if settings.momentum is None else settings.momentum
-        return legacy.SGD(rate, momentum=_constant(momentum))
+        return Momentum(rate, momentum=_constant(momentum))
     if settings.name == "Adam":
         return LazyAdam(rate, beta_1=_constant(0.9), beta_2=_constant(0.999))
     if settings.name == "Adagrad":
-        return legacy.Adagrad(rate)
+        return Adagrad(rate)
     raise ValueError(f"optimizer {settings.name}")  # the schema's enum says which there are
 
 

@@ -16,7 +16,25 @@ import tensorflow as tf
 import tf_keras
 
 
-class LazyAdam(tf_keras.optimizers.legacy.Adam):  # type: ignore[misc]
+class DistinctRows:
+    """For an optimizer of tf_keras: takes rows that are all different as they are.
+
+    tf_keras finds equal rows and adds them up for each gradient. Those of a look-up that asks for
+    each row once are different, see `each_row_once`, and a sum of one row each is most of an update.
+    """
+
+    def _resource_apply_sparse_duplicate_indices(
+        self, grad: Any, handle: Any, indices: Any, **given: Any
+    ) -> Any:
+        optimizer: Any = self
+        if _are_distinct(indices):
+            return optimizer._resource_apply_sparse(grad, handle, indices, **given)
+        return super()._resource_apply_sparse_duplicate_indices(  # type: ignore[misc]
+            grad, handle, indices, **given
+        )
+
+
+class LazyAdam(DistinctRows, tf_keras.optimizers.legacy.Adam):  # type: ignore[misc]
     """Adam whose moments of a row decay only when the row has a gradient.
 
     Dense gradients are updated as in Adam. The bias correction counts all updates, not a row's, as
@@ -50,6 +68,14 @@ class LazyAdam(tf_keras.optimizers.legacy.Adam):  # type: ignore[misc]
                 v_rows = _rows(v, indices)
             change = -coefficients["lr"] * m_rows / (tf.sqrt(v_rows) + coefficients["epsilon"])
             return add_rows(var, indices, change)
+
+
+class Adagrad(DistinctRows, tf_keras.optimizers.legacy.Adagrad):  # type: ignore[misc]
+    """tf_keras' own otherwise."""
+
+
+class Momentum(DistinctRows, tf_keras.optimizers.legacy.SGD):  # type: ignore[misc]
+    """tf_keras' SGD with momentum otherwise."""
 
 
 class PlainSGD(tf_keras.optimizers.legacy.SGD):  # type: ignore[misc]
@@ -98,6 +124,15 @@ def add_rows(variable: Any, indices: Any, values: Any) -> Any:
     return tf.raw_ops.ResourceScatterNdAdd(
         ref=variable.handle, indices=indices[:, tf.newaxis], updates=values
     )
+
+
+def _are_distinct(indices: Any) -> bool:
+    """Whether the graph says so: they are what an operation `Unique` found."""
+    if tf.executing_eagerly():
+        return False
+    while indices.op.type in ("Identity", "Reshape"):
+        indices = indices.op.inputs[0]
+    return bool(indices.op.type == "Unique" and indices.value_index == 0)
 
 
 @contextlib.contextmanager
