@@ -23,6 +23,7 @@ from tests.trainer.strategies import reference
 from tests.trainer.strategies.reference import BATCH, FIXED, RATE, STEPS
 from tests.trainer.strategies.ways import COMBINATIONS, trained, two_workers
 
+RECOMMENDER = "tests.trainer.child.programs.recommender:Recommender"
 PRECISE = "tests.trainer.child.programs.precise:Precise"
 # What XLA says in a process that compiled something.
 COMPILED = "Compiled cluster using XLA"
@@ -61,6 +62,17 @@ def test_bfloat16_and_xla_train_with_micro_batches_and_what_is_kept_is_float32(
     assert {value.dtype.name for value in saved(world, "1", step).values()} == {"float32"}
     served = tf.saved_model.load(result.export).signatures["serving_default"]
     assert {output.dtype for output in served.structured_outputs.values()} == {tf.float32}
+    assert COMPILED in workers_said(world)
+
+
+def test_a_model_of_tables_trains_with_xla(combination: tuple[Children, Any]) -> None:
+    """How many rows a step sends is known only then, and XLA wants sizes before."""
+    world, settings = combination
+    optimizer = {"name": "Adam", "learningRate": RATE}
+    client = trained(
+        world, module=RECOMMENDER, steps=50, xla=True, optimizer=optimizer, **settings
+    )
+    assert client.exit_code() == exit_codes.DONE, client.tail()
     assert COMPILED in workers_said(world)
 
 

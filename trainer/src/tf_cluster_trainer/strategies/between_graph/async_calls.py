@@ -9,6 +9,7 @@ import tensorflow as tf
 from tf_cluster_trainer.strategies.between_graph.graph import WorkerGraph
 from tf_cluster_trainer.strategies.between_graph.variables import PsState
 from tf_cluster_trainer.strategies.step import devices
+from tf_cluster_trainer.strategies.step.shared_sends import shared_sends
 
 
 class AsyncCalls:
@@ -57,9 +58,10 @@ class AsyncCalls:
                 self._fetched = [tf.identity(generation), state.counters.read_value()]
 
     def _step(self, made: Any, sums: Any) -> tuple[Any, Any]:
-        step = self._graph.step()
         state = self._graph.state
-        pairs = zip(step.gradients, state.model.trainable_variables, strict=True)
-        applied = state.optimizer.apply_gradients(pairs)
+        with shared_sends(self._graph.batch_size):
+            step = self._graph.step()
+            pairs = zip(step.gradients, state.model.trainable_variables, strict=True)
+            applied = state.optimizer.apply_gradients(pairs)
         with tf.control_dependencies([applied, *step.effects]):
             return made + 1, sums + step.measures

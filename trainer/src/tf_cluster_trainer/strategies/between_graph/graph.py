@@ -43,6 +43,7 @@ class WorkerGraph:
         self.workers = context.workers
         self.ps = config.cluster.size("ps")
         self.total = config.settings.steps
+        self.batch_size = config.settings.batch_size
         # Numbers generations, rounds and sessions: those of an earlier generation are lower.
         self.generations = GenerationClock()
         self.measures = 1 + len(trial.metrics)

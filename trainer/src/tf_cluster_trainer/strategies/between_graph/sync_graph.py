@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from tf_cluster_trainer.strategies.between_graph.graph import WorkerGraph
 from tf_cluster_trainer.strategies.step import devices
+from tf_cluster_trainer.strategies.step.shared_sends import shared_sends
 
 
 @dataclass(frozen=True)
@@ -95,12 +96,15 @@ class _Steps:
 
     def make(self, token: Any, accumulators: list[Any]) -> Any:
         """Give this token's gradients; return the next token once the step is made."""
-        step = self._graph.step()
-        given = [
-            _give(one, gradient, token[0])
-            for one, gradient in zip(accumulators, [*step.gradients, step.measures], strict=True)
-            if one is not None
-        ]
+        with shared_sends(self._graph.batch_size):
+            step = self._graph.step()
+            given = [
+                _give(one, gradient, token[0])
+                for one, gradient in zip(
+                    accumulators, [*step.gradients, step.measures], strict=True
+                )
+                if one is not None
+            ]
         with tf.control_dependencies([*given, *step.effects]):
             if self._graph.index == 0:
                 return self._apply(accumulators, token)

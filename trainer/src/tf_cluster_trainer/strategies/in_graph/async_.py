@@ -20,6 +20,7 @@ from tf_cluster_trainer.strategies.in_graph.cluster import build_on_ps, for_work
 from tf_cluster_trainer.strategies.step import devices, optimizers
 from tf_cluster_trainer.strategies.step.gradients import Gradients
 from tf_cluster_trainer.strategies.step.input import worker_batches
+from tf_cluster_trainer.strategies.step.shared_sends import shared_sends
 
 
 def make(context: StrategyContext, strategy: Any, resume_point: ResumePoint) -> InGraphAsync:
@@ -122,7 +123,8 @@ class InGraphAsync:
         self._counters.scatter_add(tf.IndexedSlices(row[tf.newaxis], index[tf.newaxis]))
 
     def _step(self, features: Any, labels: Any) -> Any:
-        gradients, measures = self._gradients.of(features, labels)
-        variables = self.model.trainable_variables
-        self.optimizer.apply_gradients(zip(gradients, variables, strict=True))
+        with shared_sends(self._context.ctx.settings.batch_size):
+            gradients, measures = self._gradients.of(features, labels)
+            variables = self.model.trainable_variables
+            self.optimizer.apply_gradients(zip(gradients, variables, strict=True))
         return measures

@@ -19,6 +19,7 @@ from tf_cluster_trainer.strategies.in_graph.cluster import build_on_ps, for_work
 from tf_cluster_trainer.strategies.step import devices, optimizers
 from tf_cluster_trainer.strategies.step.gradients import Gradients, check_finite
 from tf_cluster_trainer.strategies.step.input import worker_batches
+from tf_cluster_trainer.strategies.step.shared_sends import shared_sends
 
 
 def make(context: StrategyContext, strategy: Any, resume_point: ResumePoint) -> InGraphSync:
@@ -99,6 +100,10 @@ class InGraphSync:
             self._step()
 
     def _step(self) -> None:
+        with shared_sends(self._context.ctx.settings.batch_size):
+            self._make_step()
+
+    def _make_step(self) -> None:
         gradients, measures = [], []
         for tower, batches in zip(self._towers, self._batches, strict=True):
             with tf.device(tower):
