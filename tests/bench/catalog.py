@@ -10,6 +10,7 @@ from tests.bench import (
     api_cost,
     chart_size,
     chart_upgrade,
+    columns,
     dns,
     embedding_size,
     install,
@@ -63,4 +64,5 @@ MEASURES: dict[str, Measure] = {
     **state_memory.MEASURES,
     **polling.MEASURES,
     **skewed_rows.MEASURES,
+    **columns.MEASURES,
 }

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-_TICKS = os.sysconf("SC_CLK_TCK")
+TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def tree(root: int) -> list[int]:
@@ -44,7 +44,7 @@ def environment(pid: int) -> dict[str, str]:
 def started_at(pid: int) -> float:
     """When it was started, in seconds since the epoch."""
     up = float(Path("/proc/uptime").read_text().split()[0])
-    return time.time() - up + int(_stat(pid)[19]) / _TICKS
+    return time.time() - up + int(_stat(pid)[19]) / TICKS
 
 
 def cpu_ticks(pid: int) -> int:

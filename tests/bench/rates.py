@@ -215,8 +215,11 @@ def in_turn(
     turns: int = TURNS,
     settle: float = SETTLE,
     seconds: float = SECONDS,
+    measured: Callable[..., tuple[float, float]] = rates_in_turn,
 ) -> Iterator[Sample]:
     """Steps a second of two trainings, both started anew for each of so many samples.
+
+    Or what else `measured` tells of two.
 
     Each is timed for a few turns of so many seconds while the other is held; which of the two goes
     first alternates.
@@ -227,7 +230,7 @@ def in_turn(
                 lambda: _started(stack, first), lambda: _started(stack, second), number
             )
             swapped = number % 2 == 1
-            rates = rates_in_turn(*((two, one) if swapped else (one, two)), turns, settle, seconds)
+            rates = measured(*((two, one) if swapped else (one, two)), turns, settle, seconds)
         yield dict(zip(names, reversed(rates) if swapped else rates, strict=True))
 
 

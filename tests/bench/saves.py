@@ -29,7 +29,6 @@ SAVES = 3
 EVERY_SECONDS = 12.0
 SETTLED_SECONDS = 1.0  # after a save the old checkpoint is removed
 QUIET_SECONDS = 3.0
-TICKS = 100.0  # a second has so many of processes.cpu_ticks
 WAYS: dict[str, tuple[str, bool]] = {
     "ps": ("programs:Still", True),
     "streamed": ("programs:Still", False),
@@ -83,7 +82,7 @@ def _saved(way: str) -> tuple[float, float]:
         (first, began), at = until(1), time.monotonic()
         last, ended = until(1 + SAVES)
         cpu = ended - began - quiet * (time.monotonic() - at)
-        return (last - first) / SAVES / GIB, cpu / TICKS / SAVES / GIB
+        return (last - first) / SAVES / GIB, cpu / processes.TICKS / SAVES / GIB
 
 
 def _ticks(training: Ours) -> int:

@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -22,6 +22,7 @@ START_SECONDS = 60
 BREATH = 0.7
 
 Kind = TypeVar("Kind", bound="Training")
+Taken = TypeVar("Taken")
 Span = tuple[float, float]
 
 
@@ -83,6 +84,11 @@ class Training(ABC):
         """All its processes, parents first."""
         return [pid for process in self.processes() for pid in processes.tree(process.pid)]
 
+    def cpu(self) -> float:
+        """Seconds of CPU that all its tasks have used so far."""
+        pids = [pid for pids in self.tasks().values() for pid in pids]
+        return sum(map(processes.cpu_ticks, pids)) / processes.TICKS
+
     def hold(self) -> None:
         """Stop every process where it is: nothing of it runs until `go_on`."""
         processes.send(self.pids(), signal.SIGSTOP)
@@ -140,20 +146,48 @@ def rates_in_turn(
     one: Training, two: Training, turns: int, settle: float, seconds: float
 ) -> tuple[float, float]:
     """Steps a second of each, timed so many times for a moment while the other is held."""
-    spans: tuple[list[Span], list[Span]] = ([], [])
+    first, second = _in_turn(one, two, turns, lambda _: _span(settle, seconds))
+    return _mean_rate(one, first), _mean_rate(two, second)
+
+
+def costs_in_turn(
+    one: Training, two: Training, turns: int, settle: float, seconds: float
+) -> tuple[float, float]:
+    """Seconds of CPU that all tasks of each take for a step, told as `rates_in_turn` does."""
+
+    def take(training: Training) -> tuple[Span, float]:
+        time.sleep(settle)
+        before = training.cpu()
+        span = _span(0, seconds)
+        return span, (training.cpu() - before) / (span[1] - span[0])
+
+    def cost(training: Training, taken: Sequence[tuple[Span, float]]) -> float:
+        spent = statistics.mean(cpu for _, cpu in taken)
+        return spent / _mean_rate(training, [span for span, _ in taken])
+
+    first, second = _in_turn(one, two, turns, take)
+    return cost(one, first), cost(two, second)
+
+
+def _in_turn(
+    one: Training, two: Training, turns: int, take: Callable[[Training], Taken]
+) -> tuple[list[Taken], list[Taken]]:
+    """What `take` says of each, so many times, while the other is held."""
+    found: tuple[list[Taken], list[Taken]] = ([], [])
     for _ in range(turns):
-        for other, found in ((two, spans[0]), (one, spans[1])):
+        for training, other, taken in ((one, two, found[0]), (two, one, found[1])):
             other.hold()
             try:
-                found.append(_span(settle, seconds))
+                taken.append(take(training))
             finally:
                 other.go_on()
     time.sleep(BREATH)  # the last one held may be the next one: nobody of it must be taken for lost
-    first, second = (
-        statistics.mean(_rate(points, span) for span in found)
-        for points, found in zip((one.points(), two.points()), spans, strict=True)
-    )
-    return first, second
+    return found
+
+
+def _mean_rate(training: Training, spans: Sequence[Span]) -> float:
+    points = training.points()
+    return statistics.mean(_rate(points, span) for span in spans)
 
 
 def _span(settle: float, seconds: float) -> Span:

@@ -14,6 +14,7 @@ from tf_cluster_trainer.examples import digits
 
 WIDTH = 5000
 NUMBERS, HIDDEN = 10, 256
+COLUMNS, ROWS, COLUMN_WIDTH, EXAMPLES = 26, 4_000, 16, 20_000
 
 
 class Digits(digits.Digits):
@@ -119,3 +120,23 @@ class Small(Program):
         numbers = tf.random.stateless_uniform((1024, NUMBERS), seed=(1, 2))
         sums = tf.reduce_sum(numbers, 1, keepdims=True)
         return tf.data.Dataset.from_tensor_slices((numbers, sums))
+
+
+class Columns(Program):
+    """A click model: a table for each of 26 columns, and a small net."""
+
+    shuffle_buffer = EXAMPLES
+
+    def build_model(self, ctx: Context) -> tf_keras.Model:
+        ids = tf_keras.Input((COLUMNS,), dtype=tf.int64, name="ids")
+        found = [
+            tf_keras.layers.Embedding(ROWS, COLUMN_WIDTH, name=f"table{at}")(ids[:, at])
+            for at in range(COLUMNS)
+        ]
+        hidden = tf_keras.layers.Dense(64, activation="relu")(tf_keras.layers.concatenate(found))
+        return tf_keras.Model(ids, tf_keras.layers.Dense(1)(hidden))
+
+    def dataset(self, ctx: Context, input_context: Any) -> tf.data.Dataset:
+        drawn = np.random.default_rng(7).zipf(1.3, (EXAMPLES, COLUMNS)) % ROWS
+        labels = np.float32(drawn.sum(1, keepdims=True) % 2)
+        return tf.data.Dataset.from_tensor_slices((drawn, labels))
