@@ -9,7 +9,7 @@ from tests.bench.hand_run import ByHand, Program
 from tests.bench.measure import Measure, Sample
 from tests.bench.ours_run import Ours, params
 from tests.bench.pairs import NAMES
-from tests.bench.rates import REPORT, SAMPLES, in_turn
+from tests.bench.rates import REPORT, in_turn
 from tests.bench.rows import Ratio, at_least
 from tests.bench.training import costs_in_turn
 
@@ -37,8 +37,8 @@ def _take(count: int) -> Iterator[Sample]:
 MEASURES = {
     "columns": Measure(
         _take,
-        SAMPLES,
-        18,
+        9,
+        11,
         dict.fromkeys(NAMES, "examples"),
         [
             Ratio(

@@ -69,9 +69,7 @@ def test_a_model_of_tables_trains_with_xla(combination: tuple[Children, Any]) ->
     """How many rows a step sends is known only then, and XLA wants sizes before."""
     world, settings = combination
     optimizer = {"name": "Adam", "learningRate": RATE}
-    client = trained(
-        world, module=RECOMMENDER, steps=50, xla=True, optimizer=optimizer, **settings
-    )
+    client = trained(world, module=RECOMMENDER, steps=50, xla=True, optimizer=optimizer, **settings)
     assert client.exit_code() == exit_codes.DONE, client.tail()
     assert COMPILED in workers_said(world)
 

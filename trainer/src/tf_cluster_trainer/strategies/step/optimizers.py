@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
-import tf_keras
 
 from tf_cluster_trainer.config import Optimizer
 from tf_cluster_trainer.strategies.step import schedule

@@ -1,8 +1,8 @@
 """Optimizers whose sparse gradients change the rows of the batch and nothing else.
 
 An embedding has a sparse gradient: of the rows that were looked up. tf_keras' legacy Adagrad and
-SGD with momentum have one kernel for it, which holds the locks of the variable and of its slot. The
-optimizers here have no such kernel. Why they are built this way, and what was measured:
+SGD with momentum have one kernel for it, which holds the locks of the variable and of its slot. For
+Adam and SGD there is none. Why they are built this way, and what was measured:
 docs/decisions/0013-sparse-updates.md.
 """
 
@@ -19,8 +19,8 @@ import tf_keras
 class DistinctRows:
     """For an optimizer of tf_keras: takes rows that are all different as they are.
 
-    tf_keras finds equal rows and adds them up for each gradient. Those of a look-up that asks for
-    each row once are different, see `each_row_once`, and a sum of one row each is most of an update.
+    tf_keras finds equal rows of each gradient and adds them up. Those of a look-up that asks for
+    each row once (see `each_row_once`) are different, and the sums were most of an update.
     """
 
     def _resource_apply_sparse_duplicate_indices(
