@@ -58,7 +58,10 @@ def _take(count: int, kubeconfig: str) -> Iterator[Sample]:
 
 
 def _settings() -> list[str]:
-    return [*of_image(), "--set", f"service.nodePorts.http={PORT}"]
+    settings = [f"service.nodePorts.http={PORT}"]
+    # Between two samples its pod has to be gone; nobody holds a connection to it.
+    settings += ["server.preStopSeconds=11", "server.terminationGracePeriodSeconds=12"]
+    return [*of_image(), *(word for one in settings for word in ("--set", one))]
 
 
 def _environment(there: Namespace) -> dict[str, str]:
