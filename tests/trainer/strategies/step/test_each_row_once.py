@@ -88,6 +88,13 @@ def test_other_inputs_are_looked_up_as_ever(ids: Any) -> None:
     np.testing.assert_allclose(dense(gradient), dense(plain), rtol=1e-6)
 
 
+def test_a_layer_whose_answer_is_sparse_answers_as_ever() -> None:
+    made, ids = layer(sparse=True), tf.constant([3, 1, 3])
+    with each_row_once():
+        found = made(ids)
+    tf.debugging.assert_equal(tf.sparse.to_dense(found), tf.sparse.to_dense(made(ids)))
+
+
 def test_half_floats_are_summed_as_floats() -> None:
     """So a row that is asked for often keeps its gradient: 3,000 times 1 is no half float."""
     made = layer(dtype="mixed_float16")

@@ -16,6 +16,8 @@ from typing import Any
 import tensorflow as tf
 import tf_keras
 
+from tf_cluster_trainer.strategies.step.compiling import never_compiled
+
 _call = tf_keras.layers.Embedding.call
 _is_on: ContextVar[bool] = ContextVar("each_row_once", default=False)
 
@@ -41,15 +43,17 @@ def _look_up(self: Any, inputs: Any) -> Any:
     policy = self.dtype_policy
     # Under mixed precision the sum of a row's gradients would be one of half floats.
     casts = policy.compute_dtype != policy.variable_dtype
-    dense = isinstance(inputs, tf.Tensor) and inputs.dtype.is_integer
+    dense = isinstance(inputs, tf.Tensor) and inputs.dtype.is_integer and not self.sparse
     if casts or not dense or not _is_on.get():
         return _call(self, inputs)
-    distinct, places = tf.unique(tf.reshape(inputs, [-1]))
-    found = _spread(_call(self, distinct), places)
-    shape = [*inputs.shape, self.output_dim] if inputs.shape.rank is not None else None
-    return tf.ensure_shape(
-        tf.reshape(found, tf.concat([tf.shape(inputs), [self.output_dim]], 0)), shape
-    )
+    # XLA would compile anew for each number of rows.
+    with never_compiled():
+        distinct, places = tf.unique(tf.reshape(inputs, [-1]))
+        rows = _call(self, distinct)
+        found = _spread(rows, places)
+        width = rows.shape[-1]
+        shape = [*inputs.shape, width] if inputs.shape.rank is not None else None
+        return tf.ensure_shape(tf.reshape(found, tf.concat([tf.shape(inputs), [width]], 0)), shape)
 
 
 @tf.custom_gradient  # type: ignore[untyped-decorator] # TensorFlow has no types
@@ -57,6 +61,7 @@ def _spread(rows: Any, places: Any) -> Any:
     """rows[places]; the gradient of a row is the sum of its places', and dense."""
 
     def back(gradient: Any) -> Any:
-        return tf.math.unsorted_segment_sum(gradient, places, tf.shape(rows)[0]), None
+        with never_compiled():
+            return tf.math.unsorted_segment_sum(gradient, places, tf.shape(rows)[0]), None
 
     return tf.gather(rows, places), back

@@ -15,6 +15,8 @@ from typing import Any
 import tensorflow as tf
 import tf_keras
 
+from tf_cluster_trainer.strategies.step.compiling import never_compiled
+
 
 class DistinctRows:
     """For an optimizer of tf_keras: takes rows that are all different as they are.
@@ -142,10 +144,7 @@ def _at(variable: Any) -> Iterator[None]:
     Code compiled by XLA takes and returns whole variables (`train.xla`): a step then cost 37 times
     as much with 100 times the rows.
     """
-    with contextlib.ExitStack() as scope:
-        scope.enter_context(tf.device(variable.device))
-        if not tf.executing_eagerly():
-            scope.enter_context(tf.xla.experimental.jit_scope(compile_ops=False))
+    with tf.device(variable.device), never_compiled():
         yield
 
 
