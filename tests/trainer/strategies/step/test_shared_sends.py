@@ -15,7 +15,12 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from tf_cluster_trainer.strategies.step import devices
-from tf_cluster_trainer.strategies.step.shared_sends import MOST_BYTES, shared_sends
+from tf_cluster_trainer.strategies.step.shared_sends import (
+    MESSAGE_BYTES,
+    MESSAGES,
+    MOST_BYTES,
+    shared_sends,
+)
 
 WORKER, PS, OTHER_PS = devices.worker(0), devices.ps(0), devices.ps(1)
 ROWS = 8
@@ -159,6 +164,34 @@ def test_small_tensors_are_one_and_a_large_one_goes_alone(count: int) -> None:
         np.testing.assert_array_equal(found, (given[:, at] + at) * 2)
 
 
+@pytest.mark.parametrize(("ids", "messages"), [(1, 1), (500, 2)])
+def test_a_look_up_is_as_large_as_all_of_its_ids(ids: int, messages: int) -> None:
+    """How many of them are different is known only then."""
+    width = MOST_BYTES // 4 // ROWS // 2  # half of the most for a row of each example
+
+    def step(first: Any) -> list[Any]:
+        found = []
+        for _ in range(2):
+            distinct = tf.unique(tf.reshape(first, [-1])).y
+            found.append(tf.gather(tf.zeros([9, width]), distinct) * 2)
+        with tf.device(PS):
+            return [tf.identity(one) for one in found]
+
+    graph = traced(step, tf.TensorSpec([None, ids], tf.int32))
+    assert sent(graph, WORKER, PS) == messages
+
+
+def test_as_many_messages_go_as_a_ps_can_hold_and_the_rest_alone() -> None:
+    elements, count = MOST_BYTES // 4, MESSAGES * (MESSAGE_BYTES // MOST_BYTES) + 3
+
+    def step(first: Any) -> list[Any]:
+        made = [first * at for at in range(count)]
+        with tf.device(PS):
+            return [tf.identity(one) for one in made]
+
+    assert sent(traced(step, tf.TensorSpec([elements])), WORKER, PS) == MESSAGES + 3
+
+
 @pytest.mark.parametrize("dtype", [tf.float64, tf.float16, tf.bfloat16, tf.int32, tf.int64])
 def test_every_type_keeps_its_bits(dtype: tf.DType) -> None:
     def step(first: Any, second: Any, none: Any) -> Any:
@@ -175,14 +208,15 @@ def test_every_type_keeps_its_bits(dtype: tf.DType) -> None:
         np.testing.assert_array_equal(one, found)
 
 
-def test_what_is_sent_after_a_change_does_not_wait_with_what_it_needs() -> None:
+@pytest.mark.parametrize("named", [lambda handle: handle, tf.identity], ids=["it", "its copy"])
+def test_what_is_sent_after_a_change_does_not_wait_with_what_it_needs(named: Any) -> None:
     """TensorFlow has the read wait for the change, once the function is complete."""
 
     def step(first: Any) -> Any:
-        variable = kept("changed", tf.constant(1.0))
-        one = first + 1
+        variable, other = (kept("changed", tf.constant(1.0)) for _ in range(2))
+        one = first + read(other)
         with tf.device(PS):
-            tf.raw_ops.AssignVariableOp(resource=variable, value=one * 3)
+            tf.raw_ops.AssignVariableOp(resource=named(variable), value=one * 3)
         two = read(variable) - 1
         with tf.device(PS):
             return two * 2 + one

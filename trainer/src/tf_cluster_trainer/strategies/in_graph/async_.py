@@ -117,14 +117,14 @@ class InGraphAsync:
         index = tf.constant(0, tf.int64)
         sums = tf.zeros([self._gradients.measures], tf.float64)
         for _ in tf.range(steps):
-            index, (features, labels) = next(batches)
-            sums += self._strategy.run(self._step, args=(features, labels))
+            with shared_sends(self._context.ctx.settings.batch_size):
+                index, (features, labels) = next(batches)
+                sums += self._strategy.run(self._step, args=(features, labels))
         row = tf.concat([[tf.cast(steps, tf.float64)], sums], axis=0)
         self._counters.scatter_add(tf.IndexedSlices(row[tf.newaxis], index[tf.newaxis]))
 
     def _step(self, features: Any, labels: Any) -> Any:
-        with shared_sends(self._context.ctx.settings.batch_size):
-            gradients, measures = self._gradients.of(features, labels)
-            variables = self.model.trainable_variables
-            self.optimizer.apply_gradients(zip(gradients, variables, strict=True))
+        gradients, measures = self._gradients.of(features, labels)
+        variables = self.model.trainable_variables
+        self.optimizer.apply_gradients(zip(gradients, variables, strict=True))
         return measures

@@ -16,22 +16,42 @@ from typing import Any
 
 import tensorflow as tf
 
+from tf_cluster_trainer.strategies.step.compiling import never_compiled
+
 MOST_BYTES = 64 << 10
 """A larger tensor goes alone: its copies would cost more than its call."""
-MOST_JOINED_BYTES = 1 << 20
-"""Of one message."""
+MESSAGE_BYTES, MESSAGES = 1 << 20, 8
+"""The most of one message, and the most messages of a way. The rest go alone, as the ps has to hold
+what it joins."""
 _DTYPES = (tf.float32, tf.float64, tf.float16, tf.bfloat16, tf.int32, tf.int64)
 _READS = frozenset({"ReadVariableOp", "ResourceGather", "ResourceGatherNd", "VariableShape"})
 _CALLS = frozenset(
-    {"PartitionedCall", "StatefulPartitionedCall", "If", "StatelessIf", "While", "StatelessWhile"}
-)
+    f"{kind}{call}" for kind in ("", "Stateless") for call in ("If", "While", "Case")
+) | {"PartitionedCall", "StatefulPartitionedCall"}
+_ROWS_OF = {
+    "Cast": 0,
+    "DynamicPartition": 0,
+    "FloorDiv": 0,
+    "FloorMod": 0,
+    "GatherV2": 1,
+    "Identity": 0,
+    "Mul": 0,
+    "Neg": 0,
+    "Reshape": 0,
+    "ResourceGather": 1,
+    "Shape": 0,
+    "StridedSlice": 0,
+    "Sub": 0,
+    "UnsortedSegmentSum": 2,
+}
+"""Which input of an operation says how many rows it has, on the way from a table's ids."""
 
 
 @contextmanager
 def shared_sends(rows: int) -> Iterator[None]:
     """Inside this context the current graph gets a step; what it sends is joined at the end.
 
-    `rows` is what an unknown size is taken for: as many examples as a batch has.
+    `rows`: examples of a batch.
     """
     graph = tf.compat.v1.get_default_graph()
     before = len(graph.get_operations())
@@ -87,9 +107,9 @@ def _after(operations: Sequence[Any], tasks: Mapping[str, str]) -> dict[str, int
             name = tensor.op.name
             if name in found:
                 before.append(found[name] + (tasks[name] != tasks[one.name]))
-        keys: list[Any] = [id(tensor) for tensor in one.inputs if tensor.dtype == tf.resource]
-        changes = one._is_stateful and one.type not in _READS
-        if changes and (not keys or one.type in _CALLS):
+        keys: list[Any] = [id(_handle(at)) for at in one.inputs if at.dtype == tf.resource]
+        changes = one.type not in _READS and (one._is_stateful or bool(keys))
+        if one._is_stateful and (not keys or one.type in _CALLS):
             keys.append("other effects")
         before += [(touched if changes else changed)[key] for key in keys]
         found[one.name] = most = max(before, default=0)
@@ -101,14 +121,16 @@ def _after(operations: Sequence[Any], tasks: Mapping[str, str]) -> dict[str, int
 
 
 def _messages(tensors: Sequence[Any], rows: int) -> Iterator[list[Any]]:
-    """The tensors, so many together as one message may hold."""
+    """Those that go together."""
     some: list[Any] = []
-    room = MOST_JOINED_BYTES
+    room, messages = MESSAGE_BYTES, 1
     for tensor in tensors:
         size = _bytes(tensor, rows)
         if size > room:
+            if messages == MESSAGES:
+                break
             yield some
-            some, room = [], MOST_JOINED_BYTES
+            some, room, messages = [], MESSAGE_BYTES, messages + 1
         some.append(tensor)
         room -= size
     yield some
@@ -118,26 +140,27 @@ def _join(
     tensors: Sequence[Any], target: str, tasks: Mapping[str, str], devices: Mapping[str, str]
 ) -> None:
     """Have the users of these tensors in one task take them from one that is sent."""
-    users = [
-        [user for user in tensor.consumers() if tasks.get(user.name) == target]
+    users = {
+        user.name: user
         for tensor in tensors
-    ]
-    # XLA would need the sizes before (`train.xla`).
-    with tf.xla.experimental.jit_scope(compile_ops=False):
+        for user in tensor.consumers()
+        if tasks.get(user.name) == target
+    }
+    with never_compiled():
         with tf.device(devices[tensors[0].op.name]):
             joined = _joined(tensors)
-        with tf.device(devices[users[0][0].name]):
+        with tf.device(devices[next(iter(users))]):
             parts = _parted(joined, tensors)
-    for tensor, part, of_tensor in zip(tensors, parts, users, strict=True):
-        for user in of_tensor:
-            for at, given in enumerate(user.inputs):
-                if given is tensor:
-                    user._update_input(at, part)
+    instead = {id(tensor): part for tensor, part in zip(tensors, parts, strict=True)}
+    for user in users.values():
+        for at, given in enumerate(list(user.inputs)):
+            if id(given) in instead:
+                user._update_input(at, instead[id(given)])
 
 
 def _joined(tensors: Sequence[Any]) -> Any:
     """A vector of all their elements, after their sizes if those are not known."""
-    flat = [tf.reshape(tensor, [-1]) for tensor in tensors]
+    flat = _reshaped(tensors, [(-1,)] * len(tensors))
     if _all_known(tensors):
         return tf.concat(flat, 0)
     dtype = tensors[0].dtype
@@ -155,10 +178,18 @@ def _parted(joined: Any, tensors: Sequence[Any]) -> list[Any]:
         head, joined = tf.split(joined, [each * len(tensors), -1])
         head = tf.reshape(head, [len(tensors), each] if each > 1 else [len(tensors)])
         sizes = tf.bitcast(head, of_sizes)
-    shapes = [[-1 if size is None else size for size in tensor.shape] for tensor in tensors]
+    shapes = [tuple(-1 if size is None else size for size in at.shape) for at in tensors]
+    return _reshaped(tf.split(joined, sizes, num=len(tensors)), shapes)
+
+
+def _reshaped(tensors: Sequence[Any], shapes: Sequence[tuple[int, ...]]) -> list[Any]:
+    """Each in its shape. A step of thousands of tensors is traced sooner with few operations."""
+    constants = {shape: tf.constant(shape, tf.int32) for shape in set(shapes)}
     return [
-        tf.reshape(part, shape)
-        for part, shape in zip(tf.split(joined, sizes, num=len(tensors)), shapes, strict=True)
+        tensor
+        if tensor.shape.rank == len(shape) == 1
+        else tf.raw_ops.Reshape(tensor=tensor, shape=constants[shape])
+        for tensor, shape in zip(tensors, shapes, strict=True)
     ]
 
 
@@ -172,12 +203,30 @@ def _of_sizes(dtype: Any) -> Any:
 
 
 def _bytes(tensor: Any, rows: int) -> int:
-    """Of a tensor with at most one unknown size; else 0."""
+    """The most of a tensor with at most one unknown size; else 0."""
     if tensor.shape.rank is None or list(tensor.shape).count(None) > 1:
         return 0
-    return int(tensor.dtype.size) * math.prod(
-        rows if size is None else size for size in tensor.shape
-    )
+    most = 1 if tensor.shape.is_fully_defined() else _most_rows(tensor, rows)
+    sizes = (most if size is None else size for size in tensor.shape)
+    return int(tensor.dtype.size) * math.prod(sizes)
+
+
+def _most_rows(tensor: Any, rows: int) -> int:
+    """As many as ids were given where it comes from a look-up; else as many as examples."""
+    while tensor.op.type in _ROWS_OF:
+        tensor = tensor.op.inputs[_ROWS_OF[tensor.op.type]]
+    if tensor.op.type == "Unique":
+        tensor = tensor.op.inputs[0]
+        shape = tensor.op.inputs[0].shape if tensor.op.type == "Reshape" else tensor.shape
+        return math.prod(rows if size is None else size for size in shape) if shape.rank else rows
+    return rows
+
+
+def _handle(resource: Any) -> Any:
+    """A resource as it was made, or as its function got it."""
+    while resource.op.type == "Identity":
+        resource = resource.op.inputs[0]
+    return resource
 
 
 def _devices(operations: Sequence[Any]) -> dict[str, str]:
@@ -189,6 +238,7 @@ def _devices(operations: Sequence[Any]) -> dict[str, str]:
 
     def home(resource: Any) -> str:
         while (graph := getattr(resource, "graph", None)) is not None:
+            resource = _handle(resource)
             if graph not in outside:
                 captures = getattr(graph, "captures", ())
                 outside[graph] = {id(inner): outer for outer, inner in captures}
