@@ -274,14 +274,14 @@ def looked_at(training: OursOnLinks) -> list[Look]:
 
 
 def _look(training: OursOnLinks) -> Look:
-    ticks = 0
+    cpu = 0.0
     for pids in training.tasks().values():
         for pid in pids:
             try:
-                ticks += processes.cpu_ticks(pid)
+                cpu += processes.cpu_seconds(pid)
             except OSError:  # it has just ended
                 continue
-    return Look(time.time(), training.links.traffic(), ticks / os.sysconf("SC_CLK_TCK"))
+    return Look(time.time(), training.links.traffic(), cpu)
 
 
 if __name__ == "__main__":

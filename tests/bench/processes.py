@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-TICKS = os.sysconf("SC_CLK_TCK")
+_TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def tree(root: int) -> list[int]:
@@ -44,12 +44,12 @@ def environment(pid: int) -> dict[str, str]:
 def started_at(pid: int) -> float:
     """When it was started, in seconds since the epoch."""
     up = float(Path("/proc/uptime").read_text().split()[0])
-    return time.time() - up + int(_stat(pid)[19]) / TICKS
+    return time.time() - up + int(_stat(pid)[19]) / _TICKS
 
 
-def cpu_ticks(pid: int) -> int:
-    """What it has used of the CPU so far, in hundredths of a second."""
-    return sum(map(int, _stat(pid)[11:13]))
+def cpu_seconds(pid: int) -> float:
+    """What it has used of the CPU so far."""
+    return sum(map(int, _stat(pid)[11:13])) / _TICKS
 
 
 def resident(pid: int, field: str = "VmRSS") -> int:

@@ -217,9 +217,7 @@ def in_turn(
     seconds: float = SECONDS,
     measured: Callable[..., tuple[float, float]] = rates_in_turn,
 ) -> Iterator[Sample]:
-    """Steps a second of two trainings, both started anew for each of so many samples.
-
-    Or what else `measured` tells of two.
+    """What is `measured` of two trainings (steps a second); each sample starts both anew.
 
     Each is timed for a few turns of so many seconds while the other is held; which of the two goes
     first alternates.

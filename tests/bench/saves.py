@@ -66,27 +66,23 @@ def _saved(way: str) -> tuple[float, float]:
         (chief,) = cluster["status"]["chief"]
 
         def until(saves: int) -> tuple[float, float]:
-            """The save of this number: how long all took, and the CPU ticks when it was through."""
+            """The save of this number: how long all took, and the CPU when it was through."""
 
             def through() -> float | None:
                 count, seconds = _known(chief, way)
                 return seconds if count >= saves else None
 
-            return eventually("a save", through, 180), _ticks(training)
+            return eventually("a save", through, 180), training.cpu()
 
         until(1)
         time.sleep(SETTLED_SECONDS)
-        before = _ticks(training)
+        before = training.cpu()
         time.sleep(QUIET_SECONDS)  # what is measured: so long without a save
-        quiet = (_ticks(training) - before) / QUIET_SECONDS
+        quiet = (training.cpu() - before) / QUIET_SECONDS
         (first, began), at = until(1), time.monotonic()
         last, ended = until(1 + SAVES)
         cpu = ended - began - quiet * (time.monotonic() - at)
-        return (last - first) / SAVES / GIB, cpu / processes.TICKS / SAVES / GIB
-
-
-def _ticks(training: Ours) -> int:
-    return sum(processes.cpu_ticks(pid) for pids in training.tasks().values() for pid in pids)
+        return (last - first) / SAVES / GIB, cpu / SAVES / GIB
 
 
 def _known(address: str, way: str) -> tuple[float, float]:

@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -22,8 +22,6 @@ START_SECONDS = 60
 BREATH = 0.7
 
 Kind = TypeVar("Kind", bound="Training")
-Taken = TypeVar("Taken")
-Span = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -37,6 +35,15 @@ class Point:
     def step(self) -> int:
         """Steps of all."""
         return sum(self.counts.values())
+
+
+@dataclass(frozen=True)
+class Span:
+    """A while between two times, and the seconds of CPU that a training took in it."""
+
+    began: float
+    ended: float
+    cpu: float
 
 
 class Training(ABC):
@@ -87,7 +94,7 @@ class Training(ABC):
     def cpu(self) -> float:
         """Seconds of CPU that all its tasks have used so far."""
         pids = [pid for pids in self.tasks().values() for pid in pids]
-        return sum(map(processes.cpu_ticks, pids)) / processes.TICKS
+        return sum(map(processes.cpu_seconds, pids))
 
     def hold(self) -> None:
         """Stop every process where it is: nothing of it runs until `go_on`."""
@@ -138,15 +145,14 @@ def steps_per_second(points: Sequence[Point]) -> float:
 
 def window(training: Training, *, settle: float, seconds: float) -> float:
     """Steps a second over so many seconds; `settle` seconds go first."""
-    span = _span(settle, seconds)
-    return _rate(training.points(), span)
+    return _mean_rate(training, [_span(training, settle, seconds)])
 
 
 def rates_in_turn(
     one: Training, two: Training, turns: int, settle: float, seconds: float
 ) -> tuple[float, float]:
     """Steps a second of each, timed so many times for a moment while the other is held."""
-    first, second = _in_turn(one, two, turns, lambda _: _span(settle, seconds))
+    first, second = _in_turn(one, two, turns, settle, seconds)
     return _mean_rate(one, first), _mean_rate(two, second)
 
 
@@ -154,52 +160,45 @@ def costs_in_turn(
     one: Training, two: Training, turns: int, settle: float, seconds: float
 ) -> tuple[float, float]:
     """Seconds of CPU that all tasks of each take for a step, told as `rates_in_turn` does."""
-
-    def take(training: Training) -> tuple[Span, float]:
-        time.sleep(settle)
-        before = training.cpu()
-        span = _span(0, seconds)
-        return span, (training.cpu() - before) / (span[1] - span[0])
-
-    def cost(training: Training, taken: Sequence[tuple[Span, float]]) -> float:
-        spent = statistics.mean(cpu for _, cpu in taken)
-        return spent / _mean_rate(training, [span for span, _ in taken])
-
-    first, second = _in_turn(one, two, turns, take)
-    return cost(one, first), cost(two, second)
+    first, second = _in_turn(one, two, turns, settle, seconds)
+    return _mean_cost(one, first), _mean_cost(two, second)
 
 
 def _in_turn(
-    one: Training, two: Training, turns: int, take: Callable[[Training], Taken]
-) -> tuple[list[Taken], list[Taken]]:
-    """What `take` says of each, so many times, while the other is held."""
-    found: tuple[list[Taken], list[Taken]] = ([], [])
+    one: Training, two: Training, turns: int, settle: float, seconds: float
+) -> tuple[list[Span], list[Span]]:
+    """So many spans of each, in which the other is held."""
+    spans: tuple[list[Span], list[Span]] = ([], [])
     for _ in range(turns):
-        for training, other, taken in ((one, two, found[0]), (two, one, found[1])):
+        for training, other, found in ((one, two, spans[0]), (two, one, spans[1])):
             other.hold()
             try:
-                taken.append(take(training))
+                found.append(_span(training, settle, seconds))
             finally:
                 other.go_on()
     time.sleep(BREATH)  # the last one held may be the next one: nobody of it must be taken for lost
-    return found
+    return spans
+
+
+def _span(training: Training, settle: float, seconds: float) -> Span:
+    """The seconds that go by from now on, but for the first ones."""
+    time.sleep(settle)
+    began, cpu = time.time(), training.cpu()
+    time.sleep(seconds)
+    return Span(began, time.time(), training.cpu() - cpu)
 
 
 def _mean_rate(training: Training, spans: Sequence[Span]) -> float:
     points = training.points()
-    return statistics.mean(_rate(points, span) for span in spans)
+    return statistics.mean(
+        steps_per_second([point for point in points if span.began <= point.time <= span.ended])
+        for span in spans
+    )
 
 
-def _span(settle: float, seconds: float) -> Span:
-    """The seconds that go by from now on, but for the first ones."""
-    time.sleep(settle)
-    began = time.time()
-    time.sleep(seconds)
-    return began, time.time()
-
-
-def _rate(points: Sequence[Point], span: Span) -> float:
-    return steps_per_second([point for point in points if span[0] <= point.time <= span[1]])
+def _mean_cost(training: Training, spans: Sequence[Span]) -> float:
+    spent = statistics.mean(span.cpu / (span.ended - span.began) for span in spans)
+    return spent / _mean_rate(training, spans)
 
 
 def quiet_environment() -> dict[str, str]:

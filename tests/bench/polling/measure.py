@@ -19,7 +19,7 @@ from pathlib import Path
 from tf_cluster_trainer.supervisor.peers.ask import NoAnswerError, ask
 
 from tests.bench.measure import Measure, Sample
-from tests.bench.processes import cpu_ticks
+from tests.bench.processes import cpu_seconds
 from tests.bench.rows import Bar, Figure
 from tests.ports import free_port
 from tests.support.waiting import eventually
@@ -63,11 +63,11 @@ def _sample(folder: Path) -> Sample:
         address = world.addresses["chief"][0]
         eventually("the chief to train", lambda: _trains(chief, address), 120)
         time.sleep(SETTLED)
-        began, ticks, answers = time.monotonic(), cpu_ticks(chief.pid), _answers(logs)
+        began, cpu, answers = time.monotonic(), cpu_seconds(chief.pid), _answers(logs)
         time.sleep(WINDOW)
         seconds = time.monotonic() - began
         return {
-            CPU: (cpu_ticks(chief.pid) - ticks) / seconds,
+            CPU: 100 * (cpu_seconds(chief.pid) - cpu) / seconds,
             ANSWERED: (_answers(logs) - answers) / seconds,
         }
 

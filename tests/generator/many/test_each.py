@@ -113,7 +113,7 @@ def test_ctrl_c_ends_every_process_without_a_traceback(tmp_path: Path) -> None:
     try:
         eventually("three processes", lambda: len(processes.tree(process.pid)) >= 4, 60, every=0.01)
         pids = processes.tree(process.pid)
-        eventually("them at work", lambda: all(map(processes.cpu_ticks, pids)), 60, every=0.01)
+        eventually("them at work", lambda: all(map(processes.cpu_seconds, pids)), 60, every=0.01)
         os.killpg(process.pid, signal.SIGINT)
         out, err = process.communicate(timeout=HANG_SECONDS)
     finally:
