@@ -71,7 +71,7 @@ def read(handle: Any) -> Any:
 
 def ran(graph: Any, *given: Any) -> list[Any]:
     """What a traced graph returns here."""
-    order(graph)
+    check_order(graph)
     nodes = graph.as_graph_def()
     for node in nodes.node:
         node.device = ""
@@ -91,8 +91,8 @@ def ran(graph: Any, *given: Any) -> list[Any]:
     return [one.numpy() for one in tf.function(here, autograph=False)(*given)]
 
 
-def order(graph: Any) -> list[str]:
-    """Raises CycleError for operations that wait for one another in a ring."""
+def check_order(graph: Any) -> None:
+    """Raise CycleError for operations that wait for one another in a ring."""
     waits = {
         one.name: [
             *(tensor.op.name for tensor in one.inputs),
@@ -100,7 +100,7 @@ def order(graph: Any) -> list[str]:
         ]
         for one in graph.get_operations()
     }
-    return list(TopologicalSorter(waits).static_order())
+    TopologicalSorter(waits).prepare()
 
 
 def test_ids_rows_and_gradients_of_many_tables_are_a_tensor_each() -> None:
