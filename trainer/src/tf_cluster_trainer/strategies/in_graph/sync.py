@@ -97,13 +97,10 @@ class InGraphSync:
 
     def _make_steps(self, steps: Any) -> None:
         for _ in tf.range(steps):
-            self._step()
+            with shared_sends(self._context.ctx.settings.batch_size):
+                self._step()
 
     def _step(self) -> None:
-        with shared_sends(self._context.ctx.settings.batch_size):
-            self._make_step()
-
-    def _make_step(self) -> None:
         gradients, measures = [], []
         for tower, batches in zip(self._towers, self._batches, strict=True):
             with tf.device(tower):

@@ -60,7 +60,7 @@ def shared_sends(rows: int) -> Iterator[None]:
     devices = _devices(operations)
     tasks = {name: _task(device) for name, device in devices.items()}
     for way, tensors in _ways(operations, tasks, rows).items():
-        for some in _messages(tensors, rows):
+        for some in _messages(tensors):
             if len(some) > 1:
                 _join(some, way.target, tasks, devices)
 
@@ -75,19 +75,23 @@ class _Way:
     dtype: Any
 
 
-def _ways(operations: Sequence[Any], tasks: Mapping[str, str], rows: int) -> dict[_Way, list[Any]]:
-    """The small tensors of each way from or to a ps."""
+def _ways(
+    operations: Sequence[Any], tasks: Mapping[str, str], rows: int
+) -> dict[_Way, list[tuple[Any, int]]]:
+    """The small tensors of each way from or to a ps, with their bytes."""
     after = _after(operations, tasks)
-    found: dict[_Way, list[Any]] = defaultdict(list)
+    found: dict[_Way, list[tuple[Any, int]]] = defaultdict(list)
     for one in operations:
         source = tasks[one.name]
         for tensor in one.outputs:
-            if tensor.dtype not in _DTYPES or not 0 < _bytes(tensor, rows) <= MOST_BYTES:
+            size = _bytes(tensor, rows) if tensor.dtype in _DTYPES else 0
+            if not 0 < size <= MOST_BYTES:
                 continue
             targets = {tasks.get(user.name, source) for user in tensor.consumers()} - {source}
             for target in sorted(targets):
                 if "/job:ps" in source + target:
-                    found[_Way(source, target, after[one.name], tensor.dtype)].append(tensor)
+                    way = _Way(source, target, after[one.name], tensor.dtype)
+                    found[way].append((tensor, size))
     return found
 
 
@@ -120,12 +124,11 @@ def _after(operations: Sequence[Any], tasks: Mapping[str, str]) -> dict[str, int
     return found
 
 
-def _messages(tensors: Sequence[Any], rows: int) -> Iterator[list[Any]]:
-    """Those that go together."""
+def _messages(tensors: Sequence[tuple[Any, int]]) -> Iterator[list[Any]]:
+    """Those that go together, of tensors with their bytes."""
     some: list[Any] = []
     room, messages = MESSAGE_BYTES, 1
-    for tensor in tensors:
-        size = _bytes(tensor, rows)
+    for tensor, size in tensors:
         if size > room:
             if messages == MESSAGES:
                 break

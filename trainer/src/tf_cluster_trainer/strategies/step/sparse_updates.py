@@ -18,8 +18,9 @@ import tf_keras
 from tf_cluster_trainer.strategies.step.compiling import never_compiled
 
 
-class DistinctRows:
-    """For an optimizer of tf_keras: takes rows that are all different as they are.
+# The ignored types: tf_keras has none, so its classes are Any.
+class DistinctRows(tf_keras.optimizers.legacy.Optimizer):  # type: ignore[misc]
+    """Before an optimizer of tf_keras: rows that are all different are taken as they are.
 
     tf_keras finds equal rows of each gradient and adds them up. Those of a look-up that asks for
     each row once (see `each_row_once`) are different, and the sums were most of an update.
@@ -28,12 +29,9 @@ class DistinctRows:
     def _resource_apply_sparse_duplicate_indices(
         self, grad: Any, handle: Any, indices: Any, **given: Any
     ) -> Any:
-        optimizer: Any = self
         if _are_distinct(indices):
-            return optimizer._resource_apply_sparse(grad, handle, indices, **given)
-        return super()._resource_apply_sparse_duplicate_indices(  # type: ignore[misc]
-            grad, handle, indices, **given
-        )
+            return self._resource_apply_sparse(grad, handle, indices, **given)
+        return super()._resource_apply_sparse_duplicate_indices(grad, handle, indices, **given)
 
 
 class LazyAdam(DistinctRows, tf_keras.optimizers.legacy.Adam):  # type: ignore[misc]
