@@ -25,6 +25,8 @@ ROWS = {
 COPIES = 3  # the model and Adam's two slots
 ROW_BYTES = COPIES * 16 * 4
 PS = 2
+# Of the state, the ps with the most has so much: between-graph no table of these is cut.
+SHARES = {"in-graph-async": 1 / PS, "between-graph-async": 1.0}
 STEPS, CHECKPOINTS = 600, 4
 PERIOD = 0.1
 CLIENT = {"in-graph-async": "chief-0", "between-graph-async": "worker-0"}
@@ -48,7 +50,7 @@ def growth(name: str) -> Measure:
     def take(count: int) -> Iterator[Sample]:
         for _ in range(count):
             small, large = (_peaks(name, rows) for rows in (few, many))
-            states = {STEPPING: 1.0, ENDING: 1 / COPIES, ON_PS: 1 / PS}
+            states = {STEPPING: 1.0, ENDING: 1 / COPIES, ON_PS: SHARES[name]}
             bytes_more = (many - few) * ROW_BYTES
             yield {
                 column: (large[column] - small[column]) / (bytes_more * part)

@@ -31,6 +31,20 @@ def test_what_fits_no_ps_is_refused_with_the_numbers_and_the_way_out() -> None:
         state_memory.check_ps(STATE, ps(1500, 1400))
 
 
+def test_a_variable_that_one_ps_has_whole_is_reckoned_with(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """More ps would not take any of it."""
+    told = r"one of them needs at least 2,820 MiB, and none may have more than 2,500 MiB; give them"
+    with pytest.raises(ConfigError, match=rf"{told} more memory \(\S+\)$"):
+        state_memory.check_ps(STATE, ps(2500, 2500), 2700 * MIB)
+    state_memory.check_ps(STATE, ps(5000, 5000), 2700 * MIB)
+    said = capsys.readouterr().err
+    assert "a ps has up to 2,700 MiB; it needs up to about 4,530 MiB for that" in said
+    state_memory.check_ps(STATE, ps(5000, 5000), 1500 * MIB)
+    assert "a ps has about 1,500 MiB" in capsys.readouterr().err
+
+
 def test_what_may_be_too_little_is_a_warning(capsys: pytest.CaptureFixture[str]) -> None:
     state_memory.check_ps(STATE, ps(2500, 2500))
     assert "a ps may have 2,500 MiB: that may be too little" in capsys.readouterr().err

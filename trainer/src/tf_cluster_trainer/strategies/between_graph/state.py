@@ -34,7 +34,11 @@ from tf_cluster_trainer.program.first_values import first_values
 from tf_cluster_trainer.strategies.between_graph.graph import Calls, WorkerGraph
 from tf_cluster_trainer.strategies.between_graph.ps_volume import PsVolume, Run
 from tf_cluster_trainer.strategies.between_graph.session import is_session_lost
-from tf_cluster_trainer.strategies.between_graph.variables import PsState
+from tf_cluster_trainer.strategies.between_graph.variables import (
+    PsState,
+    initializer,
+    largest_share,
+)
 from tf_cluster_trainer.strategies.context import StrategyContext
 from tf_cluster_trainer.strategies.step import devices, same_model, state_memory
 
@@ -59,7 +63,7 @@ class StateInitializer:
         self.all_there = tf.reduce_all(tf.stack([v.is_initialized() for v in state.variables()]))
         self.no_generation = state.generation.initializer
         self.no_members = state.members.initializer
-        first = [v.initializer for v in state.variables() if v is not state.members]
+        first = [initializer(v) for v in state.variables() if v is not state.members]
         self.initialize = tf.group(*first)
         self.ping = []
         for task in range(graph.ps):
@@ -256,7 +260,12 @@ class RunState:
                 self.seen = self._nothing_seen()
         if self._volume and not self._generation:
             state = total(one.spec for one in self._graph.state.stored)
-            state_memory.look_at_ps(state, self._graph.ps, partial(self._volume.memory, run))
+            state_memory.look_at_ps(
+                state,
+                self._graph.ps,
+                partial(self._volume.memory, run),
+                largest_share(self._graph.state.stored),
+            )
             memory.look_at_own("worker-0", self._context.trial.variables, state)
         self._look_for_the_volume(run)
         if not run(operations.members_are_there):

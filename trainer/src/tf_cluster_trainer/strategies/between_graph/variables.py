@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +18,7 @@ import numpy as np
 import tensorflow as tf
 
 from tf_cluster_trainer.checkpoint import variables as checkpoint_variables
-from tf_cluster_trainer.checkpoint.pieces import size
+from tf_cluster_trainer.checkpoint.pieces import can_be_cut, size
 from tf_cluster_trainer.checkpoint.record import TensorSpec
 from tf_cluster_trainer.checkpoint.variables import StoredTensor
 from tf_cluster_trainer.config import Cluster, Settings
@@ -144,6 +145,31 @@ def spread(specs: Iterable[TensorSpec], ps: int) -> list[int]:
     return tasks
 
 
+def largest_share(stored: Iterable[StoredTensor]) -> int:
+    """Bytes of the ps that has the most of these."""
+    bytes_at: Counter[str] = Counter()
+    for part in (part for one in stored for part in one.parts):
+        bytes_at[part.device] += size(TensorSpec(tuple(part.shape), part.dtype.name))
+    return max(bytes_at.values())
+
+
+def initializer(variable: Any) -> Any:
+    """The operation that gives a variable of one graph its first value, in memory of its own.
+
+    TensorFlow makes a constant of a large tensor that repeats one value. The graph on the ps keeps
+    it, variables that begin alike share it, and the first update of some rows copies it. So such a
+    tensor is made by an operation of which it makes no constant.
+    """
+    value = _repeated(variable.initial_value)
+    if value is None or not can_be_cut(TensorSpec(tuple(variable.shape), variable.dtype.name)):
+        return variable.initializer
+    with tf.device(variable.device):
+        first = tf.raw_ops.Empty(shape=variable.shape, dtype=variable.dtype, init=True)
+        if value:
+            first = tf.add(first, value)  # in place
+        return variable.assign(first, read_value=False)
+
+
 def beside(worker: str) -> Callable[[Any], str]:
     """A device function: the worker computes; operations on a ps' resource run on that ps.
 
@@ -155,6 +181,20 @@ def beside(worker: str) -> Callable[[Any], str]:
         return "" if touches or operation.type == "Placeholder" else worker
 
     return choose
+
+
+def _repeated(tensor: Any) -> Any:
+    """The scalar that it repeats, as `tf.fill` and `tf.constant` do; None where that is unknown."""
+    operation = tensor.op
+    if operation.type == "Fill":
+        return tf.get_static_value(operation.inputs[1])
+    if operation.type != "Const":
+        return None
+    described = operation.get_attr("value")
+    if described.tensor_content:
+        return None  # every value
+    described.tensor_shape.Clear()
+    return tf.make_ndarray(described)[()]
 
 
 def _optimizer_lag(generation: Any) -> Any:

@@ -27,6 +27,8 @@ PS = (480, 1.5)
 """MiB that a ps takes without a state, and times its share: as `tf-cluster plan` reckons."""
 
 
+UNEVEN = 1.1
+"""A ps with so many times an even share has a variable that is on no other ps."""
 BARE_PS_BYTES = 150 << 20
 """What a ps takes before it has variables; it may have those of an earlier start, too."""
 Ask = Callable[[], Iterable[bytes]]
@@ -59,7 +61,7 @@ def memory_ops(ps: int) -> list[Any]:
     return asked
 
 
-def look_at_ps(state: int, ps: int, ask: Ask) -> None:
+def look_at_ps(state: int, ps: int, ask: Ask, share: int | None = None) -> None:
     """Ask the ps, where the state is large, and check what they say. Raises as `check_ps` does."""
     if is_small(state):
         return
@@ -69,19 +71,22 @@ def look_at_ps(state: int, ps: int, ask: Ask) -> None:
         if is_peer_lost(error):
             raise
         said = [None] * ps  # of another image
-    check_ps(state, said)
+    check_ps(state, said, share)
 
 
-def check_ps(state: int, ps: Sequence[PsMemory | None]) -> None:
+def check_ps(state: int, ps: Sequence[PsMemory | None], share: int | None = None) -> None:
     """Log the share of a ps. Raises ConfigError if one of them can't have the memory that it needs.
 
-    However the state is spread, one of n ps has an nth of it or more.
+    `share`: bytes of the ps with the most, where it is known. However the state is spread, one of
+    n ps has an nth of it or more.
     """
-    share = math.ceil(state / len(ps))
+    even = math.ceil(state / len(ps))
+    share = even if share is None else max(share, even)
+    has = "has about" if share < UNEVEN * even else "has up to"
     base, times = PS
     likely = base * MEBIBYTE + times * share
     log(
-        f"of the state of {mib(state)}, a ps has about {mib(share)}; it needs up to about "
+        f"of the state of {mib(state)}, a ps {has} {mib(share)}; it needs up to about "
         f"{mib(likely)} for that"
     )
     known = [one for one in ps if one is not None]
@@ -92,7 +97,7 @@ def check_ps(state: int, ps: Sequence[PsMemory | None]) -> None:
     least = share + min(BARE_PS_BYTES, *(one.taken for one in known))
     rest = most - base * MEBIBYTE
     way_out = "give them more memory (ps.resources.limits.memory)"
-    if rest > 0:
+    if rest > 0 and share < UNEVEN * even:  # more ps would not divide what is whole on one
         way_out += f" or take {math.ceil(state * times / rest)} of them"
     if least > most:
         raise ConfigError(

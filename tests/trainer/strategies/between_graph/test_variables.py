@@ -1,0 +1,120 @@
+"""The state's variables on the ps: where they begin, and that none is in memory twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from tf_cluster_trainer.checkpoint.record import TensorSpec
+from tf_cluster_trainer.config import Optimizer
+from tf_cluster_trainer.strategies.between_graph import variables
+from tf_cluster_trainer.strategies.between_graph.traced_step import VariableSpec
+
+from tests.ports import free_port
+from tests.support.trainings import HERE
+
+ROWS, WIDTH = 2_000_000, 16
+MIB = ROWS * WIDTH * 4 / 2**20
+
+# It begins the variables of a table, and updates some rows of each.
+MEMORY = """
+import json, sys
+from pathlib import Path
+import tensorflow as tf
+from tf_cluster_trainer.strategies.between_graph import variables
+from tests.trainer.strategies.between_graph.test_variables import ROWS, WIDTH, made, ps_of_one
+
+def own():
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("RssAnon"))
+
+with tf.Graph().as_default() as graph:
+    parts = [one.parts[0] for one in made(sys.argv[1]).stored]
+    begin = tf.group(*map(variables.initializer, parts))
+    tables = [part for part in parts if part.shape.rank == 2]
+    updates = [
+        tf.raw_ops.ResourceScatterAdd(
+            resource=table.handle, indices=[1, ROWS - 1], updates=tf.ones([2, WIDTH])
+        )
+        for table in tables
+    ]
+    rows = [tf.gather(table, [0, ROWS - 1]) for table in tables]
+with tf.compat.v1.Session(ps_of_one(), graph=graph) as session:
+    before = own()
+    session.run(begin)
+    session.run(updates)
+    told = {"tables": len(tables), "MiB": own() - before}
+    told["values"] = [row[:, 0].tolist() for row in session.run(rows)]
+print(json.dumps(told))
+"""
+
+
+def made(optimizer: str) -> Any:
+    """The state of a table on one ps, in the current graph."""
+    key, shape = "model/table", (ROWS, WIDTH)
+    described = [VariableSpec(key, shape, tf.float32, True, None)]
+    settings: Any = SimpleNamespace(optimizer=Optimizer(optimizer, 0.1, None))
+    specs = {key: TensorSpec(shape, "float32")}
+    return variables.make(described, specs, specs, settings, ps=1, rows=1, workers=1, metrics=0)
+
+
+def ps_of_one() -> Any:
+    """The target of a server that is a ps, in this process."""
+    spec = {"ps": [f"127.0.0.1:{free_port()}"]}
+    return tf.distribute.Server(spec, job_name="ps", task_index=0).target
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "begin"),
+    [("SGD", [0]), ("Momentum", [0, 0]), ("Adam", [0, 0, 0]), ("Adagrad", [0, 0.1])],
+)
+def test_a_ps_has_memory_for_each_large_variable_once(optimizer: str, begin: list[float]) -> None:
+    """Zeros that TensorFlow makes a constant of are kept, and copied by the first update."""
+    command = (sys.executable, "-c", MEMORY, optimizer)
+    ran = subprocess.run(
+        command, cwd=HERE, env=dict(os.environ), capture_output=True, text=True, check=True
+    )
+    told = json.loads(ran.stdout.splitlines()[-1])
+    assert told["tables"] == len(begin)
+    np.testing.assert_allclose(told["values"], [[first, first + 1] for first in begin], rtol=1e-6)
+    assert told["MiB"] < len(begin) * MIB + 70  # what a session takes, too
+
+
+def test_the_share_of_the_fullest_ps_is_told_with_slots() -> None:
+    shapes = {"model/large": (ROWS, WIDTH), "model/small": (ROWS // 10, WIDTH)}
+    described = [VariableSpec(key, shape, tf.float32, True, None) for key, shape in shapes.items()]
+    specs = {key: TensorSpec(shape, "float32") for key, shape in shapes.items()}
+    settings: Any = SimpleNamespace(optimizer=Optimizer("Adam", 0.1, None))
+    with tf.Graph().as_default():
+        state = variables.make(
+            described, specs, specs, settings, ps=2, rows=1, workers=1, metrics=0
+        )
+    assert 0 <= variables.largest_share(state.stored) - 3 * ROWS * WIDTH * 4 <= 8  # the iterations
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        pytest.param(lambda: tf.fill([2048, 256], np.float32(7)), id="fill"),
+        pytest.param(lambda: tf.constant(7.0, shape=[2048, 256]), id="constant"),
+        pytest.param(lambda: tf.constant(7, tf.int64, [2048, 256]), id="int64"),
+        pytest.param(lambda: tf.constant(np.arange(2048.0 * 256).reshape(2048, 256)), id="values"),
+        pytest.param(lambda: tf.fill([2048, 256], tf.constant(7, tf.bfloat16)), id="bfloat16"),
+        pytest.param(lambda: tf.fill([3], "text"), id="text"),
+        pytest.param(lambda: tf.constant(True), id="scalar"),
+        pytest.param(lambda: tf.zeros([0, 4]), id="empty"),
+    ],
+)
+def test_a_variable_begins_with_its_own_value(value: Any) -> None:
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        variable = tf.Variable(value)
+        session.run(variables.initializer(variable))
+        found, wanted = session.run([variable.read_value(), variable.initial_value])
+    np.testing.assert_array_equal(found, wanted)
