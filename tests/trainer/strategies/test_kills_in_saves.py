@@ -30,9 +30,9 @@ FIRST_SUM = 0.1  # where Adagrad's sum of squares begins
 
 
 class Training:
-    """One worker and two ps, which save every fifth step, and who of them is killed."""
+    """One worker and two ps, a save every fifth step by the ps or streamed; who is killed."""
 
-    def __init__(self, folder: Path, replication: str, seed: int) -> None:
+    def __init__(self, folder: Path, replication: str, way: str, seed: int) -> None:
         self.in_graph = replication == "in-graph"
         self.world = Children(folder, workers=1, ps=2, has_chief=self.in_graph)
         self.world.forks = False  # who comes back is late, as its supervisor's child is
@@ -48,7 +48,7 @@ class Training:
             "save_steps": 5,
             "keep": 2,
             "report_seconds": 0.1,
-            "log_on_ps": True,
+            "log_on_ps": way == "ps",
         }
         self.ps = [self.world.start("ps", index, **self.told) for index in range(2)]
         for one in self.ps:
@@ -119,8 +119,8 @@ class Training:
 
 @pytest.fixture
 def training(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Training]:
-    replication, seed = request.param
-    some = Training(tmp_path, replication, seed)
+    replication, way, seed = request.param
+    some = Training(tmp_path, replication, way, seed)
     with some.world:
         yield some
 
@@ -131,8 +131,9 @@ def training(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Trainin
     "training",
     sliced(
         [
-            pytest.param((replication, seed), id=f"{replication}-{seed}")
+            pytest.param((replication, way, seed), id=f"{replication}-{way}-{seed}")
             for seed in range(5)
+            for way in ("ps", "streamed")
             for replication in ("in-graph", "between-graph")
         ],
         1,
