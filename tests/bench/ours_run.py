@@ -14,6 +14,7 @@ from typing import Any
 from tensorboard.compat.proto.event_pb2 import Event
 
 from tests.bench import processes
+from tests.bench.earlier import python_path
 from tests.bench.training import Point, Training, quiet_environment
 
 PROGRAMS = Path(__file__).parent / "ours"
@@ -23,9 +24,10 @@ _HEADER, _FOOTER = 12, 4  # bytes around a record: its length and two checksums
 
 
 class Ours(Training):
-    """`tf-cluster run` with these params. `trainer` is a script to run as the trainer.
+    """`tf-cluster run` with these params.
 
-    It finds the folder in BENCH_FOLDER.
+    `trainer` is a script to run as the trainer; it finds the folder in BENCH_FOLDER. `sources` has
+    the tool and the trainer of an earlier commit.
     """
 
     def __init__(
@@ -34,8 +36,10 @@ class Ours(Training):
         *,
         trainer: Path | None = None,
         data: Path | None = None,
+        sources: Path | None = None,
     ) -> None:
         super().__init__()
+        self._of_sources = {"PYTHONPATH": python_path(sources)} if sources else {}
         (self.folder / "params.yaml").write_text(json.dumps(document))
         self._shared = document.get("update") == "sync" or document.get("strategy") == "all-reduce"
         self._workers = int(document["workers"])
@@ -103,6 +107,7 @@ class Ours(Training):
                 cwd=self.folder,
                 env={
                     **quiet_environment(),
+                    **self._of_sources,
                     "TMPDIR": str(self.folder),
                     **self._other_trainer(trainer),
                 },

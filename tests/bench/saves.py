@@ -1,21 +1,26 @@
-"""What a save of a large state costs: by the ps, streamed through the chief, and copied first.
+"""What a save of a large state costs: by the ps, through the chief, and as it once was.
 
-The model hardly trains, so the CPU that all tasks use while it saves is the save's. What they use
-in the same time without a save is taken off.
+`saves`: the model hardly trains, so the CPU that all tasks use while it saves is the save's. What
+they use in the same time without a save is taken off.
+
+`saves-lost` and `saves-sync`: it trains as fast as it can. Between two saves it makes so many steps
+a second; what it makes less while it saves is lost.
 """
 
 from __future__ import annotations
 
-import json
 import time
 import urllib.request
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests.bench import processes
+from tests.bench.earlier import BEFORE_LARGE_MODELS, sources
+from tests.bench.link_table import step_at
 from tests.bench.measure import Measure, Sample
 from tests.bench.ours_run import Ours, params
 from tests.bench.rates import COMBINATIONS
@@ -25,64 +30,116 @@ from tests.support.waiting import eventually
 TABLE_ROWS = 3_000_000
 GIB = TABLE_ROWS * 16 * 4 * 3 / (1 << 30)  # the table and Adam's two slots
 PS = 2
-SAVES = 3
-EVERY_SECONDS = 12.0
+SAVES = 2
+EVERY_SECONDS = 10.0
+FAST_EVERY_SECONDS = 20.0  # what trains as fast as it can saves for half of that, or longer
 SETTLED_SECONDS = 1.0  # after a save the old checkpoint is removed
 QUIET_SECONDS = 3.0
-WAYS: dict[str, tuple[str, bool]] = {
-    "ps": ("programs:Still", True),
-    "streamed": ("programs:Still", False),
-    "copied": ("copied:Still", False),
-}
+# And whether the ps mount the log volume; before there was a choice, the chief copied all of it.
+BEFORE = "before"
+WAYS = {"ps": True, "streamed": False, BEFORE: None}
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A save: when it was seen to be through, how long it and all before took, and their CPU."""
+
+    seen: float
+    seconds: float
+    cpu: float
+
+
+class Saving(Ours):
+    """A training of a large table that saves in this way, again and again."""
+
+    def __init__(self, way: str, program: str, name: str, every: float, **train: Any) -> None:
+        self._way = way
+        told: dict[str, Any] = params(
+            flags={"rows": TABLE_ROWS},
+            workers=1,
+            **{**COMBINATIONS[name].settings, "ps": PS},
+            **train,
+        )
+        told["program"]["module"] = f"programs:{program}"
+        told["train"] |= {"batchSize": 1, "checkpoint": {"seconds": every, "keep": 1}}
+        if way != BEFORE:
+            told["extraValues"] = {"ps": {"logVolume": WAYS[way]}}
+        with ExitStack() as stack:
+            before = stack.enter_context(sources(BEFORE_LARGE_MODELS)) if way == BEFORE else None
+            super().__init__(told, sources=before)
+            self._stack = stack.pop_all()
+
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
+        self._stack.close()
+
+    def until(self, saves: int) -> Saved:
+        """Wait for the save of this number."""
+        address = self.status_address("chief-0")
+
+        def through() -> float | None:
+            count, seconds = _known(str(address), self._way)
+            return seconds if count >= saves else None
+
+        seconds = eventually("a save", through, 180, every=0.1)
+        return Saved(time.time(), seconds, self.cpu())
 
 
 def _take(count: int) -> Iterator[Sample]:
     for number in range(count):
-        order = [*WAYS][number % 3 :] + [*WAYS][: number % 3]
         found: dict[str, float] = {}
-        for way in order:
-            seconds, cpu = _saved(way)
+        for way in _in_order([*WAYS], number):
+            seconds, cpu = _cost(way)
             found |= {f"{way}, seconds": seconds, f"{way}, CPU": cpu}
         yield found
 
 
-def _saved(way: str) -> tuple[float, float]:
+def _in_order(ways: Sequence[str], number: int) -> Sequence[str]:
+    """Another one begins each time."""
+    first = number % len(ways)
+    return [*ways[first:], *ways[:first]]
+
+
+def _cost(way: str) -> tuple[float, float]:
     """Seconds of a save, and CPU seconds of all tasks, for each GiB."""
-    module, by_ps = WAYS[way]
-    told: dict[str, Any] = params(
-        steps_per_call=1,
-        report=5,
-        flags={"rows": TABLE_ROWS},
-        workers=1,
-        **{**COMBINATIONS["in-graph-async"].settings, "ps": PS},
-    )
-    told["program"]["module"] = module
-    told["train"] |= {"batchSize": 1, "checkpoint": {"seconds": EVERY_SECONDS, "keep": 1}}
-    told["extraValues"] = {"ps": {"logVolume": by_ps}}
-    with Ours(told) as training:
+    settings = {"steps_per_call": 1, "report": 5}
+    with Saving(way, "Still", "in-graph-async", EVERY_SECONDS, **settings) as training:
         training.wait_for_all()
-        told_to = processes.environment(training.tasks()["chief-0"][0])["TF_CLUSTER_CONFIG"]
-        cluster = json.loads(Path(told_to, "cluster.json").read_text())
-        (chief,) = cluster["status"]["chief"]
-
-        def until(saves: int) -> tuple[float, float]:
-            """The save of this number: how long all took, and the CPU when it was through."""
-
-            def through() -> float | None:
-                count, seconds = _known(chief, way)
-                return seconds if count >= saves else None
-
-            return eventually("a save", through, 180), training.cpu()
-
-        until(1)
+        training.until(1)
         time.sleep(SETTLED_SECONDS)
         before = training.cpu()
         time.sleep(QUIET_SECONDS)  # what is measured: so long without a save
         quiet = (training.cpu() - before) / QUIET_SECONDS
-        (first, began), at = until(1), time.monotonic()
-        last, ended = until(1 + SAVES)
-        cpu = ended - began - quiet * (time.monotonic() - at)
-        return (last - first) / SAVES / GIB, cpu / SAVES / GIB
+        first = training.until(1)
+        last = training.until(1 + SAVES)
+        cpu = last.cpu - first.cpu - quiet * (last.seen - first.seen)
+        return (last.seconds - first.seconds) / SAVES / GIB, cpu / SAVES / GIB
+
+
+def _take_lost(name: str, ways: Sequence[str], count: int) -> Iterator[Sample]:
+    for number in range(count):
+        found: dict[str, float] = {}
+        for way in _in_order(ways, number):
+            steps, seconds = _lost(way, name)
+            found |= {f"{way}, steps": steps, f"{way}, seconds": seconds}
+        yield found
+
+
+def _lost(way: str, name: str) -> tuple[float, float]:
+    """Steps that a save costs for each GiB, and the seconds that these take without one."""
+    settings = {"steps_per_call": 10, "report": 0.5}
+    with Saving(way, "Table", name, FAST_EVERY_SECONDS, **settings) as training:
+        training.wait_for_all()
+        before, after = training.until(1), training.until(2)
+        time.sleep(SETTLED_SECONDS + 1)
+        points = training.points()
+    rested = before.seen + SETTLED_SECONDS
+    began = after.seen - (after.seconds - before.seconds)
+    ended = after.seen + SETTLED_SECONDS
+    at = partial(step_at, points)
+    rate = (at(began) - at(rested)) / (began - rested)
+    lost = (rate * (ended - began) - (at(ended) - at(began))) / GIB
+    return lost, lost / rate
 
 
 def _known(address: str, way: str) -> tuple[float, float]:
@@ -93,26 +150,30 @@ def _known(address: str, way: str) -> tuple[float, float]:
         sample.name: sample.value
         for family in text_string_to_metric_families(text)
         for sample in family.samples
-        if sample.labels.get("way") == way
+        if sample.labels.get("way", BEFORE) == way
     }
     name = "tf_cluster_checkpoint_seconds"
     return found[f"{name}_count"], found[f"{name}_sum"]
 
 
-def _row(way: str, what: str, column: str, limit: float) -> Ratio:
+def _row(way: str, words: str, column: str, limit: float, what: str = "") -> Ratio:
+    what = what or words
     return Ratio(
-        f"{what} of a save, for each GiB of state, {way}",
-        "a copy that is then written",
+        f"{words} of a save, for each GiB of state, {way}",
+        f"commit {BEFORE_LARGE_MODELS[:7]}, which copies the state and then writes it",
         at_most(limit),
-        (f"{column}, {what}", f"copied, {what}"),
+        (f"{column}, {what}", f"{BEFORE}, {what}"),
     )
 
 
+_LOST_UNITS = {
+    f"{way}, {what}": unit for way in WAYS for what, unit in (("steps", ""), ("seconds", "s"))
+}
 MEASURES = {
     "saves": Measure(
         _take,
         9,
-        30,
+        22,
         {f"{way}, {what}": "s" for way in WAYS for what in ("seconds", "CPU")},
         [
             _row("by the ps", "seconds", "ps", 0.35),
@@ -120,5 +181,28 @@ MEASURES = {
             _row("by the ps", "CPU", "ps", 0.5),
             _row("streamed through the chief", "CPU", "streamed", 0.5),
         ],
-    )
+    ),
+    "saves-lost": Measure(
+        partial(_take_lost, "in-graph-async", [*WAYS]),
+        9,
+        22,
+        _LOST_UNITS,
+        [
+            _row("by the ps", "in-graph-async, steps lost because", "ps", 0.25, "steps"),
+            _row(
+                "streamed through the chief",
+                "in-graph-async, steps lost because",
+                "streamed",
+                0.4,
+                "steps",
+            ),
+        ],
+    ),
+    "saves-sync": Measure(
+        partial(_take_lost, "in-graph-sync", ["ps", BEFORE]),
+        9,
+        16,
+        {name: unit for name, unit in _LOST_UNITS.items() if "streamed" not in name},
+        [_row("by the ps", "in-graph-sync, seconds that stand still because", "ps", 1, "seconds")],
+    ),
 }

@@ -32,7 +32,7 @@ def main() -> None:
         iterator = tf.data.make_one_shot_iterator(work.batches())
         model = work.model()
         step = tf.train.get_or_create_global_step()
-        optimizer, hooks = tf.train.AdamOptimizer(0.001), []
+        optimizer, hooks = work.graph_optimizer(), []
         if sync:
             workers = cluster.num_tasks("worker")
             optimizer = tf.train.SyncReplicasOptimizer(optimizer, workers, workers)

@@ -17,6 +17,10 @@ def optimizer() -> Any:
     return tf_keras.optimizers.legacy.Adam(0.001)
 
 
+def graph_optimizer() -> Any:
+    return tf.compat.v1.train.AdamOptimizer(0.001)
+
+
 def model() -> tf_keras.Model:
     return tf_keras.Sequential(
         [

@@ -41,9 +41,10 @@ class Dense(Program):
 
 @dataclass(frozen=True)
 class TableFlags:
-    """`rows`: of the table."""
+    """`rows` of the table, `width` floats each."""
 
     rows: int = 20_000
+    width: int = 16
 
 
 class Table(Program):
@@ -53,7 +54,7 @@ class Table(Program):
 
     def build_model(self, ctx: Context) -> tf_keras.Model:
         ids = tf_keras.Input((2,), dtype=tf.int64, name="ids")
-        found = tf_keras.layers.Embedding(ctx.flags.rows, 16, name="table")(ids)
+        found = tf_keras.layers.Embedding(ctx.flags.rows, ctx.flags.width, name="table")(ids)
         return tf_keras.Model(ids, tf_keras.layers.Dense(1)(tf_keras.layers.Flatten()(found)))
 
     def dataset(self, ctx: Context, input_context: Any) -> tf.data.Dataset:
