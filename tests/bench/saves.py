@@ -32,7 +32,7 @@ GIB = TABLE_ROWS * 16 * 4 * 3 / (1 << 30)  # the table and Adam's two slots
 PS = 2
 SAVES = 2
 EVERY_SECONDS = 10.0
-FAST_EVERY_SECONDS = 20.0  # what trains as fast as it can saves for half of that, or longer
+FAST_EVERY_SECONDS = 14.0  # what trains as fast as it can saves for half of that, or longer
 SETTLED_SECONDS = 1.0  # after a save the old checkpoint is removed
 QUIET_SECONDS = 3.0
 # And whether the ps mount the log volume; before there was a choice, the chief copied all of it.

@@ -1,0 +1,89 @@
+"""Bytes at the chief's link for each byte of a state that is saved, or that a run goes on from.
+
+Two runs of a table and two of one three times as large: what the larger one moves more is told
+against what its state has more. They are counted, and do not depend on what else runs.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from tests.bench.link_table import looked_at
+from tests.bench.links_run import OursOnLinks
+from tests.bench.measure import Measure, Sample
+from tests.bench.ours_run import params
+from tests.bench.rows import Bar, Figure
+
+ROWS = (1_500_000, 4_500_000)
+ROW_BYTES = 3 * 16 * 4  # with Adam's slots
+STEPS = 40
+WAYS = {"by the ps": (True, 0.001), "streamed": (False, 1.05)}
+
+
+class GoingOn(OursOnLinks):
+    """The tasks of a training whose earlier runs are in a folder."""
+
+    def __init__(self, document: dict[str, Any], runs: Path) -> None:
+        self._runs = runs
+        super().__init__(document)
+
+    def _start(self, trainer: Path | None, data: Path | None) -> Any:
+        shutil.copytree(self._runs, self.folder / "runs", dirs_exist_ok=True)
+        return super()._start(trainer, data)
+
+
+def _take(count: int) -> Iterator[Sample]:
+    for _ in range(count):
+        found = {}
+        for way, (by_ps, _) in WAYS.items():
+            small, large = (_moved(rows, by_ps=by_ps) for rows in ROWS)
+            more = (ROWS[1] - ROWS[0]) * ROW_BYTES
+            save, both = ((large[at] - small[at]) / more for at in (0, 1))
+            found |= {f"a save {way}": save, f"a resume {way}": both - save}
+        yield found
+
+
+def _moved(rows: int, *, by_ps: bool) -> tuple[int, int]:
+    """By a run that saves at its end; and by one that goes on from there, and saves as well."""
+    with TemporaryDirectory(prefix="tf-cluster-bench-") as folder:
+        first = _run(_document(rows, STEPS, by_ps=by_ps), Path(folder), keep=True)
+        return first, _run(_document(rows, 2 * STEPS, by_ps=by_ps), Path(folder))
+
+
+def _run(document: dict[str, Any], runs: Path, *, keep: bool = False) -> int:
+    """Bytes of the chief from its start to its end; `runs`: of the earlier ones."""
+    with GoingOn(document, runs) as training:
+        traffic = looked_at(training)[-1].traffic["chief-0"]
+        if keep:
+            shutil.copytree(training.folder / "runs", runs, dirs_exist_ok=True)
+    return traffic.sent + traffic.received
+
+
+def _document(rows: int, steps: int, *, by_ps: bool) -> dict[str, Any]:
+    told = params(steps_per_call=10, report=0.5, train={"steps": steps}, flags={"rows": rows})
+    told["program"]["module"] = "programs:Table"
+    return {**told, "workers": 1, "ps": 2, "extraValues": {"ps": {"logVolume": by_ps}}}
+
+
+MEASURES = {
+    "chief-bytes": Measure(
+        _take,
+        1,
+        4,
+        {f"{what} {way}": "×" for way in WAYS for what in ("a save", "a resume")},
+        [
+            Figure(
+                f"bytes at the chief's link for each byte of the state, {what} {way}",
+                Bar(f"≤ {limit:g} ×", limit),
+                (f"{what} {way}",),
+                counted=True,
+            )
+            for way, (_, limit) in WAYS.items()
+            for what in ("a save", "a resume")
+        ],
+    )
+}
