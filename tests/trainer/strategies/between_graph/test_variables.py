@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
+from tensorflow.core.framework import attr_value_pb2, tensor_pb2
 from tf_cluster_trainer.checkpoint.record import TensorSpec
 from tf_cluster_trainer.config import Optimizer
 from tf_cluster_trainer.strategies.between_graph import variables
@@ -99,6 +100,19 @@ def test_the_share_of_the_fullest_ps_is_told_with_slots() -> None:
     assert 0 <= variables.largest_share(state.stored) - 3 * ROWS * WIDTH * 4 <= 8  # the iterations
 
 
+def three_and_the_last_again() -> Any:
+    """As TensorFlow itself writes such a constant."""
+    described = tensor_pb2.TensorProto(dtype=tf.float32.as_datatype_enum)
+    described.tensor_shape.CopyFrom(tf.TensorShape([2048, 256]).as_proto())
+    described.float_val.extend([1, 2, 3])
+    kinds = {
+        "value": attr_value_pb2.AttrValue(tensor=described),
+        "dtype": attr_value_pb2.AttrValue(type=tf.float32.as_datatype_enum),
+    }
+    graph = tf.compat.v1.get_default_graph()
+    return graph.create_op("Const", [], [tf.float32], attrs=kinds).outputs[0]
+
+
 @pytest.mark.parametrize(
     "value",
     [
@@ -107,6 +121,7 @@ def test_the_share_of_the_fullest_ps_is_told_with_slots() -> None:
         pytest.param(lambda: tf.constant(7, tf.int64, [2048, 256]), id="int64"),
         pytest.param(lambda: tf.constant(np.arange(2048.0 * 256).reshape(2048, 256)), id="values"),
         pytest.param(lambda: tf.fill([2048, 256], tf.constant(7, tf.bfloat16)), id="bfloat16"),
+        pytest.param(lambda: three_and_the_last_again(), id="last"),
         pytest.param(lambda: tf.fill([3], "text"), id="text"),
         pytest.param(lambda: tf.constant(True), id="scalar"),
         pytest.param(lambda: tf.zeros([0, 4]), id="empty"),

@@ -149,7 +149,7 @@ def largest_share(stored: Iterable[StoredTensor]) -> int:
     """Bytes of the ps that has the most of these."""
     bytes_at: Counter[str] = Counter()
     for part in (part for one in stored for part in one.parts):
-        bytes_at[part.device] += size(TensorSpec(tuple(part.shape), part.dtype.name))
+        bytes_at[part.device] += size(_spec(part))
     return max(bytes_at.values())
 
 
@@ -160,8 +160,10 @@ def initializer(variable: Any) -> Any:
     it, variables that begin alike share it, and the first update of some rows copies it. So such a
     tensor is made by an operation of which it makes no constant.
     """
+    if not can_be_cut(_spec(variable)):
+        return variable.initializer
     value = _repeated(variable.initial_value)
-    if value is None or not can_be_cut(TensorSpec(tuple(variable.shape), variable.dtype.name)):
+    if value is None:
         return variable.initializer
     with tf.device(variable.device):
         first = tf.raw_ops.Empty(shape=variable.shape, dtype=variable.dtype, init=True)
@@ -183,6 +185,10 @@ def beside(worker: str) -> Callable[[Any], str]:
     return choose
 
 
+def _spec(variable: Any) -> TensorSpec:
+    return TensorSpec(tuple(variable.shape), variable.dtype.name)
+
+
 def _repeated(tensor: Any) -> Any:
     """The scalar that it repeats, as `tf.fill` and `tf.constant` do; None where that is unknown."""
     operation = tensor.op
@@ -194,7 +200,10 @@ def _repeated(tensor: Any) -> Any:
     if described.tensor_content:
         return None  # every value
     described.tensor_shape.Clear()
-    return tf.make_ndarray(described)[()]
+    try:
+        return tf.make_ndarray(described)[()]
+    except ValueError:
+        return None  # several, of which the last one is repeated
 
 
 def _optimizer_lag(generation: Any) -> Any:
