@@ -12,6 +12,7 @@ import tensorflow as tf
 from tf_cluster_trainer.strategies.between_graph.graph import WorkerGraph
 from tf_cluster_trainer.strategies.step import devices
 from tf_cluster_trainer.strategies.step.shared_sends import shared_sends
+from tf_cluster_trainer.strategies.step.sparse_updates import are_distinct
 
 
 @dataclass(frozen=True)
@@ -192,10 +193,10 @@ def _give(accumulator: Any, gradient: Any, number: Any) -> Any:
         return accumulator.apply_grad(gradient, local_step=number)
     # The accumulator merges two sparse gradients in one pass over both: the indices must rise.
     order = tf.argsort(gradient.indices)
-    indices, place = tf.unique(tf.gather(gradient.indices, order))
-    values = tf.math.unsorted_segment_sum(
-        tf.gather(gradient.values, order), place, tf.size(indices)
-    )
+    indices, values = tf.gather(gradient.indices, order), tf.gather(gradient.values, order)
+    if not are_distinct(gradient.indices):
+        indices, place = tf.unique(indices)
+        values = tf.math.unsorted_segment_sum(values, place, tf.size(indices))
     shape = tf.cast(gradient.dense_shape, tf.int64)
     return accumulator.apply_grad(tf.cast(indices, tf.int64), values, shape, local_step=number)
 

@@ -17,6 +17,8 @@ import tf_keras
 
 from tf_cluster_trainer.strategies.step.compiling import never_compiled
 
+_EACH_ONCE = ("Unique", "SparseAccumulatorTakeGradient")
+
 
 # The ignored types: tf_keras has none, so its classes are Any.
 class DistinctRows(tf_keras.optimizers.legacy.Optimizer):  # type: ignore[misc]
@@ -29,7 +31,7 @@ class DistinctRows(tf_keras.optimizers.legacy.Optimizer):  # type: ignore[misc]
     def _resource_apply_sparse_duplicate_indices(
         self, grad: Any, handle: Any, indices: Any, **given: Any
     ) -> Any:
-        if _are_distinct(indices):
+        if are_distinct(indices):
             return self._resource_apply_sparse(grad, handle, indices, **given)
         return super()._resource_apply_sparse_duplicate_indices(grad, handle, indices, **given)
 
@@ -126,13 +128,17 @@ def add_rows(variable: Any, indices: Any, values: Any) -> Any:
     )
 
 
-def _are_distinct(indices: Any) -> bool:
-    """Whether the graph says so: they are what an operation `Unique` found."""
+def are_distinct(indices: Any) -> bool:
+    """Whether the graph says so: an operation found them that gives each once.
+
+    That is `Unique`, and an accumulator that is taken: it adds up the rows of all workers by their
+    indices, if those of each worker are distinct.
+    """
     if tf.executing_eagerly():
         return False
     while indices.op.type in ("Identity", "Reshape"):
         indices = indices.op.inputs[0]
-    return bool(indices.op.type == "Unique" and indices.value_index == 0)
+    return indices.value_index == 0 and indices.op.type in _EACH_ONCE
 
 
 @contextlib.contextmanager
