@@ -7,34 +7,20 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import pytest
 import tensorflow as tf
 from tf_cluster_trainer.checkpoint.pieces import Piece
-from tf_cluster_trainer.checkpoint.record import TensorSpec
-from tf_cluster_trainer.config import Optimizer
-from tf_cluster_trainer.strategies.between_graph import state, variables
-from tf_cluster_trainer.strategies.between_graph.traced_step import VariableSpec
+from tf_cluster_trainer.strategies.between_graph import state
 
-from tests.ports import free_port
+from tests.trainer.strategies.between_graph import states
 
 ROWS = 2048  # of 256 floats: the least that comes in pieces of some rows
-
-
-@pytest.fixture
-def ps() -> Iterator[str]:
-    """The target of a server that is a ps, in this process."""
-    spec = {"ps": [f"127.0.0.1:{free_port()}"]}
-    yield tf.distribute.Server(spec, job_name="ps", task_index=0).target
 
 
 def filled(target: str, small: int) -> tuple[dict[str, Any], int]:
     """What the ps have after a fill of a table and so many vectors, and the runs that it took."""
     shapes = {f"model/v{at}": (at % 7 + 1,) for at in range(small)} | {"model/table": (ROWS, 256)}
-    specs = {key: TensorSpec(shape, "float32") for key, shape in shapes.items()}
-    described = [VariableSpec(key, shape, tf.float32, True, None) for key, shape in shapes.items()]
-    settings: Any = SimpleNamespace(optimizer=Optimizer("Adam", 0.1, None))
     with tf.Graph().as_default() as graph:
-        made = variables.make(described, specs, specs, settings, ps=1, rows=1, workers=1, metrics=0)
+        made = states.made(shapes)
         worker: Any = SimpleNamespace(state=made, ps=1)
         operations = state.StateInitializer(worker)
     values = {one.key: np.full(one.spec.shape, at) for at, one in enumerate(made.stored)}
@@ -65,8 +51,9 @@ def _pieces(values: dict[str, Any]) -> Iterator[Piece]:
             yield Piece(key, value[first : first + ROWS // 2], first)
 
 
-def test_many_small_variables_take_no_more_runs_than_few(ps: str) -> None:
+def test_many_small_variables_take_no_more_runs_than_few() -> None:
     """Each other run would cost the time and memory of a whole graph."""
+    ps = states.ps_of_one()
     found, few = filled(ps, 3)
     assert len(found) == 3 * (3 + 1) + 1
     tf.compat.v1.Session.reset(ps)

@@ -6,38 +6,36 @@ import json
 import os
 import subprocess
 import sys
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 import tensorflow as tf
 from tensorflow.core.framework import attr_value_pb2, tensor_pb2
-from tf_cluster_trainer.checkpoint.record import TensorSpec
-from tf_cluster_trainer.config import Optimizer
 from tf_cluster_trainer.strategies.between_graph import variables
-from tf_cluster_trainer.strategies.between_graph.traced_step import VariableSpec
+from tf_cluster_trainer.strategies.step import devices
 
-from tests.ports import free_port
 from tests.support.trainings import HERE
+from tests.trainer.strategies.between_graph import states
 
 ROWS, WIDTH = 2_000_000, 16
 MIB = ROWS * WIDTH * 4 / 2**20
 
 # It begins the variables of a table, and updates some rows of each.
 MEMORY = """
-import json, sys
-from pathlib import Path
+import json, os, sys
 import tensorflow as tf
 from tf_cluster_trainer.strategies.between_graph import variables
-from tests.trainer.strategies.between_graph.test_variables import ROWS, WIDTH, made, ps_of_one
+from tests.bench import processes
+from tests.trainer.strategies.between_graph import states
+from tests.trainer.strategies.between_graph.test_variables import ROWS, WIDTH
 
 def own():
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("RssAnon"))
+    return processes.resident(os.getpid(), "RssAnon") / 2**20
 
 with tf.Graph().as_default() as graph:
-    parts = [one.parts[0] for one in made(sys.argv[1]).stored]
+    state = states.made({"model/table": (ROWS, WIDTH)}, sys.argv[1])
+    parts = [one.parts[0] for one in state.stored]
     begin = tf.group(*map(variables.initializer, parts))
     tables = [part for part in parts if part.shape.rank == 2]
     updates = [
@@ -47,7 +45,7 @@ with tf.Graph().as_default() as graph:
         for table in tables
     ]
     rows = [tf.gather(table, [0, ROWS - 1]) for table in tables]
-with tf.compat.v1.Session(ps_of_one(), graph=graph) as session:
+with tf.compat.v1.Session(states.ps_of_one(), graph=graph) as session:
     before = own()
     session.run(begin)
     session.run(updates)
@@ -55,21 +53,6 @@ with tf.compat.v1.Session(ps_of_one(), graph=graph) as session:
     told["values"] = [row[:, 0].tolist() for row in session.run(rows)]
 print(json.dumps(told))
 """
-
-
-def made(optimizer: str) -> Any:
-    """The state of a table on one ps, in the current graph."""
-    key, shape = "model/table", (ROWS, WIDTH)
-    described = [VariableSpec(key, shape, tf.float32, True, None)]
-    settings: Any = SimpleNamespace(optimizer=Optimizer(optimizer, 0.1, None))
-    specs = {key: TensorSpec(shape, "float32")}
-    return variables.make(described, specs, specs, settings, ps=1, rows=1, workers=1, metrics=0)
-
-
-def ps_of_one() -> Any:
-    """The target of a server that is a ps, in this process."""
-    spec = {"ps": [f"127.0.0.1:{free_port()}"]}
-    return tf.distribute.Server(spec, job_name="ps", task_index=0).target
 
 
 @pytest.mark.parametrize(
@@ -90,14 +73,10 @@ def test_a_ps_has_memory_for_each_large_variable_once(optimizer: str, begin: lis
 
 def test_the_share_of_the_fullest_ps_is_told_with_slots() -> None:
     shapes = {"model/large": (ROWS, WIDTH), "model/small": (ROWS // 10, WIDTH)}
-    described = [VariableSpec(key, shape, tf.float32, True, None) for key, shape in shapes.items()]
-    specs = {key: TensorSpec(shape, "float32") for key, shape in shapes.items()}
-    settings: Any = SimpleNamespace(optimizer=Optimizer("Adam", 0.1, None))
     with tf.Graph().as_default():
-        state = variables.make(
-            described, specs, specs, settings, ps=2, rows=1, workers=1, metrics=0
-        )
-    assert 0 <= variables.largest_share(state.stored) - 3 * ROWS * WIDTH * 4 <= 8  # the iterations
+        state = states.made(shapes, ps=2)
+    largest = max(devices.ps_bytes(state.stored).values())
+    assert 0 <= largest - 3 * ROWS * WIDTH * 4 <= 8  # the iterations
 
 
 def three_and_the_last_again() -> Any:

@@ -31,10 +31,15 @@ class StoredTensor:
     slot_of: str = ""
 
 
+def spec_of(variable: Any) -> TensorSpec:
+    """The spec of the tensor that it holds."""
+    return TensorSpec(tuple(variable.shape.as_list()), variable.dtype.name)
+
+
 def specs(plain_model: Any) -> dict[str, TensorSpec]:
     """The specs of a checkpoint's tensors for this model, by key, in the model's order."""
     return {
-        key: TensorSpec(tuple(variable.shape.as_list()), variable.dtype.name)
+        key: spec_of(variable)
         for key, variable in zip(_keys(plain_model.variables), plain_model.variables, strict=True)
     }
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tf_cluster_trainer.checkpoint.pieces import size
-from tf_cluster_trainer.checkpoint.record import TensorSpec
+from tf_cluster_trainer.checkpoint.variables import spec_of
 from tf_cluster_trainer.log import WARNING, log
 
 LEAST_BYTES = 16 << 20
@@ -31,7 +31,7 @@ def found(model: Any, graph: Any) -> Iterator[tuple[str, int]]:
     inside = {id(outer): inner for outer, inner in graph.captures}
     for variable in model.variables:
         handle = inside.get(id(variable.handle))
-        read = size(TensorSpec(tuple(variable.shape.as_list()), variable.dtype.name))
+        read = size(spec_of(variable))
         if handle is None or read < LEAST_BYTES:
             continue
         used = {operation.type for operation in handle.consumers()}

@@ -34,11 +34,7 @@ from tf_cluster_trainer.program.first_values import first_values
 from tf_cluster_trainer.strategies.between_graph.graph import Calls, WorkerGraph
 from tf_cluster_trainer.strategies.between_graph.ps_volume import PsVolume, Run
 from tf_cluster_trainer.strategies.between_graph.session import is_session_lost
-from tf_cluster_trainer.strategies.between_graph.variables import (
-    PsState,
-    initializer,
-    largest_share,
-)
+from tf_cluster_trainer.strategies.between_graph.variables import PsState, initializer
 from tf_cluster_trainer.strategies.context import StrategyContext
 from tf_cluster_trainer.strategies.step import devices, same_model, state_memory
 
@@ -259,13 +255,9 @@ class RunState:
                 self._resume_point = resume_point
                 self.seen = self._nothing_seen()
         if self._volume and not self._generation:
-            state = total(one.spec for one in self._graph.state.stored)
-            state_memory.look_at_ps(
-                state,
-                self._graph.ps,
-                partial(self._volume.memory, run),
-                largest_share(self._graph.state.stored),
-            )
+            stored = self._graph.state.stored
+            state, share = total(one.spec for one in stored), max(devices.ps_bytes(stored).values())
+            state_memory.look_at_ps(state, self._graph.ps, partial(self._volume.memory, run), share)
             memory.look_at_own("worker-0", self._context.trial.variables, state)
         self._look_for_the_volume(run)
         if not run(operations.members_are_there):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -145,14 +144,6 @@ def spread(specs: Iterable[TensorSpec], ps: int) -> list[int]:
     return tasks
 
 
-def largest_share(stored: Iterable[StoredTensor]) -> int:
-    """Bytes of the ps that has the most of these."""
-    bytes_at: Counter[str] = Counter()
-    for part in (part for one in stored for part in one.parts):
-        bytes_at[part.device] += size(_spec(part))
-    return max(bytes_at.values())
-
-
 def initializer(variable: Any) -> Any:
     """The operation that gives a variable of one graph its first value, in memory of its own.
 
@@ -160,7 +151,7 @@ def initializer(variable: Any) -> Any:
     it, variables that begin alike share it, and the first update of some rows copies it. So such a
     tensor is made by an operation of which it makes no constant.
     """
-    if not can_be_cut(_spec(variable)):
+    if not can_be_cut(checkpoint_variables.spec_of(variable)):
         return variable.initializer
     value = _repeated(variable.initial_value)
     if value is None:
@@ -183,10 +174,6 @@ def beside(worker: str) -> Callable[[Any], str]:
         return "" if touches or operation.type == "Placeholder" else worker
 
     return choose
-
-
-def _spec(variable: Any) -> TensorSpec:
-    return TensorSpec(tuple(variable.shape), variable.dtype.name)
 
 
 def _repeated(tensor: Any) -> Any:
