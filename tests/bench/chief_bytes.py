@@ -12,14 +12,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from tests.bench.embedding_size import document
 from tests.bench.link_table import looked_at
 from tests.bench.links_run import OursOnLinks
 from tests.bench.measure import Measure, Sample
-from tests.bench.ours_run import params
 from tests.bench.rows import Bar, Figure
+from tests.bench.state_memory import ROW_BYTES
 
 ROWS = (1_500_000, 4_500_000)
-ROW_BYTES = 3 * 16 * 4  # with Adam's slots
 STEPS = 40
 WAYS = {"by the ps": (True, 0.001), "streamed": (False, 1.05)}
 
@@ -27,9 +27,9 @@ WAYS = {"by the ps": (True, 0.001), "streamed": (False, 1.05)}
 class GoingOn(OursOnLinks):
     """The tasks of a training whose earlier runs are in a folder."""
 
-    def __init__(self, document: dict[str, Any], runs: Path) -> None:
+    def __init__(self, told: dict[str, Any], runs: Path) -> None:
         self._runs = runs
-        super().__init__(document)
+        super().__init__(told)
 
     def _start(self, trainer: Path | None, data: Path | None) -> Any:
         shutil.copytree(self._runs, self.folder / "runs", dirs_exist_ok=True)
@@ -54,9 +54,9 @@ def _moved(rows: int, *, by_ps: bool) -> tuple[int, int]:
         return first, _run(_document(rows, 2 * STEPS, by_ps=by_ps), Path(folder))
 
 
-def _run(document: dict[str, Any], runs: Path, *, keep: bool = False) -> int:
+def _run(told: dict[str, Any], runs: Path, *, keep: bool = False) -> int:
     """Bytes of the chief from its start to its end; `runs`: of the earlier ones."""
-    with GoingOn(document, runs) as training:
+    with GoingOn(told, runs) as training:
         traffic = looked_at(training)[-1].traffic["chief-0"]
         if keep:
             shutil.copytree(training.folder / "runs", runs, dirs_exist_ok=True)
@@ -64,16 +64,16 @@ def _run(document: dict[str, Any], runs: Path, *, keep: bool = False) -> int:
 
 
 def _document(rows: int, steps: int, *, by_ps: bool) -> dict[str, Any]:
-    told = params(steps_per_call=10, report=0.5, train={"steps": steps}, flags={"rows": rows})
-    told["program"]["module"] = "programs:Table"
-    return {**told, "workers": 1, "ps": 2, "extraValues": {"ps": {"logVolume": by_ps}}}
+    told = document(rows, {"workers": 1, "ps": 2, "extraValues": {"ps": {"logVolume": by_ps}}})
+    told["train"]["steps"] = steps
+    return told
 
 
 MEASURES = {
     "chief-bytes": Measure(
         _take,
         1,
-        4,
+        2,
         {f"{what} {way}": "×" for way in WAYS for what in ("a save", "a resume")},
         [
             Figure(

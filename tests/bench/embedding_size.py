@@ -32,7 +32,7 @@ def large_against_small(name: str) -> Measure:
     row = Ratio(
         f"time of a step, {name}, Adam, an embedding of {NAMES[0]}", NAMES[1], at_most(1.2), NAMES
     )
-    return Measure(take, PAIRS, 9, dict.fromkeys(NAMES, "ms"), [row])
+    return Measure(take, PAIRS, 12, dict.fromkeys(NAMES, "ms"), [row])
 
 
 def document(rows: int, settings: dict[str, Any]) -> dict[str, Any]:

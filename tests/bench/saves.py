@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -35,9 +35,10 @@ EVERY_SECONDS = 10.0
 FAST_EVERY_SECONDS = 14.0  # what trains as fast as it can saves for half of that, or longer
 SETTLED_SECONDS = 1.0  # after a save the old checkpoint is removed
 QUIET_SECONDS = 3.0
-# And whether the ps mount the log volume; before there was a choice, the chief copied all of it.
 BEFORE = "before"
+# By way, whether the ps mount the log volume. Before there was a choice, the chief copied it all.
 WAYS = {"ps": True, "streamed": False, BEFORE: None}
+WORDS = {"ps": "by the ps", "streamed": "streamed through the chief"}
 
 
 @dataclass(frozen=True)
@@ -85,22 +86,24 @@ class Saving(Ours):
         return Saved(time.time(), seconds, self.cpu())
 
 
-def _take(count: int) -> Iterator[Sample]:
+def _take(
+    measured: Callable[[str], Mapping[str, float]], ways: Sequence[str], count: int
+) -> Iterator[Sample]:
+    """What is `measured` of each way; another one begins each time."""
     for number in range(count):
-        found: dict[str, float] = {}
-        for way in _in_order([*WAYS], number):
-            seconds, cpu = _cost(way)
-            found |= {f"{way}, seconds": seconds, f"{way}, CPU": cpu}
-        yield found
+        first = number % len(ways)
+        yield {
+            _column(way, what): value
+            for way in (*ways[first:], *ways[:first])
+            for what, value in measured(way).items()
+        }
 
 
-def _in_order(ways: Sequence[str], number: int) -> Sequence[str]:
-    """Another one begins each time."""
-    first = number % len(ways)
-    return [*ways[first:], *ways[:first]]
+def _column(way: str, what: str) -> str:
+    return f"{way}, {what}"
 
 
-def _cost(way: str) -> tuple[float, float]:
+def _cost(way: str) -> Mapping[str, float]:
     """Seconds of a save, and CPU seconds of all tasks, for each GiB."""
     settings = {"steps_per_call": 1, "report": 5}
     with Saving(way, "Still", "in-graph-async", EVERY_SECONDS, **settings) as training:
@@ -113,33 +116,25 @@ def _cost(way: str) -> tuple[float, float]:
         first = training.until(1)
         last = training.until(1 + SAVES)
         cpu = last.cpu - first.cpu - quiet * (last.seen - first.seen)
-        return (last.seconds - first.seconds) / SAVES / GIB, cpu / SAVES / GIB
+        seconds = last.seconds - first.seconds
+        return {"seconds": seconds / SAVES / GIB, "CPU": cpu / SAVES / GIB}
 
 
-def _take_lost(name: str, ways: Sequence[str], count: int) -> Iterator[Sample]:
-    for number in range(count):
-        found: dict[str, float] = {}
-        for way in _in_order(ways, number):
-            steps, seconds = _lost(way, name)
-            found |= {f"{way}, steps": steps, f"{way}, seconds": seconds}
-        yield found
-
-
-def _lost(way: str, name: str) -> tuple[float, float]:
+def _lost(name: str, way: str) -> Mapping[str, float]:
     """Steps that a save costs for each GiB, and the seconds that these take without one."""
     settings = {"steps_per_call": 10, "report": 0.5}
     with Saving(way, "Table", name, FAST_EVERY_SECONDS, **settings) as training:
         training.wait_for_all()
         before, after = training.until(1), training.until(2)
-        time.sleep(SETTLED_SECONDS + 1)
+        rested = before.seen + SETTLED_SECONDS
+        began = after.seen - (after.seconds - before.seconds)
+        ended = after.seen + SETTLED_SECONDS
+        eventually("a step after it", lambda: training.points()[-1].time > ended, every=0.1)
         points = training.points()
-    rested = before.seen + SETTLED_SECONDS
-    began = after.seen - (after.seconds - before.seconds)
-    ended = after.seen + SETTLED_SECONDS
     at = partial(step_at, points)
     rate = (at(began) - at(rested)) / (began - rested)
     lost = (rate * (ended - began) - (at(ended) - at(began))) / GIB
-    return lost, lost / rate
+    return {"steps": lost, "seconds": lost / rate}
 
 
 def _known(address: str, way: str) -> tuple[float, float]:
@@ -156,53 +151,51 @@ def _known(address: str, way: str) -> tuple[float, float]:
     return found[f"{name}_count"], found[f"{name}_sum"]
 
 
-def _row(way: str, words: str, column: str, limit: float, what: str = "") -> Ratio:
-    what = what or words
+def _row(way: str, words: str, what: str, limit: float) -> Ratio:
+    """`words` of a way, which are its column `what`, against the same of before."""
     return Ratio(
-        f"{words} of a save, for each GiB of state, {way}",
+        f"{words} of a save, for each GiB of state, {WORDS[way]}",
         f"commit {BEFORE_LARGE_MODELS[:7]}, which copies the state and then writes it",
         at_most(limit),
-        (f"{column}, {what}", f"{BEFORE}, {what}"),
+        (_column(way, what), _column(BEFORE, what)),
     )
 
 
-_LOST_UNITS = {
-    f"{way}, {what}": unit for way in WAYS for what, unit in (("steps", ""), ("seconds", "s"))
-}
+def _units(ways: Sequence[str], units: Mapping[str, str]) -> Mapping[str, str]:
+    """Of each way's columns."""
+    return {_column(way, what): unit for way in ways for what, unit in units.items()}
+
+
+_STEPS_LOST = "in-graph-async, steps lost because"
+_STANDING = "in-graph-sync, seconds that stand still because"
 MEASURES = {
     "saves": Measure(
-        _take,
+        partial(_take, _cost, [*WAYS]),
         9,
-        22,
-        {f"{way}, {what}": "s" for way in WAYS for what in ("seconds", "CPU")},
+        18,
+        _units([*WAYS], {"seconds": "s", "CPU": "s"}),
         [
-            _row("by the ps", "seconds", "ps", 0.35),
-            _row("streamed through the chief", "seconds", "streamed", 0.5),
-            _row("by the ps", "CPU", "ps", 0.5),
-            _row("streamed through the chief", "CPU", "streamed", 0.5),
+            _row("ps", "seconds", "seconds", 0.35),
+            _row("streamed", "seconds", "seconds", 0.5),
+            _row("ps", "CPU", "CPU", 0.5),
+            _row("streamed", "CPU", "CPU", 0.5),
         ],
     ),
     "saves-lost": Measure(
-        partial(_take_lost, "in-graph-async", [*WAYS]),
+        partial(_take, partial(_lost, "in-graph-async"), [*WAYS]),
         9,
-        22,
-        _LOST_UNITS,
+        20,
+        _units([*WAYS], {"steps": "", "seconds": "s"}),
         [
-            _row("by the ps", "in-graph-async, steps lost because", "ps", 0.25, "steps"),
-            _row(
-                "streamed through the chief",
-                "in-graph-async, steps lost because",
-                "streamed",
-                0.4,
-                "steps",
-            ),
+            _row("ps", _STEPS_LOST, "steps", 0.25),
+            _row("streamed", _STEPS_LOST, "steps", 0.4),
         ],
     ),
     "saves-sync": Measure(
-        partial(_take_lost, "in-graph-sync", ["ps", BEFORE]),
+        partial(_take, partial(_lost, "in-graph-sync"), ["ps", BEFORE]),
         9,
-        16,
-        {name: unit for name, unit in _LOST_UNITS.items() if "streamed" not in name},
-        [_row("by the ps", "in-graph-sync, seconds that stand still because", "ps", 1, "seconds")],
+        13,
+        _units(["ps", BEFORE], {"steps": "", "seconds": "s"}),
+        [_row("ps", _STANDING, "seconds", 1)],
     ),
 }

@@ -18,7 +18,7 @@ from tests.bench.rates import COMBINATIONS
 from tests.bench.rows import Bar, Figure
 
 ROWS = {
-    # What a chief takes at its end is each time another by some 50 MiB.
+    # The chief's memory at the end differs by some 50 MiB from run to run.
     "in-graph-async": (5_000_000, 20_000_000),
     # Worker 0 makes a model below 256 MiB with all its values.
     "between-graph-async": (5_000_000, 10_000_000),
