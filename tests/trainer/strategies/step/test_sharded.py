@@ -16,6 +16,7 @@ from tf_cluster_trainer.strategies.step.parts import Partitioner, needs_all_rows
 VALUE = np.random.default_rng(1).normal(size=(11, 3)).astype(np.float32)
 # Neither in the order of the parts, nor each once.
 IDS = tf.constant([7, 1, 10, 0, 6, 5, 1])
+RAGGED = tf.ragged.constant([[7, 1], [], [10, 0, 6]])
 SPARSE = tf.sparse.from_dense(tf.constant([[7, 1], [10, 0]]))
 v1 = tf.compat.v1.nn
 LOOK_UPS: dict[str, Callable[[Any], Any]] = {
@@ -27,6 +28,11 @@ LOOK_UPS: dict[str, Callable[[Any], Any]] = {
     "lookup with a norm": lambda v: tf.nn.embedding_lookup(v, IDS, max_norm=0.5),
     "lookup as in 1.x": lambda v: v1.embedding_lookup(v, IDS),
     "lookup in a list": lambda v: v1.embedding_lookup([v], IDS),
+    "ragged": lambda v: tf.nn.embedding_lookup(v, RAGGED).to_tensor(),
+    "ragged as in 1.x": lambda v: v1.embedding_lookup(v, RAGGED).to_tensor(),
+    "layers of ragged": lambda v: tf.nn.embedding_lookup(v, tf.stack([RAGGED, RAGGED])).to_tensor(),
+    "list": lambda v: tf.nn.embedding_lookup(v, [7, 1, 10]),
+    "array": lambda v: tf.nn.embedding_lookup(v, np.array([7, 1, 10])),
     "rows by gather_nd": lambda v: tf.gather_nd(v, IDS[:, tf.newaxis]),
     "entries by gather_nd": lambda v: tf.gather_nd(v, [[7, 2], [1, 0], [10, 1]]),
     "sparse": lambda v: tf.nn.embedding_lookup_sparse(v, SPARSE, None, combiner="sum"),
@@ -66,6 +72,47 @@ def test_rows_are_those_of_the_ids_and_nothing_else_is_read(name: str, parts: in
     np.testing.assert_array_equal(found, expected)
     np.testing.assert_allclose(slopes, slope, rtol=1e-6)
     assert "ReadVariableOp" not in types
+
+
+VALUES: dict[str, Callable[[Any], Any]] = {
+    "identity": tf.identity,
+    "identity of another name": lambda v: tf.identity(v, name="read"),
+    "stop_gradient": tf.stop_gradient,
+    "read_value": lambda v: v.read_value(),
+    "value": lambda v: v.value(),
+}
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_the_value_is_that_of_the_whole(name: str) -> None:
+    @tf.function
+    def compute(variable: Any) -> Any:
+        return VALUES[name](variable)
+
+    np.testing.assert_array_equal(compute(in_parts()), VALUE)
+    np.testing.assert_array_equal(VALUES[name](in_parts()), VALUE)
+    np.testing.assert_array_equal(in_parts().numpy(), VALUE)
+    np.testing.assert_array_equal(np.asarray(in_parts(), np.float64), VALUE)
+
+
+def test_no_gradient_passes_where_it_is_stopped() -> None:
+    variable = in_parts()
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(tf.stop_gradient(variable) * 2 + tf.identity(variable))
+    for slope in tape.gradient(loss, list(variable.variables)):
+        np.testing.assert_array_equal(slope, tf.ones_like(slope))
+
+
+@pytest.mark.parametrize("strategy", ["div", "mod"])
+def test_a_list_of_tables_is_one_table(strategy: str) -> None:
+    def look_up(tables: list[Any]) -> Any:
+        return v1.embedding_lookup(tables, [3, 15, 20, 1], partition_strategy=strategy)
+
+    whole = [tf.Variable(VALUE), tf.Variable(2 * VALUE)]
+    np.testing.assert_array_equal(
+        look_up([in_parts(), ShardedVariable([*map(tf.Variable, np.array_split(2 * VALUE, 2))])]),
+        look_up(whole),
+    )
 
 
 @pytest.mark.parametrize(

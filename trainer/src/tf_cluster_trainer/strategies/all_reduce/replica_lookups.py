@@ -30,6 +30,6 @@ def _look_up(variable: Any, ids: Any, **more: Any) -> Any:
     replica = tf.distribute.get_replica_context()
     # In a graph the number is a constant; a worker's replicas have consecutive numbers.
     number = 0 if replica is None else int(tf.get_static_value(replica.replica_id_in_sync_group))
-    found = tf.nn.embedding_lookup(copies[number % len(copies)], ids, **more)
+    found = tf.compat.v1.nn.embedding_lookup(copies[number % len(copies)], ids, **more)
     # Under mixed precision reading a layer's variable casts, and reading its copy does not.
     return tf.cast(found, variable.dtype)

@@ -11,7 +11,8 @@ import tensorflow as tf
 def dispatch(look_up: Callable[..., Any], *kinds: Any) -> None:
     """From now on look-ups in variables of these types are made by `look_up`, in this process.
 
-    It takes the variable, the ids, and `max_norm` and `name` as tf.nn.embedding_lookup does.
+    It takes the variable, the ids, and `partition_strategy`, `max_norm` and `name` as
+    TensorFlow 1's embedding_lookup does. Ragged ids come to it as a tensor of all of them.
     """
 
     def embedding_lookup(
@@ -22,7 +23,9 @@ def dispatch(look_up: Callable[..., Any], *kinds: Any) -> None:
         validate_indices: bool = True,
         max_norm: float | None = None,
     ) -> Any:
-        return look_up(params, ids, max_norm=max_norm, name=name)
+        more = {"partition_strategy": partition_strategy, "max_norm": max_norm, "name": name}
+        return look_up(params, ids, **more)
 
-    given = ({"params": kind} for kind in kinds)
+    # TensorFlow has a function of its own for ragged ids, and refuses to choose between two.
+    given = ({"params": kind, "ids": tf.types.experimental.TensorLike} for kind in kinds)
     tf.experimental.dispatch_for_api(tf.compat.v1.nn.embedding_lookup, *given)(embedding_lookup)

@@ -1,7 +1,8 @@
 """Lets a variable that is cut in parts compute what a whole one does.
 
 TensorFlow's ShardedVariable looks rows up in the order of its parts, not of the ids (tf.gather), or
-finds other rows than those of the whole (lookups of TensorFlow 1, whose parts take turns). tf_keras
+finds other rows than those of the whole (lookups of TensorFlow 1, whose parts take turns). It has
+no method that reads all of it, and takes its parts for the variables of `tf.identity`. tf_keras
 has a regularizer look at each part by itself, which is right for sums alone, and passes LSTM's and
 GRU's kernels on as they are, which no function takes.
 """
@@ -11,12 +12,13 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 import tf_keras
 from tensorflow.python.distribute.sharded_variable import ShardedVariable, ShardedVariableMixin
 from tf_keras.src.layers.rnn import gru_lstm_utils
 
-from tf_cluster_trainer.strategies.step import lookups
+from tf_cluster_trainer.strategies.step import lookups, weight_lists
 
 _SUMS = tuple(getattr(tf_keras.regularizers, name) for name in ("L1", "L2", "L1L2"))
 _read_whole = gru_lstm_utils.read_variable_value
@@ -28,19 +30,42 @@ def install() -> None:
     """From now on, in this process."""
     ShardedVariableMixin.sparse_read = _sparse_read
     ShardedVariableMixin.gather_nd = _gather_nd
+    ShardedVariableMixin.read_value = ShardedVariableMixin.value = _value
+    ShardedVariableMixin.numpy = lambda self: _value(self).numpy()
+    ShardedVariableMixin.__array__ = _array
+    for operation in (tf.identity, tf.stop_gradient):
+        _compute_with_values(operation)
     gru_lstm_utils.read_variable_value = _read
     tf_keras.layers.Layer._handle_weight_regularization = _handle_weight_regularization
     lookups.dispatch(_look_up, ShardedVariable)
     lookups.dispatch(_look_up_in_a_list, list[ShardedVariable])
+    weight_lists.install()
 
 
-def _look_up(variable: Any, ids: Any, **more: Any) -> Any:
+def _value(self: Any) -> Any:
+    return tf.convert_to_tensor(self)
+
+
+def _array(self: Any, dtype: Any = None, copy: bool | None = None) -> Any:
+    return np.asarray(_value(self), dtype)
+
+
+def _compute_with_values(operation: Any) -> None:
+    def compute(input: Any, name: str | None = None) -> Any:  # TensorFlow's own name
+        return operation(tf.convert_to_tensor(input), name)
+
+    tf.experimental.dispatch_for_api(operation, {"input": ShardedVariable})(compute)
+
+
+def _look_up(variable: Any, ids: Any, partition_strategy: str = "div", **more: Any) -> Any:
     return tf.nn.embedding_lookup([*variable.variables], ids, **more)
 
 
 def _look_up_in_a_list(variables: list[Any], ids: Any, **more: Any) -> Any:
-    (variable,) = variables
-    return _look_up(variable, ids, **more)
+    if len(variables) == 1:
+        return _look_up(variables[0], ids, **more)
+    tables = [tf.convert_to_tensor(one) for one in variables]
+    return tf.compat.v1.nn.embedding_lookup(tables, ids, **more)
 
 
 def _sparse_read(self: Any, indices: Any, name: str | None = None) -> Any:

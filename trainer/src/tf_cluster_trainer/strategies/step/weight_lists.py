@@ -1,0 +1,122 @@
+"""Has Keras' lists of values take a variable in parts as one, as a program knows it.
+
+tf_keras counts each part as a weight of its own. `get_weights` gave the rows of one ps in the place
+of a table, and a file of weights, or `Embedding(weights=[...])`, had too few values for a layer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cache
+from itertools import islice
+from typing import Any
+
+import tf_keras
+from tensorflow.python.distribute.sharded_variable import ShardedVariable
+from tf_keras.src import backend
+from tf_keras.src.engine.base_layer_utils import TrackableWeightHandler
+from tf_keras.src.saving.legacy import hdf5_format
+
+_Layer = tf_keras.layers.Layer
+_get_weights, _set_weights = _Layer.get_weights, _Layer.set_weights
+_save_own, _load_own = _Layer.save_own_variables, _Layer.load_own_variables
+_of_files = hdf5_format._legacy_weights
+
+
+@cache
+def install() -> None:
+    """From now on, in this process."""
+    _Layer.get_weights = _get
+    _Layer.set_weights = _set
+    _Layer.save_own_variables = _save
+    _Layer.load_own_variables = _load
+    hdf5_format._legacy_weights = _of_a_file
+
+
+def wholes(weights: Iterable[Any]) -> list[Any]:
+    """The same weights, and in the place of a variable's parts the variable."""
+    found: list[Any] = []
+    for one in weights:
+        container = getattr(one, "_sharded_container", None)
+        whole = container() if container else None
+        if whole is None:
+            found.append(one)
+        elif not found or found[-1] is not whole:
+            found.append(whole)
+    return found
+
+
+def _get(self: Any) -> list[Any]:
+    values: list[Any] = []
+    for one in wholes(self.weights):
+        if isinstance(one, TrackableWeightHandler):
+            values.extend(one.get_tensors())
+        else:
+            values.append(one)
+    return list(backend.batch_get_value(values))
+
+
+def _set(self: Any, weights: Sequence[Any]) -> None:
+    all_wholes = wholes(self.weights)
+    due = sum(
+        one.num_tensors if isinstance(one, TrackableWeightHandler) else 1 for one in all_wholes
+    )
+    if not any(isinstance(one, ShardedVariable) for one in all_wholes) or len(weights) != due:
+        _set_weights(self, weights)  # which raises ValueError if there are too few or too many
+        return
+    given, by_part = iter(weights), list[Any]()
+    for one in all_wholes:
+        if isinstance(one, TrackableWeightHandler):
+            by_part.extend(islice(given, one.num_tensors))
+        elif isinstance(one, ShardedVariable):
+            by_part.extend(_cut(self, one, next(given)))
+        else:
+            by_part.append(next(given))
+    _set_weights(self, by_part)
+
+
+def _cut(layer: Any, whole: Any, value: Any) -> list[Any]:
+    """The value of each part. Raises ValueError, as Keras does, if it has another shape."""
+    if not whole.shape.is_compatible_with(getattr(value, "shape", ())):
+        raise ValueError(
+            f"Layer {layer.name} weight shape {whole.shape} is not compatible with provided "
+            f"weight shape {getattr(value, 'shape', ())}."
+        )
+    begins, found = 0, []
+    for part in whole.variables:
+        found.append(value[begins : begins + part.shape[0]])
+        begins += part.shape[0]
+    return found
+
+
+def _of_a_file(layer: Any) -> list[Any]:
+    found = wholes(_of_files(layer))
+    for one in found:
+        if isinstance(one, ShardedVariable):  # TensorFlow gives it the name without the layer's
+            one._name = re.sub(r"/part_\d+(?=:\d+$)", "", one.variables[0].name)
+    return found
+
+
+def _own(self: Any) -> list[Any]:
+    """What Keras' own files have of a layer; [] if no variable of it is in parts."""
+    own = self._trainable_weights + self._non_trainable_weights
+    found = wholes(own)
+    return found if any(isinstance(one, ShardedVariable) for one in found) else []
+
+
+def _save(self: Any, store: Any) -> None:
+    own = _own(self)
+    if not own:
+        _save_own(self, store)
+    for at, value in enumerate(backend.batch_get_value(own)):
+        store[f"{at}"] = value
+
+
+def _load(self: Any, store: Any) -> None:
+    own = _own(self)
+    if not own or len(own) != len(store.keys()):
+        _load_own(self, store)  # which raises ValueError if there are too few or too many
+        return
+    for at, one in enumerate(own):
+        one.assign(store[f"{at}"][...])
