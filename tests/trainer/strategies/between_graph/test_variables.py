@@ -13,7 +13,7 @@ import pytest
 import tensorflow as tf
 from tensorflow.core.framework import attr_value_pb2, tensor_pb2
 from tf_cluster_trainer.strategies.between_graph import variables
-from tf_cluster_trainer.strategies.step import devices
+from tf_cluster_trainer.strategies.step import state_memory
 
 from tests.support.trainings import HERE
 from tests.trainer.strategies.between_graph import states
@@ -24,8 +24,9 @@ MIB = ROWS * WIDTH * 4 / 2**20
 # It begins the variables of a table, and updates some rows of each.
 MEMORY = """
 import json, os, sys
+from types import SimpleNamespace
 import tensorflow as tf
-from tf_cluster_trainer.strategies.between_graph import variables
+from tf_cluster_trainer.strategies.between_graph.state import StateInitializer
 from tests.bench import processes
 from tests.trainer.strategies.between_graph import states
 from tests.trainer.strategies.between_graph.test_variables import ROWS, WIDTH
@@ -36,7 +37,7 @@ def own():
 with tf.Graph().as_default() as graph:
     state = states.made({"model/table": (ROWS, WIDTH)}, sys.argv[1])
     parts = [one.parts[0] for one in state.stored]
-    begin = tf.group(*map(variables.initializer, parts))
+    operations = StateInitializer(SimpleNamespace(state=state, ps=1))
     tables = [part for part in parts if part.shape.rank == 2]
     updates = [
         tf.raw_ops.ResourceScatterAdd(
@@ -47,7 +48,7 @@ with tf.Graph().as_default() as graph:
     rows = [tf.gather(table, [0, ROWS - 1]) for table in tables]
 with tf.compat.v1.Session(states.ps_of_one(), graph=graph) as session:
     before = own()
-    session.run(begin)
+    session.run([operations.no_members, operations.initialize])
     session.run(updates)
     told = {"tables": len(tables), "MiB": own() - before}
     told["values"] = [row[:, 0].tolist() for row in session.run(rows)]
@@ -71,12 +72,13 @@ def test_a_ps_has_memory_for_each_large_variable_once(optimizer: str, begin: lis
     assert told["MiB"] < len(begin) * MIB + 70  # what a session takes, too
 
 
-def test_the_share_of_the_fullest_ps_is_told_with_slots() -> None:
+def test_where_a_state_lies_is_told_with_slots() -> None:
     shapes = {"model/large": (ROWS, WIDTH), "model/small": (ROWS // 10, WIDTH)}
     with tf.Graph().as_default():
         state = states.made(shapes, ps=2)
-    largest = max(devices.ps_bytes(state.stored).values())
-    assert 0 <= largest - 3 * ROWS * WIDTH * 4 <= 8  # the iterations
+    found, table = state_memory.spread_of(state.stored), 3 * ROWS * WIDTH * 4
+    assert found.largest == table
+    assert 0 <= found.fullest - table <= 8  # the iterations
 
 
 def three_and_the_last_again() -> Any:
@@ -100,6 +102,7 @@ def three_and_the_last_again() -> Any:
         pytest.param(lambda: tf.constant(7, tf.int64, [2048, 256]), id="int64"),
         pytest.param(lambda: tf.constant(np.arange(2048.0 * 256).reshape(2048, 256)), id="values"),
         pytest.param(lambda: tf.fill([2048, 256], tf.constant(7, tf.bfloat16)), id="bfloat16"),
+        pytest.param(lambda: tf.fill([2048, 1024], True), id="bool"),
         pytest.param(lambda: three_and_the_last_again(), id="last"),
         pytest.param(lambda: tf.fill([3], "text"), id="text"),
         pytest.param(lambda: tf.constant(True), id="scalar"),

@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from tf_cluster_trainer import container_memory
-from tf_cluster_trainer.config import ConfigError
+from tf_cluster_trainer.checkpoint.record import TensorSpec
+from tf_cluster_trainer.config import ConfigError, Optimizer
+from tf_cluster_trainer.program.trial import Trial
 from tf_cluster_trainer.servers import ps_files
 from tf_cluster_trainer.strategies.step import state_memory
-from tf_cluster_trainer.strategies.step.state_memory import PsMemory, ps_memory
+from tf_cluster_trainer.strategies.step.state_memory import PsMemory, Spread, ps_memory
 
 MIB = 1 << 20
 STATE = 3000 * MIB
@@ -24,8 +26,8 @@ def ps(*limits: int | None) -> list[PsMemory | None]:
 def test_what_fits_no_ps_is_refused_with_the_numbers_and_the_way_out() -> None:
     told = (
         r"the state of 3,000 MiB does not fit 2 ps: one of them needs at least 1,620 MiB, and none "
-        r"may have more than 1,500 MiB; give them more memory \(ps.resources.limits.memory\) or "
-        r"take 5 of them"
+        r"may have more than 1,500 MiB; give them more memory \(values: "
+        r"ps.resources.limits.memory; params: resources.ps.limits.memory\) or take 5 of them"
     )
     with pytest.raises(ConfigError, match=told):
         state_memory.check_ps(STATE, ps(1500, 1400))
@@ -35,14 +37,31 @@ def test_a_variable_that_one_ps_has_whole_is_reckoned_with(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """More ps would not take any of it."""
+    whole = Spread(fullest=2700 * MIB, largest=2700 * MIB)
     told = r"one of them needs at least 2,820 MiB, and none may have more than 2,500 MiB; give them"
-    with pytest.raises(ConfigError, match=rf"{told} more memory \(\S+\)$"):
-        state_memory.check_ps(STATE, ps(2500, 2500), 2700 * MIB)
-    state_memory.check_ps(STATE, ps(5000, 5000), 2700 * MIB)
+    with pytest.raises(ConfigError, match=rf"{told} more memory \([^)]+\)$"):
+        state_memory.check_ps(STATE, ps(2500, 2500), whole)
+    state_memory.check_ps(STATE, ps(5000, 5000), whole)
     said = capsys.readouterr().err
-    assert "a ps has up to 2,700 MiB; it needs up to about 4,530 MiB for that" in said
-    state_memory.check_ps(STATE, ps(5000, 5000), 1500 * MIB)
+    assert "the fullest ps has 2,700 MiB; it needs up to about 4,530 MiB for that" in said
+    state_memory.check_ps(STATE, ps(5000, 5000), Spread(1500 * MIB, 1500 * MIB))
     assert "a ps has about 1,500 MiB" in capsys.readouterr().err
+
+
+def test_more_ps_help_where_one_has_several_whole_variables() -> None:
+    uneven = Spread(fullest=2000 * MIB, largest=1000 * MIB)
+    with pytest.raises(ConfigError, match=r"\) or take more of them, 3 at least$"):
+        state_memory.check_ps(STATE, ps(2050, 2050), uneven)
+
+
+def test_before_a_model_is_in_graph_only_another_precision_keeps_its_variables_whole() -> None:
+    specs = {"model/a": TensorSpec((50, 2), "float32"), "model/b": TensorSpec((200,), "float32")}
+    trial = Trial(None, None, (), specs, frozenset({"model/a"}))
+    adam = Optimizer("Adam", 0.001, None)
+    assert state_memory.whole_in_graph(trial, adam, "float32") is None
+    largest = state_memory.whole_in_graph(trial, adam, "mixed_bfloat16")
+    assert largest == Spread(3 * 4 * 100, 3 * 4 * 100)
+    assert state_memory.state_bytes(trial, adam) == 3 * 4 * 100 + 4 * 200
 
 
 def test_what_may_be_too_little_is_a_warning(capsys: pytest.CaptureFixture[str]) -> None:

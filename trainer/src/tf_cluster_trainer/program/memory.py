@@ -36,7 +36,7 @@ def look_at_own(role: str, variables: Mapping[str, TensorSpec], state: int) -> N
         log(
             f"this task needs up to about {mib(likely)} and may have {mib(limit)}: that may be "
             "too little, and the kernel would kill it; give it more memory "
-            "(resources.limits.memory)",
+            f"({memory_limit(role.partition('-')[0])})",
             WARNING,
         )
 
@@ -69,6 +69,11 @@ def copied(variables: Mapping[str, TensorSpec], state: int) -> int:
     in_memory = total(s for k, s in variables.items() if not can_be_mapped(k, s, state))
     larger_pieces = 8 * (piece_bytes(state) - piece_bytes(0))
     return SMALL_STATE_BYTES + larger_pieces + in_memory
+
+
+def memory_limit(role: str) -> str:
+    """Where a user gives the tasks of a role more memory."""
+    return f"values: {role}.resources.limits.memory; params: resources.{role}.limits.memory"
 
 
 def mib(size: float) -> str:

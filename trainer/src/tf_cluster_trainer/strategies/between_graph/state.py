@@ -256,8 +256,9 @@ class RunState:
                 self.seen = self._nothing_seen()
         if self._volume and not self._generation:
             stored = self._graph.state.stored
-            state, share = total(one.spec for one in stored), max(devices.ps_bytes(stored).values())
-            state_memory.look_at_ps(state, self._graph.ps, partial(self._volume.memory, run), share)
+            state, spread = total(one.spec for one in stored), state_memory.spread_of(stored)
+            ask = partial(self._volume.memory, run)
+            state_memory.look_at_ps(state, self._graph.ps, ask, spread)
             memory.look_at_own("worker-0", self._context.trial.variables, state)
         self._look_for_the_volume(run)
         if not run(operations.members_are_there):

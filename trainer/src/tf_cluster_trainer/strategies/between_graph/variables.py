@@ -154,7 +154,7 @@ def initializer(variable: Any) -> Any:
     if not can_be_cut(checkpoint_variables.spec_of(variable)):
         return variable.initializer
     value = _repeated(variable.initial_value)
-    if value is None:
+    if value is None or variable.dtype.is_bool:
         return variable.initializer
     with tf.device(variable.device):
         first = tf.raw_ops.Empty(shape=variable.shape, dtype=variable.dtype, init=True)

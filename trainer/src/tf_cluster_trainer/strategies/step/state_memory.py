@@ -13,10 +13,13 @@ from typing import Any
 import tensorflow as tf
 
 from tf_cluster_trainer import container_memory
-from tf_cluster_trainer.checkpoint.pieces import is_small, total
+from tf_cluster_trainer.checkpoint import variables
+from tf_cluster_trainer.checkpoint.pieces import is_small, size
+from tf_cluster_trainer.checkpoint.variables import StoredTensor
 from tf_cluster_trainer.config import ConfigError, Optimizer
 from tf_cluster_trainer.log import WARNING, log
-from tf_cluster_trainer.program.memory import MEBIBYTE, mib
+from tf_cluster_trainer.program import precision
+from tf_cluster_trainer.program.memory import MEBIBYTE, memory_limit, mib
 from tf_cluster_trainer.program.trial import Trial
 from tf_cluster_trainer.ps_volume import reach
 from tf_cluster_trainer.servers import ps_files
@@ -26,11 +29,12 @@ from tf_cluster_trainer.strategies.step import devices, optimizers
 PS = (480, 1.5)
 """MiB that a ps takes without a state, and times its share: as `tf-cluster plan` reckons."""
 
-
 UNEVEN = 1.1
-"""A ps with so many times an even share has a variable that is on no other ps."""
+"""With so many times an even share on a ps, the state does not lie evenly on all."""
+
 BARE_PS_BYTES = 150 << 20
 """What a ps takes before it has variables; it may have those of an earlier start, too."""
+
 Ask = Callable[[], Iterable[bytes]]
 """Run the operations of `memory_ops`."""
 
@@ -41,6 +45,28 @@ class PsMemory:
 
     taken: int
     limit: int | None
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How a state lies on the ps, in bytes, with the slots of each variable.
+
+    `fullest`: what the ps with the most has; the least of it that is known, before it has it.
+    `largest`: of what is on one ps, however many there are.
+    """
+
+    fullest: int
+    largest: int
+
+
+def spread_of(stored: Sequence[StoredTensor]) -> Spread:
+    """Of the variables and slots as they lie on the ps."""
+    families: dict[tuple[str, int], int] = {}
+    for one in stored:
+        for at, part in enumerate(one.parts):
+            key = one.slot_of or one.key, at
+            families[key] = families.get(key, 0) + size(variables.spec_of(part))
+    return Spread(max(devices.ps_bytes(stored).values()), max(families.values()))
 
 
 def ps_memory(said: bytes) -> PsMemory | None:
@@ -61,7 +87,7 @@ def memory_ops(ps: int) -> list[Any]:
     return asked
 
 
-def look_at_ps(state: int, ps: int, ask: Ask, share: int | None = None) -> None:
+def look_at_ps(state: int, ps: int, ask: Ask, spread: Spread | None = None) -> None:
     """Ask the ps, where the state is large, and check what they say. Raises as `check_ps` does."""
     if is_small(state):
         return
@@ -71,23 +97,23 @@ def look_at_ps(state: int, ps: int, ask: Ask, share: int | None = None) -> None:
         if is_peer_lost(error):
             raise
         said = [None] * ps  # of another image
-    check_ps(state, said, share)
+    check_ps(state, said, spread)
 
 
-def check_ps(state: int, ps: Sequence[PsMemory | None], share: int | None = None) -> None:
+def check_ps(state: int, ps: Sequence[PsMemory | None], spread: Spread | None = None) -> None:
     """Log the share of a ps. Raises ConfigError if one of them can't have the memory that it needs.
 
-    `share`: bytes of the ps with the most, where it is known. However the state is spread, one of
-    n ps has an nth of it or more.
+    Without `spread` each is taken to have an even share: the fullest has that or more.
     """
     even = math.ceil(state / len(ps))
-    share = even if share is None else max(share, even)
-    has = "has about" if share < UNEVEN * even else "has up to"
+    share = max(spread.fullest, even) if spread else even
+    is_even = share < UNEVEN * even
     base, times = PS
     likely = base * MEBIBYTE + times * share
+    has = "a ps has about" if is_even else "the fullest ps has"
     log(
-        f"of the state of {mib(state)}, a ps {has} {mib(share)}; it needs up to about "
-        f"{mib(likely)} for that"
+        f"of the state of {mib(state)}, {has} {mib(share)}; it needs up to about {mib(likely)} "
+        "for that"
     )
     known = [one for one in ps if one is not None]
     limits = [one.limit for one in known if one.limit is not None]
@@ -96,9 +122,11 @@ def check_ps(state: int, ps: Sequence[PsMemory | None], share: int | None = None
     most = max(limits)
     least = share + min(BARE_PS_BYTES, *(one.taken for one in known))
     rest = most - base * MEBIBYTE
-    way_out = "give them more memory (ps.resources.limits.memory)"
-    if rest > 0 and share < UNEVEN * even:  # more ps would not divide what is whole on one
-        way_out += f" or take {math.ceil(state * times / rest)} of them"
+    way_out = f"give them more memory ({memory_limit('ps')})"
+    if rest > 0 and times * (spread.largest if spread else 0) <= rest:
+        enough = math.ceil(state * times / rest)
+        more = f"{max(enough, len(ps) + 1)} at least"
+        way_out += f" or take {enough} of them" if is_even else f" or take more of them, {more}"
     if least > most:
         raise ConfigError(
             f"the state of {mib(state)} does not fit {len(ps)} ps: one of them needs at least "
@@ -114,8 +142,24 @@ def check_ps(state: int, ps: Sequence[PsMemory | None], share: int | None = None
 
 def state_bytes(trial: Trial, optimizer: Optimizer) -> int:
     """Bytes of the model and the optimizer's slots."""
-    trained = total(spec for key, spec in trial.variables.items() if key in trial.trained)
-    return total(trial.variables.values()) + len(optimizers.slots(optimizer)) * trained
+    return sum(_with_slots(trial, optimizer).values())
+
+
+def whole_in_graph(trial: Trial, optimizer: Optimizer, computing_in: str) -> Spread | None:
+    """What is known before the model is on the ps: another precision keeps each variable whole."""
+    if computing_in == precision.FULL:
+        return None
+    largest = max(_with_slots(trial, optimizer).values(), default=0)
+    return Spread(fullest=largest, largest=largest)
+
+
+def _with_slots(trial: Trial, optimizer: Optimizer) -> dict[str, int]:
+    """Bytes of each variable and its slots."""
+    slots = len(optimizers.slots(optimizer))
+    return {
+        key: size(spec) * (1 + slots if key in trial.trained else 1)
+        for key, spec in trial.variables.items()
+    }
 
 
 def check_held(state: int) -> None:
@@ -125,5 +169,5 @@ def check_held(state: int) -> None:
         raise ConfigError(
             f"with all-reduce each worker holds the whole state of {mib(state)}: this one needs "
             f"at least {mib(needs)} and may have {mib(limit)}; give workers more memory "
-            "(worker.resources.limits.memory), or train with parameter servers"
+            f"({memory_limit('worker')}), or train with parameter servers"
         )
