@@ -157,6 +157,37 @@ def test_a_ps_that_is_too_small_for_the_program_is_told(
     assert "700 MiB + 1.75 × copied" in two.stdout
 
 
+@pytest.mark.parametrize(
+    ("params", "told", "code"),
+    [
+        ("", "4 checkpoints at most and an export: 13Gi", 1),
+        ("log: {size: 12Gi}\n", "TOO LITTLE: the claim asks for 12Gi (params: log.size)", 1),
+        ("log: {size: 13Gi}\n", "of a state of 3Gi (the model is 1Gi)", 0),
+        ("log: {existingClaim: mine}\n", "an export: 13Gi", 0),
+        (
+            "log: {size: 99Gi}\nevaluator: true\nexportBest: {metric: accuracy}\n",
+            "5 checkpoints at most and 5 exports: 20Gi",
+            0,
+        ),
+        (
+            "log: {size: 5Gi}\ntrain: {steps: 9, batchSize: 8, checkpoint: {keep: 1}, "
+            "optimizer: {name: SGD, learningRate: 0.1}}\n",
+            "2 checkpoints at most and an export: 3Gi",
+            0,
+        ),
+    ],
+)
+def test_what_room_a_run_needs_on_the_log_volume_is_told(
+    tf_cluster: Command, tmp_path: Path, params: str, told: str, code: int
+) -> None:
+    size = {"name": "table/embeddings", "shape": [1 << 20, 256], "bytes": 1 << 30}
+    table = {**PROGRAM["variables"][0], **size}
+    (tmp_path / "program.json").write_text(json.dumps({**PROGRAM, "variables": [table]}))
+    ran = tf_cluster("plan", "-", "--program", "program.json", stdin=DIGITS + "ps: 2\n" + params)
+    assert told in ran.stdout
+    assert ("TOO LITTLE: the claim" in ran.stdout, ran.returncode) == (code == 1, code)
+
+
 def test_batches_of_examples_of_no_known_size_are_told_to_come_on_top(
     tf_cluster: Command, tmp_path: Path
 ) -> None:

@@ -80,6 +80,7 @@ def plan(
     """Say what a cluster will hold, and what an upgrade restarts."""
     from tf_cluster.planning.against import compared
     from tf_cluster.planning.demand import packed
+    from tf_cluster.planning.log_volume import log_need, log_text
     from tf_cluster.planning.memory import needs, read_program, refuse_another
     from tf_cluster.planning.nodes import MOST_NODES, parsed_node
     from tf_cluster.planning.text import (
@@ -118,9 +119,10 @@ def plan(
     if inspected and program:
         refuse_another(made, inspected, program)
     needed = needs(made, inspected) if inspected else []
+    log = log_need(made, inspected) if inspected else None
     moved = traffic(made, inspected) if inspected else None
     if form is Form.JSON:
-        sys.stdout.write(escaped_json(plan_json(made, fit, needed, comparison, moved)))
+        sys.stdout.write(escaped_json(plan_json(made, fit, needed, comparison, moved, log)))
     elif form is Form.MERMAID:
         sys.stdout.write(plan_mermaid(made))
     else:
@@ -131,9 +133,10 @@ def plan(
             sys.stdout.write(fit_text(fit, node))
         with_batches = bool(inspected and inspected.example_bytes is not None)
         sys.stdout.write(memory_text(needed, with_batches=with_batches))
+        sys.stdout.write(log_text(log) if log else "")
         sys.stdout.write(traffic_text(moved))
     sys.stdout.flush()
-    if (fit and fit.unplaced) or not all(need.fits for need in needed):
+    if (fit and fit.unplaced) or not all(need.fits for need in (*needed, *([log] if log else []))):
         raise typer.Exit(exits.FINDINGS)
 
 

@@ -200,11 +200,8 @@ def refuse_another(plan: Plan, program: Program, file: str) -> None:
 
 def needs(plan: Plan, program: Program) -> list[Need]:
     """What the tasks of each role need; those of a role that need the same, once."""
-    values = plan.release.values
-    train = values["train"]
-    slots = program.slots.get(str(train["optimizer"]["name"]), _MOST_SLOTS)
-    model = sum(one.bytes for one in program.variables)
-    state = model + slots * sum(one.bytes for one in program.variables if one.trainable)
+    train = plan.release.values["train"]
+    slots, state = _slots(plan, program), state_bytes(plan, program)
     dense = sum(one.bytes for one in program.variables if not one.is_table)
     of_a_step: list[_Part] = [("dense", 4, dense)]
     if program.example_bytes is not None:
@@ -241,6 +238,22 @@ def needs(plan: Plan, program: Program) -> list[Need]:
 
 
 _Part = tuple[str, float, int]
+
+
+def model_bytes(program: Program) -> int:
+    """Bytes of the model."""
+    return sum(one.bytes for one in program.variables)
+
+
+def state_bytes(plan: Plan, program: Program) -> int:
+    """Bytes of the model and of the optimizer's slots."""
+    trained = sum(one.bytes for one in program.variables if one.trainable)
+    return model_bytes(program) + _slots(plan, program) * trained
+
+
+def _slots(plan: Plan, program: Program) -> int:
+    """How many values the optimizer keeps for each that is trained."""
+    return program.slots.get(str(plan.release.values["train"]["optimizer"]["name"]), _MOST_SLOTS)
 
 
 def copied(variables: Sequence[ProgramVariable], state: int) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 
 from tf_cluster.planning.against import Comparison, told
 from tf_cluster.planning.demand import Fit, PodGroup, plain, total
+from tf_cluster.planning.log_volume import LogNeed
 from tf_cluster.planning.memory import Need
 from tf_cluster.planning.objects import Life
 from tf_cluster.planning.plan import Plan
@@ -164,6 +165,7 @@ def plan_json(
     needs: Sequence[Need] = (),
     comparison: Comparison | None = None,
     moved: Traffic | None = None,
+    log: LogNeed | None = None,
 ) -> str:
     """The plan as one JSON document."""
     release = plan.release
@@ -209,6 +211,14 @@ def plan_json(
             "unplaced": [
                 {"pods": one.title, "count": one.count, "why": one.why} for one in fit.unplaced
             ],
+        }
+    if log is not None:
+        document["log"] = {
+            "model": log.model,
+            "state": log.state,
+            "needs": log.bytes,
+            "claim": log.claim,
+            "fits": log.fits,
         }
     if needs:
         document["memory"] = [
