@@ -1,4 +1,7 @@
-"""Bytes at the chief's link for each byte of a state that is saved, or that a run goes on from.
+"""Bytes that the chief and other tasks send each other, for each byte of a state.
+
+In a run with one save, and in one that goes on from there. What a network volume moves is not in
+it: here the volume is a disk of this machine.
 
 Two runs of a table and two of one three times as large: what the larger one moves more is told
 against what its state has more. They are counted, and do not depend on what else runs.
@@ -21,6 +24,7 @@ from tests.bench.state_memory import ROW_BYTES
 
 ROWS = (1_500_000, 4_500_000)
 STEPS = 40
+WHAT = ("a run with one save", "a resume")
 WAYS = {"by the ps": (True, 0.001), "streamed": (False, 1.05)}
 
 
@@ -43,7 +47,7 @@ def _take(count: int) -> Iterator[Sample]:
             small, large = (_moved(rows, by_ps=by_ps) for rows in ROWS)
             more = (ROWS[1] - ROWS[0]) * ROW_BYTES
             save, both = ((large[at] - small[at]) / more for at in (0, 1))
-            found |= {f"a save {way}": save, f"a resume {way}": both - save}
+            found |= dict(zip((f"{what} {way}" for what in WHAT), (save, both - save), strict=True))
         yield found
 
 
@@ -51,13 +55,20 @@ def _moved(rows: int, *, by_ps: bool) -> tuple[int, int]:
     """By a run that saves at its end; and by one that goes on from there, and saves as well."""
     with TemporaryDirectory(prefix="tf-cluster-bench-") as folder:
         first = _run(_document(rows, STEPS, by_ps=by_ps), Path(folder), keep=True)
-        return first, _run(_document(rows, 2 * STEPS, by_ps=by_ps), Path(folder))
+        again = _run(_document(rows, 2 * STEPS, by_ps=by_ps), Path(folder), began=STEPS)
+        return first, again
 
 
-def _run(told: dict[str, Any], runs: Path, *, keep: bool = False) -> int:
-    """Bytes of the chief from its start to its end; `runs`: of the earlier ones."""
+def _run(told: dict[str, Any], runs: Path, *, keep: bool = False, began: int = 0) -> int:
+    """Bytes of the chief from its start to its end; `runs`: of the earlier ones.
+
+    `began`: the step of the checkpoint that it goes on from.
+    """
     with GoingOn(told, runs) as training:
         traffic = looked_at(training)[-1].traffic["chief-0"]
+        log = (training.run_dir.parent / "logs" / "chief-0.log").read_text()
+        if began and f"going on from the checkpoint of step {began}\n" not in log:
+            raise RuntimeError(f"it began afresh:\n{training.words()}")
         if keep:
             shutil.copytree(training.folder / "runs", runs, dirs_exist_ok=True)
     return traffic.sent + traffic.received
@@ -74,16 +85,16 @@ MEASURES = {
         _take,
         1,
         2,
-        {f"{what} {way}": "×" for way in WAYS for what in ("a save", "a resume")},
+        {f"{what} {way}": "×" for way in WAYS for what in WHAT},
         [
             Figure(
-                f"bytes at the chief's link for each byte of the state, {what} {way}",
+                f"bytes between the chief and other tasks for each byte of the state, {what} {way}",
                 Bar(f"≤ {limit:g} ×", limit),
                 (f"{what} {way}",),
                 counted=True,
             )
             for way, (_, limit) in WAYS.items()
-            for what in ("a save", "a resume")
+            for what in WHAT
         ],
     )
 }

@@ -44,7 +44,7 @@ def document(name: str) -> dict[str, Any]:
         flags={"rows": ROWS, "width": WIDTH},
         **one.settings,
     )
-    told["program"]["module"] = "programs:Table"
+    told["program"]["module"] = "programs:LargeTable"
     return told
 
 

@@ -11,8 +11,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.bench import large_table
+from tests.bench.by_hand import table
 from tests.bench.hand_run import BY_HAND
 from tests.bench.install import manifests
+from tests.bench.ours import programs
 from tests.ports import free_port, listens
 from tests.support.waiting import eventually
 
@@ -80,3 +83,11 @@ def test_the_manifests_by_hand_start_the_program_of_the_rates_one_task_each() ->
         assert container["command"][3:] == ["digits", "1"]
         assert {script, "digits.py"} <= set(config["data"])
     assert tasks == {"ps": 0, "worker": 1, "chief": 0}
+
+
+def test_a_large_table_is_the_same_on_both_sides() -> None:
+    told = large_table.document("in-graph-async")
+    assert told["flags"] == {"rows": table.ROWS, "width": table.WIDTH}
+    assert told["train"]["batchSize"] == table.BATCH
+    assert told["train"]["optimizer"] == {"name": "Adagrad", "learningRate": table.RATE}
+    assert (programs.EXAMPLES, programs.LargeTable.shuffle_buffer) == (table.EXAMPLES,) * 2

@@ -13,7 +13,10 @@ from tests.bench.earlier import python_path, sources
 
 def test_python_takes_the_sources_of_the_commit() -> None:
     with sources("HEAD") as folder:
-        where = "import tf_cluster_trainer, tf_cluster; print(tf_cluster_trainer.__file__)"
+        where = (
+            "import tf_cluster_trainer, tf_cluster;"
+            "print(tf_cluster_trainer.__file__, tf_cluster.__file__, sep='\\n')"
+        )
         ran = subprocess.run(
             (sys.executable, "-c", where),
             env={**os.environ, "PYTHONPATH": python_path(folder)},
@@ -21,7 +24,9 @@ def test_python_takes_the_sources_of_the_commit() -> None:
             text=True,
             check=True,
         )
-        assert ran.stdout.startswith(f"{folder}/trainer/src/")
+        trainer, tool = ran.stdout.splitlines()
+        assert trainer.startswith(f"{folder}/trainer/src/")
+        assert tool.startswith(f"{folder}/generator/src/")
     assert not folder.exists()
 
 

@@ -59,9 +59,15 @@ class Table(Program):
 
     def dataset(self, ctx: Context, input_context: Any) -> tf.data.Dataset:
         ids = tf.random.stateless_uniform(
-            (20_000, 2), seed=(1, 2), maxval=ctx.flags.rows, dtype=tf.int64, minval=0
+            (EXAMPLES, 2), seed=(1, 2), maxval=ctx.flags.rows, dtype=tf.int64, minval=0
         )
         return tf.data.Dataset.from_tensor_slices((ids, tf.cast(ids[:, :1] % 2, tf.float32)))
+
+
+class LargeTable(Table):
+    """The same, shuffled as by_hand/table.py does."""
+
+    shuffle_buffer = EXAMPLES
 
 
 @dataclass(frozen=True)
