@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import uuid
 from collections.abc import Callable, Iterator
@@ -109,16 +110,24 @@ def test_a_state_larger_than_chief_and_evaluator_trains_resumes_and_is_exported(
     release.install(values(ENDLESS, 2))
     first = eventually("a checkpoint", lambda: checkpoint(0), 240)
     said = BY_PS if "extraValues" in volume else "ps-0 does not reach the log volume"
-    killed = release.client()["metadata"]
-    assert said in release.namespace.kubectl("logs", killed["name"])
+    client = release.client()["metadata"]["name"]
+    assert said in release.namespace.kubectl("logs", client)
     release.namespace.kubectl(
-        "delete", "pod", killed["name"], "--grace-period=0", "--force", "--wait=false"
+        "delete", "pod", client, "--grace-period=0", "--force", "--wait=false"
     )
     went_on = eventually("the next checkpoint", lambda: checkpoint(first), 240)
+    words = release.namespace.kubectl("logs", release.client()["metadata"]["name"])
+    assert said in words
+    assert resumed_step(words) >= first
 
     release.upgrade(values(went_on + 1500, 4, replication="between-graph"))
     release.await_job("worker", "Complete", 600)
     release.await_job("evaluator", "Complete", 240)
+
+    (worker,) = release.objects("pod", "worker")
+    words = release.namespace.kubectl("logs", worker["metadata"]["name"])
+    assert said in words
+    assert resumed_step(words) >= went_on
 
     pods = [
         pod for role in ("chief", "worker", "evaluator") for pod in release.objects("pod", role)
@@ -138,6 +147,13 @@ def test_a_state_larger_than_chief_and_evaluator_trains_resumes_and_is_exported(
     for directory in (progress["export"], record["best"]["export"]):
         size = int(read_log_volume(f"{name}-log", f"du -sb {directory}").split()[0])
         assert size > (users + items) * ROW_BYTES
+
+
+def resumed_step(words: str) -> int:
+    """The step of the checkpoint that a client went on from, by its log."""
+    found = re.search(r"going on from the checkpoint of step (\d+)", words)
+    assert found, words
+    return int(found[1])
 
 
 def test_a_state_that_no_ps_can_hold_is_exit_2_with_the_numbers(
