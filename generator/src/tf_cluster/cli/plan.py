@@ -136,7 +136,8 @@ def plan(
         sys.stdout.write(log_text(log) if log else "")
         sys.stdout.write(traffic_text(moved))
     sys.stdout.flush()
-    if (fit and fit.unplaced) or not all(need.fits for need in (*needed, *([log] if log else []))):
+    too_little = not all(need.fits for need in needed) or bool(log and not log.fits)
+    if (fit and fit.unplaced) or too_little:
         raise typer.Exit(exits.FINDINGS)
 
 
