@@ -7,13 +7,14 @@ flushed, or a byte written afterwards, is another one.
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import pytest
-from tf_cluster_trainer.checkpoint import export
+from tf_cluster_trainer.checkpoint import export, pieces
 from tf_cluster_trainer.checkpoint import write as checkpoint_write
 from tf_cluster_trainer.checkpoint.pieces import Piece
 from tf_cluster_trainer.checkpoint.record import Meta, TensorSpec
@@ -43,9 +44,9 @@ class Disk:
 def checkpoint(log: Path, check_owner: Callable[[], None]) -> Path:
     spec = {"model/w": TensorSpec((3,), "float32")}
     meta = Meta(7, 56, {"0": 7}, "SGD", spec)
-    pieces = [[Piece("model/w", np.ones(3, np.float32))]]
+    held = [[Piece("model/w", np.ones(3, np.float32))]]
     into = checkpoint_write.temporary_of(log / "named", 7)
-    return checkpoint_write.write(meta, pieces, into, check_owner=check_owner)
+    return checkpoint_write.write(meta, held, into, check_owner=check_owner)
 
 
 def exported(log: Path, check_owner: Callable[[], None]) -> Path:
@@ -122,3 +123,28 @@ def test_a_disk_that_does_not_keep_it_is_told_and_nothing_is_named_or_left(
     with pytest.raises(OSError, match="No space left"):
         write(tmp_path, lambda: None)
     assert list((tmp_path / "named").iterdir()) == []
+
+
+def test_what_is_written_is_flushed_while_the_rest_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So a save is not all its reads and writes, and then the disk's work."""
+    monkeypatch.setattr(pieces, "PIECE_BYTES", 64)
+    begun, fsync = threading.Event(), os.fsync
+
+    def watched(descriptor: int) -> None:
+        fsync(descriptor)
+        begun.set()
+
+    monkeypatch.setattr(os, "fsync", watched)
+    specs = {f"model/{at}": TensorSpec((16,), "float32") for at in range(3)}
+
+    def coming() -> Iterator[list[Piece]]:
+        for key in specs:
+            yield [Piece(key, np.ones(16, np.float32))]
+        assert begun.wait(30), "nothing was flushed before all was read"
+
+    into = checkpoint_write.temporary_of(tmp_path, 7)
+    checkpoint_write.write(
+        Meta(7, 56, {"0": 7}, "SGD", specs), coming(), into, check_owner=lambda: None
+    )

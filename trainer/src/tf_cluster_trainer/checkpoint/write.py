@@ -27,7 +27,7 @@ from tf_cluster_trainer.checkpoint.pieces import (
 from tf_cluster_trainer.checkpoint.record import Meta, TensorSpec
 from tf_cluster_trainer.errors import PsVolumeError
 from tf_cluster_trainer.run_directory import layout
-from tf_cluster_trainer.run_directory.flushing import flush
+from tf_cluster_trainer.run_directory.flushing import FlushingBeside, flush
 
 _STEP = TensorSpec((), "int64")
 
@@ -57,7 +57,8 @@ def write(
     final = checkpoints / layout.checkpoint_name(meta.step)
     temporary.mkdir(parents=True)
     try:
-        whole = _bundle(meta, pieces, temporary)
+        with FlushingBeside() as flushing:
+            whole = _bundle(meta, pieces, temporary, flushing)
         (temporary / layout.META).write_text(record.to_json(whole), encoding="utf-8")
         for path in (*temporary.iterdir(), temporary):
             flush(path)
@@ -110,10 +111,16 @@ def _has_meta(path: Path) -> bool:
     return True
 
 
-def _bundle(meta: Meta, pieces: Iterable[Sequence[Piece | Written]], directory: Path) -> Meta:
+def _bundle(
+    meta: Meta,
+    pieces: Iterable[Sequence[Piece | Written]],
+    directory: Path,
+    flushing: FlushingBeside,
+) -> Meta:
     """Write all tensors as one bundle, a data file at a time: an operation copies what it writes.
 
-    Returns `meta` with the slices as they were written. The files of the ps come last.
+    Each is flushed while the next ones are read and written. Returns `meta` with the slices as they
+    were written. The files of the ps come last.
     """
     names: list[str] = []
     slices: dict[str, list[int]] = {}
@@ -136,6 +143,7 @@ def _bundle(meta: Meta, pieces: Iterable[Sequence[Piece | Written]], directory: 
                 shape_and_slices=[_place(one, meta) for one in held],
                 tensors=[tf.constant(one.value) for one in held],
             )
+        flushing.begin(Path(f"{names[-1]}{layout.ONE_DATA_FILE}"))
     for written in sorted(by_ps, key=lambda one: one.slices):
         _check_size(directory, written)
         for key, first in written.slices:
@@ -144,6 +152,7 @@ def _bundle(meta: Meta, pieces: Iterable[Sequence[Piece | Written]], directory: 
         if begins_file(begins):
             files.setdefault(begins, []).append(len(names))
         names.append(str(directory / written.name))
+    flushing.settle()  # the next operation gives the files other names
     with _on_the_disk(directory):
         tf.raw_ops.MergeV2Checkpoints(
             checkpoint_prefixes=names,

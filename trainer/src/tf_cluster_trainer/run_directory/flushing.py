@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from concurrent import futures
 from pathlib import Path
+from types import TracebackType
 
 
 def flush(path: Path) -> None:
@@ -13,3 +15,35 @@ def flush(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+class FlushingBeside:
+    """Flushes files in a thread of its own, while its user writes others.
+
+    Who leaves it waits for what is under way. A file must keep its name until `settle` returns.
+    """
+
+    def __init__(self) -> None:
+        self._thread = futures.ThreadPoolExecutor(1, thread_name_prefix="flush")
+        self._begun: list[futures.Future[None]] = []
+
+    def begin(self, path: Path) -> None:
+        """Flush it, soon."""
+        self._begun.append(self._thread.submit(flush, path))
+
+    def settle(self) -> None:
+        """Wait until all files are flushed. Raises the first OSError of theirs."""
+        for one in self._begun:
+            one.result()
+        self._begun.clear()
+
+    def __enter__(self) -> FlushingBeside:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._thread.shutdown(cancel_futures=True)
