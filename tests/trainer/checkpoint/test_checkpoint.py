@@ -224,6 +224,24 @@ def test_a_step_that_is_damaged_twice_does_not_stay_the_newest(tmp_path: Path) -
     ]
 
 
+def test_only_the_newest_unreadable_one_stays(tmp_path: Path) -> None:
+    write(tmp_path, 5)
+    said: list[str] = []
+    for step in (7, 30, 30, 8):
+        (write(tmp_path, step) / "variables.index").unlink()
+        assert checkpoint_read.newest(tmp_path, said.append) is not None
+        checkpoint_write.prune(tmp_path, keep=3)
+    kept = tmp_path / "ckpt-30.unreadable-2"
+    assert sorted(tmp_path.iterdir()) == [kept, tmp_path / "ckpt-5"]
+    # A third one of the step is newer than the second, though there is no first one any more.
+    (write(tmp_path, 30) / "variables.index").unlink()
+    checkpoint_read.newest(tmp_path, said.append)
+    checkpoint_write.remove_left(tmp_path)
+    last = tmp_path / "ckpt-30.unreadable-3"
+    assert sorted(tmp_path.iterdir()) == [last, tmp_path / "ckpt-5"]
+    assert f"ckpt-30 is kept as {last}; the one before is used. It may be deleted" in said[-1]
+
+
 @pytest.mark.parametrize("name", ["variables.index", "meta.json"])
 def test_a_missing_file_is_said_and_the_one_before_is_read(tmp_path: Path, name: str) -> None:
     write(tmp_path, 5)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import tensorflow as tf
-from tf_cluster_trainer.checkpoint import pieces, variables
+from tf_cluster_trainer.checkpoint import pieces, read, variables, write
 from tf_cluster_trainer.checkpoint.pieces import Piece
-from tf_cluster_trainer.checkpoint.reading import VariableState
-from tf_cluster_trainer.checkpoint.record import TensorSpec
+from tf_cluster_trainer.checkpoint.reading import VariableState, whole_pieces
+from tf_cluster_trainer.checkpoint.record import Meta, TensorSpec
 from tf_cluster_trainer.checkpoint.variables import StoredTensor
 
 MOST = 3000  # bytes of a piece
@@ -131,6 +132,21 @@ def test_a_variable_that_was_filled_by_rows_is_read_without_a_copy() -> None:
     )
     assert np.shares_memory(first, second)
     assert variable.numpy().sum() == 500 * 8 * 3
+
+
+@pytest.mark.parametrize("in_session", [False, True])
+def test_a_string_keeps_the_zeros_at_its_end(tmp_path: Path, in_session: bool) -> None:
+    spec, word = TensorSpec((), "string"), b"ab\0\0"
+    stored = (StoredTensor("model/word", spec, (tf.Variable(word, trainable=False),)),)
+    if in_session:
+        with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+            found = whole_pieces(stored, [[session.run(tf.constant(word))]])
+    else:
+        ((*found,),) = VariableState(stored, "CPU:0").pieces()
+    meta = Meta(7, 56, {"0": 7}, "SGD", {"model/word": spec})
+    into = write.temporary_of(tmp_path, meta.step)
+    path = write.write(meta, [found], into, check_owner=lambda: None)
+    assert read.value(read.read(path), "model/word").item() == word
 
 
 @pytest.mark.parametrize("dtype", pieces._CUT)

@@ -297,7 +297,7 @@ def test_what_this_process_holds_anyway_is_copied(tmp_path: Path) -> None:
 def test_what_a_killed_child_left_half_written_makes_room_for_the_next(tmp_path: Path) -> None:
     left = tmp_path / "ckpt-3.tmp-0123"
     left.mkdir()
-    checkpoint_write.remove_partial(tmp_path)
+    checkpoint_write.remove_left(tmp_path)
     assert not left.exists()
 
 

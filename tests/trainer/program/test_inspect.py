@@ -24,9 +24,10 @@ from tf_cluster.planning.memory import (
 )
 from tf_cluster_trainer.checkpoint import pieces
 from tf_cluster_trainer.checkpoint.record import TensorSpec
+from tf_cluster_trainer.config import Optimizer
 from tf_cluster_trainer.inspect_program import OPTIMIZERS
 from tf_cluster_trainer.program import memory as trainer_memory
-from tf_cluster_trainer.strategies.step import parts, state_memory
+from tf_cluster_trainer.strategies.step import optimizers, parts, state_memory
 
 from tests.ports import free_port
 
@@ -190,10 +191,57 @@ def test_the_tool_and_the_trainer_map_variables_alike(dtype: str, rows: int, who
     assert can_be_mapped(variable, whole) == pieces.can_be_mapped("model/a", spec, whole)
 
 
+@pytest.mark.parametrize("whole", [257 << 20, 5_000 << 20, 1 << 40])
+@pytest.mark.parametrize("width", [0, 1, 37, 64, 2_730, 2_731, 2_750, 50_256, 50_257, 4 << 20])
+@pytest.mark.parametrize("rows", [1, 20, 1024, 20_000, 1 << 20])
+def test_the_tool_and_the_trainer_map_wide_rows_alike(rows: int, width: int, whole: int) -> None:
+    spec = TensorSpec((rows, width), "float32")
+    variable = ProgramVariable("a", spec.shape, pieces.size(spec), True, 0)
+    assert can_be_mapped(variable, whole) == pieces.can_be_mapped("model/a", spec, whole)
+    for count in (1, 2, 9):
+        found = memory.beside_pages(variable, count)
+        assert found == pieces.beside_pages(spec, count)
+        assert found <= pieces.size(spec)
+        assert count > 1 or pieces.size(spec) > parts.PART_BYTES or not found
+
+
+@pytest.mark.parametrize("in_graph", [True, False])
+@pytest.mark.parametrize("ps", [1, 2, 3, 7])
+@pytest.mark.parametrize(
+    "shape", [(20_000, 37), (1_003, 2_750), (200_001, 2_730), (3_000_001, 700), (1 << 26, 65)]
+)
+def test_what_of_a_mapped_variable_is_copied_is_reckoned_in(
+    shape: tuple[int, ...], ps: int, in_graph: bool
+) -> None:
+    """As in checkpoint/reading.py: slices of each part, the first of which begin within pages."""
+    spec = TensorSpec(shape, "float32")
+    variable = ProgramVariable("a", shape, pieces.size(spec), True, 0)
+    sizes = part_sizes(variable, ps, memory.SHARD_BYTES if in_graph else memory.LARGE_SHARD_BYTES)
+    most, row_bytes = pieces.PIECE_BYTES // 3, variable.row_bytes
+    begins = copied_bytes = 0
+    for size in sizes:
+        ends = begins + size // row_bytes
+        for first, rows in pieces.slices(begins, ends, row_bytes, most):
+            if first * row_bytes % pieces.PAGE_BYTES:
+                copied_bytes += rows * row_bytes
+        begins = ends
+    assert begins == shape[0]
+    assert copied_bytes <= memory.beside_pages(variable, ps if in_graph else 1)
+
+
+def test_no_optimizer_has_more_slots_than_are_reckoned_with() -> None:
+    assert pieces.MOST_SLOTS == memory._MOST_SLOTS
+    assert pieces.PART_BYTES == parts.PART_BYTES == memory.PART_BYTES
+    for name in OPTIMIZERS:
+        assert len(optimizers.slots(Optimizer(name, 0.1, None))) <= pieces.MOST_SLOTS
+
+
+@pytest.mark.parametrize("count", [1, 5])
 @pytest.mark.parametrize("state", [1, 256 << 20, (256 << 20) + 1, 5 << 30, 1 << 40])
-def test_the_tool_and_the_trainer_reckon_memory_alike(state: int) -> None:
+def test_the_tool_and_the_trainer_reckon_memory_alike(state: int, count: int) -> None:
     specs = {
         "model/table": TensorSpec((1 << 22, 64), "float32"),
+        "model/wide": TensorSpec((1024, 50_257), "float32"),
         "model/ids": TensorSpec((1 << 22,), "int32"),
         "model/bias": TensorSpec((700,), "float32"),
         "model/scale": TensorSpec((), "float32"),
@@ -202,7 +250,7 @@ def test_the_tool_and_the_trainer_reckon_memory_alike(state: int) -> None:
         ProgramVariable(key, spec.shape, pieces.size(spec), True, 0, spec.dtype)
         for key, spec in specs.items()
     ]
-    assert copied(variables, state) == trainer_memory.copied(specs, state)
+    assert copied(variables, state, count) == trainer_memory.copied(specs, state, count)
     assert memory.ROLES == trainer_memory.ROLES
     assert memory.PS == state_memory.PS
 

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil
+from math import ceil, gcd
 from typing import Any, TypeVar
 
 from tf_cluster.exits import RefusedError
@@ -34,6 +34,7 @@ SMALL_STATE_BYTES = 256 << 20
 LEAST_MAPPED_BYTES = 4 << 20
 MOST_PIECES = 1000
 PIECE_BYTES = 32 << 20
+PAGE_BYTES = 4096
 SHARED = ("float32", "float64", "complex64", "complex128", "int8", "int16", "int64", "uint8")
 """What the trainer copies in memory, and what not: its checkpoint/pieces.py."""
 
@@ -223,7 +224,8 @@ def needs(plan: Plan, program: Program) -> list[Need]:
             )
         )
 
-    held = copied(program.variables, state)
+    in_parts = plan.counts["ps"] if plan.release.combination.has_chief else 1
+    held = copied(program.variables, state, in_parts)
     for role, title, base, parts in _lines(plan, held, state, of_a_step):
         size = base * MEBIBYTE + sum(factor * amount for _, factor, amount in parts)
         words = "".join(f" + {factor:g} × {word}" for word, factor, _ in parts)
@@ -256,22 +258,39 @@ def _slots(plan: Plan, program: Program) -> int:
     return program.slots.get(str(plan.release.values["train"]["optimizer"]["name"]), _MOST_SLOTS)
 
 
-def copied(variables: Sequence[ProgramVariable], state: int) -> int:
+def copied(variables: Sequence[ProgramVariable], state: int, parts: int = 1) -> int:
     """Bytes that a task with the whole state, or the whole model, has in memory at once.
 
-    A small state it copies. Of a large one it has some pieces, and the model's variables that it
-    can't use as pages of a checkpoint's files.
+    A small state it copies. Of a large one it has some pieces, and what it can't use as pages of a
+    checkpoint's files: whole variables, and rows where one of so many parts begins within a page.
     """
     if state <= SMALL_STATE_BYTES:
         return state
     larger_pieces = 8 * max(0, ceil(state / MOST_PIECES) - PIECE_BYTES)
-    whole = sum(one.bytes for one in variables if not can_be_mapped(one, state))
-    return SMALL_STATE_BYTES + larger_pieces + whole
+    in_memory = sum(
+        beside_pages(one, parts) if can_be_mapped(one, state) else one.bytes for one in variables
+    )
+    return SMALL_STATE_BYTES + larger_pieces + in_memory
 
 
 def can_be_mapped(one: ProgramVariable, state: int) -> bool:
     """Whether a reader of a checkpoint of a large state uses this variable's values as they lie."""
-    return one.dtype in SHARED and one.bytes >= max(LEAST_MAPPED_BYTES, ceil(state / MOST_PIECES))
+    if one.dtype not in SHARED or one.bytes < max(LEAST_MAPPED_BYTES, ceil(state / MOST_PIECES)):
+        return False
+    # Slices, each with those of the slots, must begin at pages: not those of a few wide rows.
+    most = max(PIECE_BYTES, ceil(state / MOST_PIECES)) // (1 + _MOST_SLOTS)
+    return one.bytes <= most or _page_rows(one) <= max(1, most // max(one.row_bytes, 1))
+
+
+def beside_pages(one: ProgramVariable, parts: int) -> int:
+    """The most bytes of a variable in so many parts that are copied although it can be mapped."""
+    parts = max(parts, 2 * ceil(one.bytes / PART_BYTES) - 1)
+    return min(one.bytes, (parts - 1) * (_page_rows(one) - 1) * one.row_bytes)
+
+
+def _page_rows(one: ProgramVariable) -> int:
+    """The least rows that are whole pages."""
+    return PAGE_BYTES // gcd(one.row_bytes, PAGE_BYTES)
 
 
 def _lines(

@@ -25,6 +25,10 @@ SMALL_STATE_BYTES = 256 << 20
 """A state of up to so many bytes may be in memory once more."""
 LEAST_MAPPED_BYTES = 4 << 20
 PAGE_BYTES = 4096
+MOST_SLOTS = 2
+"""The most that an optimizer keeps beside a variable; their rows are read together."""
+PART_BYTES = 1 << 30
+"""That of strategies/step/parts.py."""
 _MOST_PIECES = 1000
 # Types of which TensorFlow reads any slice of a checkpoint, and assigns rows on every device.
 _CUT = (
@@ -115,10 +119,40 @@ def can_be_mapped(key: str, spec: TensorSpec, whole: int) -> bool:
     """Whether readers of a model may use this tensor's slices as pages of the checkpoint's files.
 
     `whole`: bytes of the state. Each such slice begins a data file, so they must not be too many.
+    Each must begin where a page of the tensor does, which no slice of a few wide rows can.
     """
     if is_small(whole) or not key.startswith("model/") or not can_be_shared(spec):
         return False
-    return size(spec) >= max(LEAST_MAPPED_BYTES, math.ceil(whole / _MOST_PIECES))
+    if size(spec) < max(LEAST_MAPPED_BYTES, math.ceil(whole / _MOST_PIECES)):
+        return False
+    row_bytes, most = row_size(spec), piece_bytes(whole) // (1 + MOST_SLOTS)
+    return size(spec) <= most or page_rows(row_bytes) <= most_rows(row_bytes, most)
+
+
+def beside_pages(spec: TensorSpec, parts: int) -> int:
+    """The most bytes of a tensor that a reader must copy although it is mapped.
+
+    A part of it on a ps may begin within a page: its first rows are not mapped, up to one that
+    begins a page. There are at most so many `parts`, more where they would be above PART_BYTES.
+    """
+    row_bytes = row_size(spec)
+    parts = max(parts, 2 * math.ceil(size(spec) / PART_BYTES) - 1)
+    return min(size(spec), (parts - 1) * (page_rows(row_bytes) - 1) * row_bytes)
+
+
+def row_size(spec: TensorSpec) -> int:
+    """Bytes of a row; of all of it if it has no rows."""
+    return size(spec) // max(1, spec.shape[0] if spec.shape else 1)
+
+
+def page_rows(row_bytes: int) -> int:
+    """The least rows of so many bytes that are whole pages."""
+    return PAGE_BYTES // math.gcd(row_bytes, PAGE_BYTES)
+
+
+def most_rows(row_bytes: int, most: int) -> int:
+    """The rows of a slice of at most so many bytes, or one."""
+    return max(1, most // max(row_bytes, 1))
 
 
 def packed(
@@ -159,12 +193,11 @@ def slices(first: int, end: int, row_bytes: int, most: int) -> Iterator[tuple[in
     A slice has at most so many bytes, or one row. It is whole pages of the tensor, where so many
     bytes have as many.
     """
-    most_rows = max(1, most // max(row_bytes, 1))
-    unit = PAGE_BYTES // math.gcd(row_bytes, PAGE_BYTES)
+    at_most, unit = most_rows(row_bytes, most), page_rows(row_bytes)
     while first < end:
-        rows = most_rows
-        if unit <= most_rows:
-            rows = unit - first % unit if first % unit else most_rows - most_rows % unit
+        rows = at_most
+        if unit <= at_most:
+            rows = unit - first % unit if first % unit else at_most - at_most % unit
         yield first, min(rows, end - first)
         first += rows
 

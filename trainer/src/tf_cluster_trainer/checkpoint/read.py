@@ -204,12 +204,19 @@ def _read_again(path: Path, slices: bool) -> Checkpoint:
 
 
 def _set_aside(path: Path, log: Callable[[str], None]) -> None:
-    aside, number = path.with_name(path.name + layout.UNREADABLE), 1
-    while aside.exists():  # the same step was damaged before
-        number += 1
-        aside = path.with_name(f"{path.name}{layout.UNREADABLE}-{number}")
+    aside = path.with_name(path.name + layout.UNREADABLE)
+    before = [
+        number
+        for _, number, one in layout.unreadable_checkpoints(path.parent)
+        if one.name.startswith(aside.name)
+    ]
+    if before:  # the same step was damaged before
+        aside = path.with_name(f"{aside.name}-{max(before) + 1}")
     path.rename(aside)
-    log(f"{path.name} is kept as {aside.name}; the one before is used")
+    log(
+        f"{path.name} is kept as {aside}; the one before is used. It may be deleted: of such "
+        "checkpoints the trainer keeps the one of the latest step, until somebody deletes it"
+    )
 
 
 def _text(spec: TensorSpec) -> str:

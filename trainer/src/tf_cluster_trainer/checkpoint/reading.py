@@ -143,9 +143,15 @@ def whole_pieces(group: Sequence[StoredTensor], values: Iterable[Sequence[Any]])
     """The pieces of a group of a plan, from the values of the parts."""
     found = []
     for one, parts in zip(group, values, strict=True):
-        arrays = [np.asarray(part) for part in parts]  # not `numpy()`, which copies
+        arrays = [_array(part) for part in parts]
         found.append(Piece(one.key, arrays[0] if len(arrays) == 1 else np.concatenate(arrays)))
     return found
+
+
+def _array(part: Any) -> Any:
+    if isinstance(part, bytes):  # a scalar string of a session: NumPy would drop zeros at its end
+        return np.array(part, object)
+    return np.asarray(part)  # not `numpy()`, which copies
 
 
 def row_pieces(rows: Rows, values: Iterable[Any]) -> list[Piece]:

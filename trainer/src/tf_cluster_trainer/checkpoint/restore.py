@@ -10,7 +10,7 @@ from pathlib import Path
 from tf_cluster_trainer.checkpoint import read as checkpoint_read
 from tf_cluster_trainer.checkpoint import variables as checkpoint_variables
 from tf_cluster_trainer.checkpoint.pieces import Piece
-from tf_cluster_trainer.checkpoint.record import Checkpoint, TensorSpec
+from tf_cluster_trainer.checkpoint.record import Checkpoint, Meta, TensorSpec
 from tf_cluster_trainer.checkpoint.resume_point import ResumePoint
 from tf_cluster_trainer.checkpoint.stored_rows import StoredRows, rows_of
 from tf_cluster_trainer.checkpoint.variables import StoredTensor
@@ -20,6 +20,7 @@ from tf_cluster_trainer.run_directory import layout
 
 ByPs = Callable[[Checkpoint, Sequence[StoredRows]], None]
 """Has the ps read these rows of a checkpoint."""
+_NAMED = 3
 
 
 def newest(run_dir: Path, model: Mapping[str, TensorSpec]) -> Checkpoint | None:
@@ -82,14 +83,17 @@ def chosen(
 
     With `by_ps` the ps first read the rows of those that are stored in slices, and only the others
     come. The optimizer's slots and iteration count are among them if the optimizer is the same and
-    has them; otherwise they start afresh, and the log says so.
+    the checkpoint has them; otherwise they start afresh, and the log says so.
     """
+    stored = tuple(stored)
     same = restored.meta.optimizer == optimizer
     if not same:
         log(
             f"the optimizer was {restored.meta.optimizer} and is {optimizer}: its slots are reset",
             WARNING,
         )
+    else:
+        _say_what_is_new(restored.meta, stored)
     found = {
         one.key: one
         for one in stored
@@ -113,6 +117,19 @@ def chosen(
         if whole and whole.path == restored.path:
             raise OSError(str(error)) from error  # it can be read now: the disk's fault
         raise SetAsideError(restored.meta.step) from error
+
+
+def _say_what_is_new(meta: Meta, stored: Sequence[StoredTensor]) -> None:
+    """Log slots that the checkpoint lacks: those of a layer that was frozen when it was saved."""
+    slots = [one for one in stored if one.slot_of]
+    new = [one.key for one in slots if meta.tensors.get(one.key) != one.spec]
+    if new:
+        names = ", ".join(key.removeprefix("optimizer/") for key in new[:_NAMED])
+        log(
+            f"the checkpoint of step {meta.step} lacks {len(new)} of {len(slots)} slots of the "
+            f"optimizer, which start afresh: {names}{', …' if len(new) > _NAMED else ''}",
+            WARNING,
+        )
 
 
 def _warn(sentence: str) -> None:

@@ -80,8 +80,8 @@ def write(
 
 
 def prune(checkpoints: Path, keep: int) -> None:
-    """Remove all but the newest `keep` checkpoints, and all partial ones."""
-    remove_partial(checkpoints)
+    """Remove all but the newest `keep` checkpoints, and what `remove_left` removes."""
+    remove_left(checkpoints)
     for _, path in layout.whole_checkpoints(checkpoints)[keep:]:
         partial = _beside(path)
         with suppress(OSError):  # the next time, then
@@ -89,9 +89,13 @@ def prune(checkpoints: Path, keep: int) -> None:
         shutil.rmtree(partial, ignore_errors=True)
 
 
-def remove_partial(checkpoints: Path) -> None:
-    """Remove partial checkpoints. Only the run's owner may call it."""
-    for path in checkpoints.glob(f"*{layout.TEMPORARY}*"):
+def remove_left(checkpoints: Path) -> None:
+    """Remove partial checkpoints, and all unreadable ones but the newest.
+
+    Only the run's owner may call it, who has read a whole one.
+    """
+    unreadable = [path for _, _, path in layout.unreadable_checkpoints(checkpoints)]
+    for path in (*checkpoints.glob(f"*{layout.TEMPORARY}*"), *unreadable[1:]):
         shutil.rmtree(path, ignore_errors=True)
 
 

@@ -55,7 +55,8 @@ def evaluate(config: Config, prepared: Prepared, channel: Channel, orders: Order
         )
     trial = prepared.trial
     state = state_memory.state_bytes(trial, config.settings.optimizer)
-    memory.look_at_own("evaluator", trial.variables, state)
+    parts = config.cluster.size("ps") if config.settings.combination.has_chief else 1
+    memory.look_at_own("evaluator", trial.variables, state, parts)
     return Evaluator(config, prepared, channel).run(orders)
 
 

@@ -91,7 +91,7 @@ def train_as_chief(start: Start, resume_point: ResumePoint, training: Training) 
     settings_file.write(settings.run_dir, config.training, flags, check_owner)
     check_owner()
     # If a killed child's partial checkpoint fills the volume, no other ever fits.
-    checkpoint_write.remove_partial(layout.checkpoints(settings.run_dir))
+    checkpoint_write.remove_left(layout.checkpoints(settings.run_dir))
     ps_reach.remove_left(settings.run_dir)
     channel.send(Placement(training.devices, training.ps_bytes))
     sentence = f"training from step {resume_point.step} to {settings.steps}"

@@ -11,10 +11,11 @@ from collections.abc import Mapping
 from tf_cluster_trainer import container_memory
 from tf_cluster_trainer.checkpoint.pieces import (
     SMALL_STATE_BYTES,
+    beside_pages,
     can_be_mapped,
     is_small,
     piece_bytes,
-    total,
+    size,
 )
 from tf_cluster_trainer.checkpoint.record import TensorSpec
 from tf_cluster_trainer.errors import ProgramError
@@ -25,13 +26,16 @@ ROLES = {"chief": (700, 1.75), "worker-0": (740, 1.75), "evaluator": (640, 1.75)
 """MiB that a task takes without a model, and times what it copies."""
 
 
-def look_at_own(role: str, variables: Mapping[str, TensorSpec], state: int) -> None:
-    """Log it if this task, of a role of ROLES, may have too little for a large state."""
+def look_at_own(role: str, variables: Mapping[str, TensorSpec], state: int, parts: int = 1) -> None:
+    """Log it if this task, of a role of ROLES, may have too little for a large state.
+
+    `state` is its bytes; `parts` as `copied` has it.
+    """
     limit = container_memory.limit()
     if limit is None or is_small(state):
         return
     base, times = ROLES[role]
-    likely = base * MEBIBYTE + times * copied(variables, state)
+    likely = base * MEBIBYTE + times * copied(variables, state, parts)
     if likely > limit:
         log(
             f"this task needs up to about {mib(likely)} and may have {mib(limit)}: that may be "
@@ -62,11 +66,17 @@ def check_made(values: int, read: str, failed: Exception | None) -> None:
     )
 
 
-def copied(variables: Mapping[str, TensorSpec], state: int) -> int:
-    """Bytes that a task with a whole state, or the whole model, has in memory at once."""
+def copied(variables: Mapping[str, TensorSpec], state: int, parts: int = 1) -> int:
+    """Bytes that a task with a whole state, or the whole model, has in memory at once.
+
+    `parts`: in how many parts the ps have a variable, at most, if it is no larger than PART_BYTES.
+    """
     if is_small(state):
         return state
-    in_memory = total(s for k, s in variables.items() if not can_be_mapped(k, s, state))
+    in_memory = sum(
+        beside_pages(spec, parts) if can_be_mapped(key, spec, state) else size(spec)
+        for key, spec in variables.items()
+    )
     larger_pieces = 8 * (piece_bytes(state) - piece_bytes(0))
     return SMALL_STATE_BYTES + larger_pieces + in_memory
 

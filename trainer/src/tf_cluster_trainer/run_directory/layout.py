@@ -29,9 +29,9 @@ ONE_DATA_FILE = ".data-00000-of-00001"
 # In a version of export/ or best/: what is none of TensorFlow's files.
 EXTRA = "assets.extra"
 WARM_UP = "tf_serving_warmup_requests"
+"""TensorFlow Serving's own name for it: it sends these requests to a version before all others."""
 TRYING = "trying"
 """In an export that is being made: its requests are being tried."""
-"""TensorFlow Serving's own name for it: it sends these requests to a version before all others."""
 EXPORT_RECORD = "tf-cluster.json"
 MANIFEST = "tf-cluster-manifest.json"
 SAVED_MODEL = "saved_model.pb"
@@ -39,6 +39,7 @@ SAVED_MODEL = "saved_model.pb"
 TEMPORARY = ".tmp-"
 UNREADABLE = ".unreadable"
 _CHECKPOINT = re.compile(r"ckpt-(\d+)")
+_UNREADABLE = re.compile(rf"ckpt-(\d+){re.escape(UNREADABLE)}(?:-(\d+))?")
 _NUMBER = re.compile(r"[0-9]+")
 
 
@@ -58,6 +59,17 @@ def whole_checkpoints(directory: Path) -> list[tuple[int, Path]]:
         return []
     found = ((_CHECKPOINT.fullmatch(path.name), path) for path in directory.iterdir())
     return sorted(((int(m[1]), path) for m, path in found if m), reverse=True)
+
+
+def unreadable_checkpoints(directory: Path) -> list[tuple[int, int, Path]]:
+    """Step, number and path of each checkpoint that was set aside, newest first.
+
+    The number counts those of one step from 1, in the order in which they were.
+    """
+    if not directory.is_dir():
+        return []
+    found = ((_UNREADABLE.fullmatch(path.name), path) for path in directory.iterdir())
+    return sorted(((int(m[1]), int(m[2] or 1), path) for m, path in found if m), reverse=True)
 
 
 def numbered(directory: Path) -> dict[int, Path]:
