@@ -12,6 +12,7 @@ import tf_keras
 from tensorflow.python.distribute.sharded_variable import ShardedVariable
 from tf_cluster_trainer.strategies.step import sharded
 from tf_cluster_trainer.strategies.step.each_row_once import each_row_once
+from tf_cluster_trainer.strategies.step.sparse_updates import are_distinct
 
 ROWS, WIDTH = 50, 3
 SHAPES = [(7,), (4, 5), (2, 3, 4), (0, 3)]
@@ -55,6 +56,21 @@ def test_answers_and_gradients_are_the_same(
     np.testing.assert_allclose(dense(gradient), dense(plain), rtol=1e-6)
     assert isinstance(gradient, tf.IndexedSlices)
     assert sorted(gradient.indices.numpy()) == sorted(set(ids.numpy().ravel().tolist()))
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_the_graph_says_that_the_rows_of_a_gradient_are_different(dtype: str) -> None:
+    """So the optimizer, and workers in lockstep, do not look for equal ones again."""
+    made, seen = layer(), list[bool]()
+
+    @tf.function
+    def step(ids: Any) -> None:
+        for inside in (each_row_once(), nullcontext()):
+            _, gradient = looked_up(made, ids, inside)
+            seen.append(are_distinct(gradient.indices))
+
+    step(tf.constant([[3, 1], [3, 3]], dtype))
+    assert seen == [True, False]
 
 
 def test_a_batch_of_any_size_keeps_the_shape_that_is_known() -> None:

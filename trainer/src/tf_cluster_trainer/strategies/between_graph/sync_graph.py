@@ -194,6 +194,7 @@ def _give(accumulator: Any, gradient: Any, number: Any) -> Any:
     # The accumulator merges two sparse gradients in one pass over both: the indices must rise.
     order = tf.argsort(gradient.indices)
     indices, values = tf.gather(gradient.indices, order), tf.gather(gradient.values, order)
+    # Sorted ones do not tell. `are_distinct` counts on it that each worker's are distinct here.
     if not are_distinct(gradient.indices):
         indices, place = tf.unique(indices)
         values = tf.math.unsorted_segment_sum(values, place, tf.size(indices))

@@ -157,7 +157,7 @@ def initializer(variable: Any) -> Any:
     if value is None or variable.dtype.is_bool:
         return variable.initializer
     with tf.device(variable.device):
-        first = tf.raw_ops.Empty(shape=variable.shape, dtype=variable.dtype, init=True)
+        first = tf.raw_ops.Empty(shape=variable.shape, dtype=variable.dtype, init=True)  # zeros
         if value:
             first = tf.add(first, value)  # in place
         return variable.assign(first, read_value=False)
@@ -186,7 +186,7 @@ def _repeated(tensor: Any) -> Any:
     described = operation.get_attr("value")
     if described.tensor_content:
         return None  # every value
-    described.tensor_shape.Clear()
+    described.tensor_shape.Clear()  # of a copy: a scalar now, which needs one value
     try:
         return tf.make_ndarray(described)[()]
     except ValueError:
