@@ -216,13 +216,20 @@ def _bytes(tensor: Any, rows: int) -> int:
 
 def _most_rows(tensor: Any, rows: int) -> int:
     """As many as ids were given where it comes from a look-up; else as many as examples."""
+    last = tensor
     while tensor.op.type in _ROWS_OF:
-        tensor = tensor.op.inputs[_ROWS_OF[tensor.op.type]]
+        last, tensor = tensor, tensor.op.inputs[_ROWS_OF[tensor.op.type]]
+    inner = 1
     if tensor.op.type == "Unique":
         tensor = tensor.op.inputs[0]
-        shape = tensor.op.inputs[0].shape if tensor.op.type == "Reshape" else tensor.shape
-        return math.prod(rows if size is None else size for size in shape) if shape.rank else rows
-    return rows
+        tensor = tensor.op.inputs[0] if tensor.op.type == "Reshape" else tensor
+    elif last.op.type == "Reshape":
+        inner = max(1, math.prod(size or 1 for size in last.shape[1:]))
+    else:
+        return rows
+    if not tensor.shape.rank:
+        return rows
+    return math.prod(rows if size is None else size for size in tensor.shape) // inner
 
 
 def _handle(resource: Any) -> Any:
