@@ -49,11 +49,14 @@ class Kept(tf_keras.layers.Layer):  # type: ignore[misc]
             )
             for dtype in TYPES
         ]
-        self.none = self.add_weight("none", [0, 4], initializer="zeros")
+        # Trained; each is the only one of its type.
+        self.none = self.add_weight("none", [0, 4], tf.float16, initializer="zeros")
+        self.phase = self.add_weight("phase", [3], tf.complex64, initializer="ones")
 
     def call(self, x: Any) -> Any:
         same = [tf.reduce_all(tf.equal(one.read_value(), value(0, one.dtype))) for one in self.kept]
-        nothing = tf.reduce_sum(self.none)
+        nothing = tf.cast(tf.reduce_sum(self.none), tf.float32)
+        nothing += 0 * tf.reduce_sum(tf.math.real(self.phase))
         return tf.ones_like(x[:, :1]) * tf.cast(tf.reduce_all(same), tf.float32) + nothing
 
 

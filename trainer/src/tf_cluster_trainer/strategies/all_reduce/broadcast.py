@@ -125,12 +125,29 @@ def replica_number(replica: Any) -> int:
 
 def summed_together(replica: Any, values: list[Any]) -> list[Any]:
     """Return each value's sum over all replicas. TensorFlow sums values of one type at once."""
-    sums = list(values)
-    for dtype in dict.fromkeys(value.dtype for value in values):
-        places = [place for place, value in enumerate(values) if value.dtype == dtype]
-        of_type = replica.all_reduce(
-            tf.distribute.ReduceOp.SUM, [values[place] for place in places]
-        )
+    sums = [_parts_of_complex(value) for value in values]
+    filled = [place for place, value in enumerate(sums) if value.shape.num_elements() != 0]
+    for dtype in dict.fromkeys(sums[place].dtype for place in filled):
+        places = [place for place in filled if sums[place].dtype == dtype]
+        of_type = replica.all_reduce(tf.distribute.ReduceOp.SUM, [sums[place] for place in places])
         for place, total in zip(places, of_type, strict=True):
             sums[place] = total
-    return sums
+    return [_as_before(total, value.dtype) for total, value in zip(sums, values, strict=True)]
+
+
+def _parts_of_complex(value: Any) -> Any:
+    """Complex numbers as real ones, [..., 2], which CollectiveReduce supports."""
+    if not value.dtype.is_complex:
+        return value
+    return _bitcast(value, value.dtype.real_dtype)
+
+
+def _as_before(value: Any, dtype: tf.DType) -> Any:
+    return _bitcast(value, dtype) if dtype.is_complex else value
+
+
+def _bitcast(value: Any, dtype: tf.DType) -> Any:
+    if isinstance(value, tf.IndexedSlices):
+        rows = tf.bitcast(value.values, dtype)
+        return tf.IndexedSlices(rows, value.indices, value.dense_shape)
+    return tf.bitcast(value, dtype)
