@@ -190,20 +190,15 @@ def _accumulator(kind: str | None, variable: Any, name: str) -> Any:
     v1 = tf.compat.v1
     made = v1.SparseConditionalAccumulator if kind == "sparse" else v1.ConditionalAccumulator
     # A sum: the mean of sparse gradients would be over the workers that have a row, not over all.
+    # Neither kind has a kernel for bfloat16.
+    dtype = tf.float32 if variable.dtype == tf.bfloat16 else variable.dtype
     with tf.device(variable.device):
-        dtype = _summed_in(variable.dtype)
         return made(dtype, variable.shape, shared_name=name, reduction_type="SUM")
-
-
-def _summed_in(dtype: tf.DType) -> tf.DType:
-    """The type of the accumulator for gradients of this type: it has no kernel for bfloat16."""
-    return tf.float32 if dtype.base_dtype == tf.bfloat16 else dtype
 
 
 def _give(accumulator: Any, gradient: Any, number: Any) -> Any:
     if not isinstance(gradient, tf.IndexedSlices):
-        given = _beside(accumulator, gradient, accumulator.dtype)
-        return accumulator.apply_grad(given, local_step=number)
+        return accumulator.apply_grad(_beside(accumulator, gradient), local_step=number)
     # The accumulator merges two sparse gradients in one pass over both: the indices must rise.
     order = tf.argsort(gradient.indices)
     indices, values = tf.gather(gradient.indices, order), tf.gather(gradient.values, order)
@@ -211,7 +206,7 @@ def _give(accumulator: Any, gradient: Any, number: Any) -> Any:
         indices, place = tf.unique(indices)
         values = tf.math.unsorted_segment_sum(values, place, tf.size(indices))
     shape = tf.cast(gradient.dense_shape, tf.int64)
-    values = _beside(accumulator, values, accumulator.dtype)
+    values = _beside(accumulator, values)
     return accumulator.apply_grad(tf.cast(indices, tf.int64), values, shape, local_step=number)
 
 
@@ -226,7 +221,7 @@ def _take(accumulator: Any, required: int, dtype: tf.DType | None = None) -> Any
         return tf.cast(accumulator.take_grad(required) / required, dtype)
 
 
-def _beside(accumulator: Any, value: Any, dtype: tf.DType) -> Any:
-    """The value in this type; it is cast where the accumulator is, so that fewer bytes travel."""
+def _beside(accumulator: Any, value: Any) -> Any:
+    """The value in the accumulator's type, cast where that is: fewer bytes travel."""
     with tf.device(accumulator.accumulator_ref.device):
-        return tf.cast(value, dtype)
+        return tf.cast(value, accumulator.dtype)
