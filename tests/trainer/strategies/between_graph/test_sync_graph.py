@@ -45,3 +45,24 @@ def test_the_mean_of_rows_is_that_of_all_workers(distinct: bool) -> None:
     found[taken.indices] = taken.values
     np.testing.assert_allclose(found, means, rtol=1e-5)
     assert len(set(taken.indices)) == len(taken.indices)
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize("dtype", [tf.float16, tf.bfloat16, tf.float32, tf.float64])
+def test_the_mean_of_gradients_of_any_type_is_of_that_type(kind: str, dtype: tf.DType) -> None:
+    """Added up in float32 or better: in bfloat16 256 and 1 are 256."""
+    given = [256.0, 1.0, 1.0, 2.0]
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        variable = tf.Variable(tf.zeros([ROWS, WIDTH], dtype))
+        accumulator = sync_graph._accumulator(kind, variable, "gradient-0")
+        number = tf.constant(0, tf.int64)
+        for each in given:
+            gradient: Any = tf.fill([ROWS, WIDTH], tf.cast(each, dtype))
+            if kind == "sparse":
+                shape = tf.constant([ROWS, WIDTH], tf.int64)
+                gradient = tf.IndexedSlices(gradient, tf.range(ROWS, dtype=tf.int64), shape)
+            session.run(sync_graph._give(accumulator, gradient, number))
+        mean = sync_graph._take(accumulator, len(given), variable.dtype)
+        found = mean.values if kind == "sparse" else mean
+        assert found.dtype == dtype
+        np.testing.assert_array_equal(session.run(tf.cast(found, tf.float32)), 65.0)

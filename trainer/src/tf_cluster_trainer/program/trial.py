@@ -20,7 +20,7 @@ from tf_cluster_trainer.checkpoint.pieces import is_small
 from tf_cluster_trainer.checkpoint.record import TensorSpec
 from tf_cluster_trainer.errors import HookError, ProgramError
 from tf_cluster_trainer.log import log
-from tf_cluster_trainer.program import memory, precision, whole_reads
+from tf_cluster_trainer.program import constraints, memory, precision, whole_reads
 from tf_cluster_trainer.program.base import Program
 from tf_cluster_trainer.program.context import Context
 from tf_cluster_trainer.program.first_call import leaves_only_variables
@@ -53,6 +53,7 @@ def run_trial(program: Program, ctx: Context) -> Trial:
     def tried(model: Any) -> Trial:
         check_variables(model)
         metrics, graph = _trace_loss(program, model, features, labels)
+        constraints.check(program, model, features, labels)
         more_signatures(program, ctx, model)
         if ctx.settings.combination.has_ps and ctx.task.index == 0:  # once a run
             whole_reads.warn(model, graph)
@@ -98,7 +99,9 @@ def look_at_model(
                 model = _built(program, ctx, features, first_call)
             return look(model)
         except Exception as error:
-            if not storageless.used:
+            # What is no hook's failure is known without values.
+            known = isinstance(error, ProgramError) and not isinstance(error, HookError)
+            if known or not storageless.used:
                 raise
             read, without = read_in(error) or read, max(without, storageless.bytes)
             failed = error

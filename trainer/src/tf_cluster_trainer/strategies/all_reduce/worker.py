@@ -33,7 +33,7 @@ from tf_cluster_trainer.program.context import DataShard
 from tf_cluster_trainer.program.prepare import Prepared
 from tf_cluster_trainer.program.trial import build_model
 from tf_cluster_trainer.servers import connect as peers
-from tf_cluster_trainer.strategies.all_reduce import connect, replica_lookups
+from tf_cluster_trainer.strategies.all_reduce import connect, first_values, replica_lookups
 from tf_cluster_trainer.strategies.all_reduce.broadcast import Broadcast
 from tf_cluster_trainer.strategies.all_reduce.steps import Steps
 from tf_cluster_trainer.strategies.context import Join, StrategyContext
@@ -88,6 +88,7 @@ class AllReduce:
                 f"{self._broadcast.replicas} devices that take a part of its batch"
             )
         replica_lookups.install()
+        first_values.install(strategy)
         if not tf.config.list_logical_devices("GPU"):
             state_memory.check_held(state_memory.state_bytes(context.trial, settings.optimizer))
         # Before the first variable: to make one, the workers exchange its value.
@@ -207,16 +208,22 @@ class AllReduce:
         slots: Iterable[StoredTensor],
         optimizer: Any,
     ) -> ResumePoint:
-        """Give every worker the checkpoint that the chief has read; return the resume point."""
+        """Give every worker the checkpoint that the chief has read; return the resume point.
+
+        Of a new run: give them the chief's first values of what TensorFlow did not send.
+        """
         restored, name = context.restored(), self._config.settings.optimizer.name
         resume_point = restore.resume_point_of(restored, name)
         text = json.dumps(asdict(resume_point) if restored else None)
         said = json.loads(self._broadcast.text_of_chief(text))
+        variables = [*self._model.variables, *optimizer.variables()]
         if said is None:
+            unsent = [one for one in variables if not first_values.is_sent(one)]
+            self._broadcast.variables_of_chief(unsent)
             return ResumePoint()
         if restored:
             restore.fill(restored, name, model, slots, context.check_owner)
-        self._broadcast.variables_of_chief([*self._model.variables, *optimizer.variables()])
+        self._broadcast.variables_of_chief(variables)
         return ResumePoint(**said)
 
 

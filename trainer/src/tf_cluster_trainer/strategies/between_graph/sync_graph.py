@@ -129,10 +129,16 @@ class _Steps:
     def _apply(self, accumulators: list[Any], token: Any) -> Any:
         """Apply one update with the means; return the next token."""
         state, workers = self._graph.state, self._graph.workers
-        *means, measures = [one and _take(one, workers) for one in accumulators]
+        variables = state.model.trainable_variables
+        *gradients, measures = accumulators
+        means = [
+            one and _take(one, workers, variable.dtype)
+            for one, variable in zip(gradients, variables, strict=True)
+        ]
+        measures = _take(measures, workers)
         # All or nothing: no variable changes before every mean is there.
         with tf.control_dependencies(tf.nest.flatten([means, measures], expand_composites=True)):
-            pairs = zip(means, state.model.trainable_variables, strict=True)
+            pairs = zip(means, variables, strict=True)
             applied = state.optimizer.apply_gradients(
                 [(mean, variable) for mean, variable in pairs if mean is not None],
                 experimental_aggregate_gradients=False,  # it would have them fetched and sent back
@@ -184,13 +190,15 @@ def _accumulator(kind: str | None, variable: Any, name: str) -> Any:
     v1 = tf.compat.v1
     made = v1.SparseConditionalAccumulator if kind == "sparse" else v1.ConditionalAccumulator
     # A sum: the mean of sparse gradients would be over the workers that have a row, not over all.
+    # Neither kind has a kernel for bfloat16.
+    dtype = tf.float32 if variable.dtype == tf.bfloat16 else variable.dtype
     with tf.device(variable.device):
-        return made(variable.dtype, variable.shape, shared_name=name, reduction_type="SUM")
+        return made(dtype, variable.shape, shared_name=name, reduction_type="SUM")
 
 
 def _give(accumulator: Any, gradient: Any, number: Any) -> Any:
     if not isinstance(gradient, tf.IndexedSlices):
-        return accumulator.apply_grad(gradient, local_step=number)
+        return accumulator.apply_grad(_beside(accumulator, gradient), local_step=number)
     # The accumulator merges two sparse gradients in one pass over both: the indices must rise.
     order = tf.argsort(gradient.indices)
     indices, values = tf.gather(gradient.indices, order), tf.gather(gradient.values, order)
@@ -199,13 +207,22 @@ def _give(accumulator: Any, gradient: Any, number: Any) -> Any:
         indices, place = tf.unique(indices)
         values = tf.math.unsorted_segment_sum(values, place, tf.size(indices))
     shape = tf.cast(gradient.dense_shape, tf.int64)
+    values = _beside(accumulator, values)
     return accumulator.apply_grad(tf.cast(indices, tf.int64), values, shape, local_step=number)
 
 
-def _take(accumulator: Any, required: int) -> Any:
-    """The mean of so many, as soon as they are there."""
+def _take(accumulator: Any, required: int, dtype: tf.DType | None = None) -> Any:
+    """The mean of so many in this type, or the accumulator's, as soon as they are there."""
+    dtype = dtype or accumulator.dtype
     with tf.device(accumulator.accumulator_ref.device):
         if isinstance(accumulator, tf.compat.v1.SparseConditionalAccumulator):
             found = accumulator.take_indexed_slices_grad(required)
-            return tf.IndexedSlices(found.values / required, found.indices, found.dense_shape)
-        return accumulator.take_grad(required) / required
+            mean = tf.cast(found.values / required, dtype)
+            return tf.IndexedSlices(mean, found.indices, found.dense_shape)
+        return tf.cast(accumulator.take_grad(required) / required, dtype)
+
+
+def _beside(accumulator: Any, value: Any) -> Any:
+    """The value in the accumulator's type, cast where that is: fewer bytes travel."""
+    with tf.device(accumulator.accumulator_ref.device):
+        return tf.cast(value, accumulator.dtype)
