@@ -32,6 +32,7 @@ def test_the_table_begins_with_them(combination: str, way: str, tmp_path: Path) 
             **settings,
         )
         assert client.exit_code() == exit_codes.DONE, client.tail()
+        assert "the table is in parts" in client.text()
         found = saved(world, "1", world.checkpoints()[-1])
     (table,) = (value for name, value in found.items() if name.endswith("table/embeddings"))
     np.testing.assert_array_equal(table, MATRIX)

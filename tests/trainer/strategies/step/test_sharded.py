@@ -105,14 +105,26 @@ def test_no_gradient_passes_where_it_is_stopped() -> None:
 
 @pytest.mark.parametrize("strategy", ["div", "mod"])
 def test_a_list_of_tables_is_one_table(strategy: str) -> None:
-    def look_up(tables: list[Any]) -> Any:
-        return v1.embedding_lookup(tables, [3, 15, 20, 1], partition_strategy=strategy)
+    """Without a read of any of them, whole."""
+    sizes = (4, 4, 3)
+    begins = np.cumsum((0, *sizes))
+    rows = [VALUE[first : first + size] for first, size in zip(begins, sizes, strict=False)]
+    whole = [tf.Variable(some) for some in rows]
+    cut = [ShardedVariable([*map(tf.Variable, np.array_split(some, 2))]) for some in rows]
 
-    whole = [tf.Variable(VALUE), tf.Variable(2 * VALUE)]
-    np.testing.assert_array_equal(
-        look_up([in_parts(), ShardedVariable([*map(tf.Variable, np.array_split(2 * VALUE, 2))])]),
-        look_up(whole),
-    )
+    def found(tables: list[Any]) -> tuple[Any, set[str]]:
+        @tf.function
+        def look_up() -> Any:
+            ids = tf.constant([[3, 9, 10], [0, 7, 1]])
+            return v1.embedding_lookup(tables, ids, partition_strategy=strategy)
+
+        graph = look_up.get_concrete_function().graph
+        return look_up().numpy(), {one.type for one in graph.get_operations()}
+
+    expected, _ = found(whole)
+    rows_found, types = found(cut)
+    np.testing.assert_array_equal(rows_found, expected)
+    assert "ReadVariableOp" not in types
 
 
 @pytest.mark.parametrize(

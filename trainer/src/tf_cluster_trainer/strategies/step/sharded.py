@@ -61,11 +61,33 @@ def _look_up(variable: Any, ids: Any, partition_strategy: str = "div", **more: A
     return tf.nn.embedding_lookup([*variable.variables], ids, **more)
 
 
-def _look_up_in_a_list(variables: list[Any], ids: Any, **more: Any) -> Any:
+def _look_up_in_a_list(
+    variables: list[Any], ids: Any, partition_strategy: str = "mod", **more: Any
+) -> Any:
     if len(variables) == 1:
         return _look_up(variables[0], ids, **more)
-    tables = [tf.convert_to_tensor(one) for one in variables]
-    return tf.compat.v1.nn.embedding_lookup(tables, ids, **more)
+    ids = tf.convert_to_tensor(ids)
+    asked = tf.reshape(ids, [-1])
+    rows = [int(one.shape[0]) for one in variables]
+    table, row = _table_and_row(asked, rows, partition_strategy)
+    places = tf.dynamic_partition(tf.range(tf.size(asked)), table, len(rows))
+    found = [
+        _look_up(one, tf.gather(row, at), **more) for one, at in zip(variables, places, strict=True)
+    ]
+    together = tf.dynamic_stitch(places, found)
+    return tf.reshape(together, tf.concat([tf.shape(ids), tf.shape(found[0])[1:]], 0))
+
+
+def _table_and_row(ids: Any, rows: list[int], partition_strategy: str) -> tuple[Any, Any]:
+    """In which of the tables each id is, and its row there: as TensorFlow 1 has it."""
+    tables = tf.constant(len(rows), ids.dtype)
+    if partition_strategy == "mod":
+        return tf.cast(ids % tables, tf.int32), ids // tables
+    # The first tables have a row more.
+    least, more = divmod(sum(rows), len(rows))
+    table = tf.maximum(ids // (least + 1), (ids - more) // least)
+    row = tf.where(table < more, ids % (least + 1), (ids - more) % least)
+    return tf.cast(table, tf.int32), row
 
 
 def _sparse_read(self: Any, indices: Any, name: str | None = None) -> Any:

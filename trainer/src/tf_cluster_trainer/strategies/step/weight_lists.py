@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import cache
+from functools import cache, wraps
 from itertools import islice
 from typing import Any
 
@@ -31,7 +31,10 @@ def install() -> None:
     _Layer.set_weights = _set
     _Layer.save_own_variables = _save
     _Layer.load_own_variables = _load
-    hdf5_format._legacy_weights = _of_a_file
+    hdf5_format._legacy_weights = lambda layer: _named(_of_files(layer))
+    for name in ("save_weights_to", "load_weights_from"):
+        _take_wholes_of_the_model(f"{name}_hdf5_group")
+    _take_wholes_of_the_model("load_weights_from_hdf5_group_by_name")
 
 
 def wholes(weights: Iterable[Any]) -> list[Any]:
@@ -62,9 +65,14 @@ def _set(self: Any, weights: Sequence[Any]) -> None:
     due = sum(
         one.num_tensors if isinstance(one, TrackableWeightHandler) else 1 for one in all_wholes
     )
-    if not any(isinstance(one, ShardedVariable) for one in all_wholes) or len(weights) != due:
-        _set_weights(self, weights)  # which raises ValueError if there are too few or too many
+    if not any(isinstance(one, ShardedVariable) for one in all_wholes):
+        _set_weights(self, weights)
         return
+    if len(weights) != due:
+        raise ValueError(
+            f'You called `set_weights(weights)` on layer "{self.name}" with a weight list of '
+            f"length {len(weights)}, but the layer was expecting {due} weights."
+        )
     given, by_part = iter(weights), list[Any]()
     for one in all_wholes:
         if isinstance(one, TrackableWeightHandler):
@@ -90,8 +98,29 @@ def _cut(layer: Any, whole: Any, value: Any) -> list[Any]:
     return found
 
 
-def _of_a_file(layer: Any) -> list[Any]:
-    found = wholes(_of_files(layer))
+def _take_wholes_of_the_model(name: str) -> None:
+    """Has a function of Keras for files take a model's own variables so, beside its layers'."""
+    function = getattr(hdf5_format, name)
+
+    @wraps(function)
+    def with_wholes(file: Any, model: Any, *given: Any, **more: Any) -> Any:
+        lists = {
+            name: getattr(model, name) for name in ("_trainable_weights", "_non_trainable_weights")
+        }
+        try:
+            for name, own in lists.items():
+                object.__setattr__(model, name, _named(wholes(own)))  # without Keras' tracking
+            return function(file, model, *given, **more)
+        finally:
+            for name, own in lists.items():
+                object.__setattr__(model, name, own)
+
+    setattr(hdf5_format, name, with_wholes)
+
+
+def _named(weights: Iterable[Any]) -> list[Any]:
+    """Wholes, with the names that they have in a model that is whole."""
+    found = wholes(weights)
     for one in found:
         if isinstance(one, ShardedVariable):  # TensorFlow gives it the name without the layer's
             one._name = re.sub(r"/part_\d+(?=:\d+$)", "", one.variables[0].name)
@@ -114,6 +143,7 @@ def _save(self: Any, store: Any) -> None:
 
 
 def _load(self: Any, store: Any) -> None:
+    self._update_trackables()  # as Keras' own: of variables in lists
     own = _own(self)
     if not own or len(own) != len(store.keys()):
         _load_own(self, store)  # which raises ValueError if there are too few or too many
