@@ -183,6 +183,16 @@ def test_a_look_up_is_as_large_as_all_of_its_ids(ids: int, messages: int, once: 
     assert sent(graph, WORKER, PS) == messages
 
 
+def test_ids_of_an_unknown_rank_are_as_many_as_examples() -> None:
+    def step(first: Any) -> Any:
+        asked = tf.reshape(first, tf.shape(first)[: tf.size(first) % 1])
+        found = [tf.reshape(asked, tf.shape(first)[:at]) * 2 for at in (1, 1)]
+        with tf.device(PS):
+            return [tf.identity(one) for one in found]
+
+    sent(traced(step, tf.TensorSpec(None, tf.int32)), WORKER, PS)
+
+
 def test_as_many_messages_go_as_a_ps_can_hold_and_the_rest_alone() -> None:
     elements, count = MOST_BYTES // 4, MESSAGES * (MESSAGE_BYTES // MOST_BYTES) + 3
 

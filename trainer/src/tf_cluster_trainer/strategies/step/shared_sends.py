@@ -223,7 +223,7 @@ def _most_rows(tensor: Any, rows: int) -> int:
     if tensor.op.type == "Unique":
         tensor = tensor.op.inputs[0]
         tensor = tensor.op.inputs[0] if tensor.op.type == "Reshape" else tensor
-    elif last.op.type == "Reshape":
+    elif last.op.type == "Reshape" and last.shape.rank is not None:
         inner = max(1, math.prod(size or 1 for size in last.shape[1:]))
     else:
         return rows
