@@ -161,19 +161,22 @@ def test_a_ps_that_is_too_small_for_the_program_is_told(
     ("params", "told", "code"),
     [
         ("", "4 checkpoints at most and an export: 13Gi", 1),
-        ("log: {size: 12Gi}\n", "TOO LITTLE: the claim asks for 12Gi (params: log.size)", 1),
-        ("log: {size: 13Gi}\n", "of a state of 3Gi (the model is 1Gi)", 0),
-        ("log: {existingClaim: mine}\n", "an export: 13Gi", 0),
         (
-            "log: {size: 99Gi}\nevaluator: true\nexportBest: {metric: accuracy}\n",
+            "log: {size: 12Gi}\n",
+            "TOO LITTLE: the claim asks for 12Gi (values: storage.log.size; params: log.size)",
+            1,
+        ),
+        ("log: {size: 13Gi}\n", "of a state of 3Gi (the model is 1Gi)", 0),
+        ("log: {claim: mine}\n", "an export: 13Gi", 0),
+        (
+            "log: {size: 99Gi}\nevaluator: {exportBest: {metric: accuracy, mode: max}}\n",
             "5 checkpoints at most and 5 exports: 20Gi",
             0,
         ),
         (
-            "log: {size: 5Gi}\ntrain: {steps: 9, batchSize: 8, checkpoint: {keep: 1}, "
-            "optimizer: {name: SGD, learningRate: 0.1}}\n",
-            "2 checkpoints at most and an export: 3Gi",
-            0,
+            "log: {size: 6Gi}\nextraValues: {train: {checkpoint: {keep: 1}}}\n",
+            "2 checkpoints at most and an export: 7Gi",
+            1,
         ),
     ],
 )

@@ -33,11 +33,13 @@ class LogNeed:
         return self.claim is None or self.bytes <= self.claim
 
 
-def log_need(plan: Plan, program: Program) -> LogNeed:
-    """Of a run with these values.
+def log_need(plan: Plan, program: Program) -> LogNeed | None:
+    """Of a run with these values; None if what it writes is a script's or a notebook's own.
 
     An old checkpoint goes when the new one is whole, and stays longer while the evaluator reads it.
     """
+    if plan.release.interactive or plan.release.section("program").get("script"):
+        return None
     values = plan.release.values
     keep = int(values["train"]["checkpoint"]["keep"])
     has_evaluator = "evaluator" in plan.counts
@@ -66,5 +68,7 @@ def log_text(need: LogNeed) -> str:
     ]
     if not need.fits and need.claim is not None:
         has = plain("memory", Fraction(need.claim))
-        lines.append(f"  TOO LITTLE: the claim asks for {has} (params: log.size)")
+        lines.append(
+            f"  TOO LITTLE: the claim asks for {has} (values: storage.log.size; params: log.size)"
+        )
     return "\n".join([*lines, ""])
