@@ -40,6 +40,7 @@ def main(arguments: Sequence[str]) -> int:
 def inspected(config: Config) -> dict[str, Any]:
     """program.json of the configured program. Raises ProgramError."""
     from tf_cluster_trainer.checkpoint import variables as checkpoint_variables
+    from tf_cluster_trainer.program import constraints
     from tf_cluster_trainer.program import flags as program_flags
     from tf_cluster_trainer.program.prepare import loaded
     from tf_cluster_trainer.program.trial import (
@@ -52,7 +53,7 @@ def inspected(config: Config) -> dict[str, Any]:
 
     program, ctx = loaded(config)
     dataset = make_dataset(program, ctx)
-    features, _ = specs_of(dataset)
+    features, labels = specs_of(dataset)
     made: list[Any] = []
 
     def create(create_next: Callable[..., Any], **given: Any) -> Any:
@@ -61,6 +62,7 @@ def inspected(config: Config) -> dict[str, Any]:
 
     def variables(model: Any) -> list[dict[str, Any]]:
         check_variables(model)
+        constraints.check(program, model, features, labels)
         places = {id(variable): place for place, variable in enumerate(made)}
         return [
             {
