@@ -239,7 +239,7 @@ def test_only_the_newest_unreadable_one_stays(tmp_path: Path) -> None:
     checkpoint_write.remove_left(tmp_path)
     last = tmp_path / "ckpt-30.unreadable-3"
     assert sorted(tmp_path.iterdir()) == [last, tmp_path / "ckpt-5"]
-    assert f"ckpt-30 is kept as {last}; the one before is used. It may be deleted" in said[-1]
+    assert f"ckpt-30 is set aside as {last}; the one before is used. It may be deleted" in said[-1]
 
 
 @pytest.mark.parametrize("name", ["variables.index", "meta.json"])

@@ -28,7 +28,7 @@ PAGE_BYTES = 4096
 MOST_SLOTS = 2
 """The most that an optimizer keeps beside a variable; their rows are read together."""
 PART_BYTES = 1 << 30
-"""That of strategies/step/parts.py."""
+"""The most of a part of a variable that has more rows: there are more parts than ps then."""
 _MOST_PIECES = 1000
 # Types of which TensorFlow reads any slice of a checkpoint, and assigns rows on every device.
 _CUT = (

@@ -214,7 +214,7 @@ def _set_aside(path: Path, log: Callable[[str], None]) -> None:
         aside = path.with_name(f"{aside.name}-{max(before) + 1}")
     path.rename(aside)
     log(
-        f"{path.name} is kept as {aside}; the one before is used. It may be deleted: of such "
+        f"{path.name} is set aside as {aside}; the one before is used. It may be deleted: of such "
         "checkpoints the trainer keeps the one of the latest step, until somebody deletes it"
     )
 

@@ -28,7 +28,10 @@ class FlushingBeside:
         self._begun: list[futures.Future[None]] = []
 
     def begin(self, path: Path) -> None:
-        """Flush it, soon."""
+        """Flush it, soon. Raises the OSError of an earlier file, if it is known by now."""
+        for one in self._begun:
+            if one.done():
+                one.result()
         self._begun.append(self._thread.submit(flush, path))
 
     def settle(self) -> None:

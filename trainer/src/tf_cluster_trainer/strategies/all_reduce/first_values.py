@@ -2,7 +2,8 @@
 
 MultiWorkerMirroredStrategy broadcasts every variable's first value when it is made. There is no
 such operation for many types, and for a variable without elements it ends worker 0 (SIGSEGV). Here
-each worker makes these for itself; `Broadcast.variables_of_chief` sends them, if there is one.
+each worker makes these for itself, and `Broadcast.variables_of_chief` then gives all of them the
+chief's. A variable that neither the model nor the optimizer holds keeps each worker's own.
 """
 
 from __future__ import annotations

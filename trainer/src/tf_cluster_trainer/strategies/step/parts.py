@@ -14,7 +14,7 @@ import tensorflow as tf
 import tf_keras
 from tensorflow.python.distribute.sharded_variable import ShardedVariable
 
-from tf_cluster_trainer.checkpoint.pieces import size
+from tf_cluster_trainer.checkpoint.pieces import PART_BYTES, size
 from tf_cluster_trainer.checkpoint.record import TensorSpec
 from tf_cluster_trainer.errors import ProgramError
 
@@ -22,8 +22,6 @@ SHARD_BYTES = 256 << 10
 """The least of a part in-graph."""
 LARGE_SHARD_BYTES = 1 << 30
 """The same between-graph. Each part costs worker 0 memory: operations that fill and read it."""
-PART_BYTES = 1 << 30
-"""The most of a part, if it has more than one row: there are more parts than ps then."""
 MESSAGE_BYTES = 2 << 30
 """What no message between two tasks can hold, nor then a part or a whole variable."""
 
