@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from tf_cluster.exits import RefusedError
 from tf_cluster.planning.memory import read_program
 
@@ -189,6 +190,21 @@ def test_what_room_a_run_needs_on_the_log_volume_is_told(
     ran = tf_cluster("plan", "-", "--program", "program.json", stdin=DIGITS + "ps: 2\n" + params)
     assert told in ran.stdout
     assert ("TOO LITTLE: the claim" in ran.stdout, ran.returncode) == (code == 1, code)
+
+
+@pytest.mark.parametrize("example", ["interactive.values.yaml", "script.params.yaml"])
+def test_of_what_writes_its_own_checkpoints_no_room_is_told(
+    tf_cluster: Command, tmp_path: Path, example: str
+) -> None:
+    file = ROOT / "values-examples" / example
+    asked = yaml.safe_load(file.read_text())
+    runs = asked.get("program", {}).get("script") or PROGRAM["program"]
+    told = {**PROGRAM, "program": runs, "flags": asked.get("flags") or {}}
+    (tmp_path / "program.json").write_text(json.dumps(told))
+    ran = tf_cluster("plan", str(file), "--release", "some", "--program", "program.json")
+    assert "MEMORY by the program" in ran.stdout
+    assert "ROOM ON /log" not in ran.stdout
+    assert "TOO LITTLE: the claim" not in ran.stdout
 
 
 def test_batches_of_examples_of_no_known_size_are_told_to_come_on_top(
