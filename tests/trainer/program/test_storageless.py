@@ -85,7 +85,7 @@ def words() -> Any:
 def pixels() -> Any:
     given = layers.Input((8, 8, 3))
     seen = layers.Conv2D(8, 3)(layers.Rescaling(1 / 255)(given))
-    seen = layers.Dense(1000, kernel_initializer="orthogonal", kernel_regularizer="l2")(
+    seen = layers.Dense(1024, kernel_initializer="orthogonal", kernel_regularizer="l2")(
         layers.Flatten()(seen)
     )
     return tf_keras.Model(given, layers.Dense(2)(seen))
