@@ -13,8 +13,6 @@ from tensorflow.python.distribute.sharded_variable import ShardedVariable
 from tf_cluster_trainer import Context, Program
 from tf_cluster_trainer.strategies.step import parts
 
-parts.LARGE_SHARD_BYTES = 64 << 10
-
 ROWS, WIDTH = 20_011, 16
 MATRIX = np.random.default_rng(9).normal(size=(ROWS, WIDTH)).astype(np.float32)
 
@@ -33,6 +31,7 @@ class ReadyValues(Program):
     flags = Flags
 
     def build_model(self, ctx: Context) -> Any:
+        parts.LARGE_SHARD_BYTES = 64 << 10  # of this process: who imports the module keeps it
         way, folder = ctx.flags.way, Path(ctx.flags.folder)
         if way == "load_model":
             return tf_keras.models.load_model(folder / "m.h5", compile=False)
