@@ -356,6 +356,9 @@ def test_a_large_program_that_needs_values_is_refused_where_they_do_not_fit(
     monkeypatch.setattr(container_memory, "limit", lambda: 1 << 20)
     build()  # a small one may be made as ever
     monkeypatch.setattr(pieces, "SMALL_STATE_BYTES", 1 << 20)
-    told = r"made with all its values here, since .* and this task may have 1 MiB\. Have"
+    told = (
+        r"made with all its values here, since .* and this task may have 1 MiB\. Have .* more "
+        r"memory \(values: ROLE\.resources\.limits\.memory; params: resources\.ROLE\.limits\."
+    )
     with pytest.raises(ProgramError, match=told):
         build()

@@ -62,7 +62,8 @@ def check_made(values: int, read: str, failed: Exception | None) -> None:
     raise ProgramError(
         f"the model has to be made with all its values here, since {why}: that needs at least "
         f"{mib(needs)}, and this task may have {mib(limit)}. Have an initializer make such values, "
-        "and read none in build_model; or give the task more memory ({memory_limit('ROLE')})"
+        "and read none in build_model; or give the task more memory "
+        f"({memory_limit('ROLE')})"
     )
 
 
