@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from concurrent import futures
 from pathlib import Path
-from types import TracebackType
 
 
 def flush(path: Path) -> None:
@@ -43,10 +42,5 @@ class FlushingBeside:
     def __enter__(self) -> FlushingBeside:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._thread.shutdown(cancel_futures=True)

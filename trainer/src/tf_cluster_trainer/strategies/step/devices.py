@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from tf_cluster_trainer.checkpoint.pieces import size
-from tf_cluster_trainer.checkpoint.record import TensorSpec
-from tf_cluster_trainer.checkpoint.variables import StoredTensor
+from tf_cluster_trainer.checkpoint.variables import StoredTensor, spec_of
 from tf_cluster_trainer.ps_volume.shares import task_of
 
 CHIEF = "/job:chief/replica:0/task:0/device:CPU:0"
@@ -41,8 +40,7 @@ def ps_bytes(stored: Iterable[StoredTensor]) -> dict[str, int]:
     for one in stored:
         for part in one.parts:
             name = task_of(part.device)
-            spec = TensorSpec(tuple(part.shape.as_list()), one.spec.dtype)
-            found[name] = found.get(name, 0) + size(spec)
+            found[name] = found.get(name, 0) + size(spec_of(part))
     return dict(sorted(found.items(), key=lambda item: (len(item[0]), item[0])))
 
 

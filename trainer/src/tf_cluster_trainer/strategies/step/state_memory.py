@@ -13,9 +13,8 @@ from typing import Any
 import tensorflow as tf
 
 from tf_cluster_trainer import container_memory
-from tf_cluster_trainer.checkpoint import variables
 from tf_cluster_trainer.checkpoint.pieces import is_small, size
-from tf_cluster_trainer.checkpoint.variables import StoredTensor
+from tf_cluster_trainer.checkpoint.variables import StoredTensor, spec_of
 from tf_cluster_trainer.config import ConfigError, Optimizer
 from tf_cluster_trainer.log import WARNING, log
 from tf_cluster_trainer.program import precision
@@ -65,7 +64,7 @@ def spread_of(stored: Sequence[StoredTensor]) -> Spread:
     for one in stored:
         for at, part in enumerate(one.parts):
             key = one.slot_of or one.key, at
-            families[key] = families.get(key, 0) + size(variables.spec_of(part))
+            families[key] = families.get(key, 0) + size(spec_of(part))
     return Spread(max(devices.ps_bytes(stored).values()), max(families.values()))
 
 
@@ -125,8 +124,9 @@ def check_ps(state: int, ps: Sequence[PsMemory | None], spread: Spread | None = 
     way_out = f"give them more memory ({memory_limit('ps')})"
     if rest > 0 and times * (spread.largest if spread else 0) <= rest:
         enough = math.ceil(state * times / rest)
-        more = f"{max(enough, len(ps) + 1)} at least"
-        way_out += f" or take {enough} of them" if is_even else f" or take more of them, {more}"
+        at_least = max(enough, len(ps) + 1)
+        some = f"{enough} of them" if is_even else f"more of them, {at_least} at least"
+        way_out += f" or take {some}"
     if least > most:
         raise ConfigError(
             f"the state of {mib(state)} does not fit {len(ps)} ps: one of them needs at least "

@@ -19,7 +19,7 @@ from tf_keras.src.engine.base_layer_utils import TrackableWeightHandler
 from tf_keras.src.saving.legacy import hdf5_format
 
 _Layer = tf_keras.layers.Layer
-_get_weights, _set_weights = _Layer.get_weights, _Layer.set_weights
+_set_weights = _Layer.set_weights
 _save_own, _load_own = _Layer.save_own_variables, _Layer.load_own_variables
 _of_files = hdf5_format._legacy_weights
 
@@ -33,8 +33,8 @@ def install() -> None:
     _Layer.load_own_variables = _load
     hdf5_format._legacy_weights = lambda layer: _named(_of_files(layer))
     for name in ("save_weights_to", "load_weights_from"):
-        _take_wholes_of_the_model(f"{name}_hdf5_group")
-    _take_wholes_of_the_model("load_weights_from_hdf5_group_by_name")
+        _have_wholes_of_the_model(f"{name}_hdf5_group")
+    _have_wholes_of_the_model("load_weights_from_hdf5_group_by_name")
 
 
 def wholes(weights: Iterable[Any]) -> list[Any]:
@@ -61,20 +61,18 @@ def _get(self: Any) -> list[Any]:
 
 
 def _set(self: Any, weights: Sequence[Any]) -> None:
-    all_wholes = wholes(self.weights)
-    due = sum(
-        one.num_tensors if isinstance(one, TrackableWeightHandler) else 1 for one in all_wholes
-    )
-    if not any(isinstance(one, ShardedVariable) for one in all_wholes):
+    found = wholes(self.weights)
+    if not _any_in_parts(found):
         _set_weights(self, weights)
         return
+    due = sum(one.num_tensors if isinstance(one, TrackableWeightHandler) else 1 for one in found)
     if len(weights) != due:
         raise ValueError(
             f'You called `set_weights(weights)` on layer "{self.name}" with a weight list of '
             f"length {len(weights)}, but the layer was expecting {due} weights."
         )
     given, by_part = iter(weights), list[Any]()
-    for one in all_wholes:
+    for one in found:
         if isinstance(one, TrackableWeightHandler):
             by_part.extend(islice(given, one.num_tensors))
         elif isinstance(one, ShardedVariable):
@@ -98,9 +96,9 @@ def _cut(layer: Any, whole: Any, value: Any) -> list[Any]:
     return found
 
 
-def _take_wholes_of_the_model(name: str) -> None:
-    """Has a function of Keras for files take a model's own variables so, beside its layers'."""
-    function = getattr(hdf5_format, name)
+def _have_wholes_of_the_model(function_name: str) -> None:
+    """Have this function of Keras for files take a model's own variables as wholes, too."""
+    function = getattr(hdf5_format, function_name)
 
     @wraps(function)
     def with_wholes(file: Any, model: Any, *given: Any, **more: Any) -> Any:
@@ -109,13 +107,13 @@ def _take_wholes_of_the_model(name: str) -> None:
         }
         try:
             for name, own in lists.items():
-                object.__setattr__(model, name, _named(wholes(own)))  # without Keras' tracking
+                object.__setattr__(model, name, _named(own))  # without Keras' tracking
             return function(file, model, *given, **more)
         finally:
             for name, own in lists.items():
                 object.__setattr__(model, name, own)
 
-    setattr(hdf5_format, name, with_wholes)
+    setattr(hdf5_format, function_name, with_wholes)
 
 
 def _named(weights: Iterable[Any]) -> list[Any]:
@@ -131,13 +129,18 @@ def _own(self: Any) -> list[Any]:
     """What Keras' own files have of a layer; [] if no variable of it is in parts."""
     own = self._trainable_weights + self._non_trainable_weights
     found = wholes(own)
-    return found if any(isinstance(one, ShardedVariable) for one in found) else []
+    return found if _any_in_parts(found) else []
+
+
+def _any_in_parts(found: Iterable[Any]) -> bool:
+    return any(isinstance(one, ShardedVariable) for one in found)
 
 
 def _save(self: Any, store: Any) -> None:
     own = _own(self)
     if not own:
         _save_own(self, store)
+        return
     for at, value in enumerate(backend.batch_get_value(own)):
         store[f"{at}"] = value
 
