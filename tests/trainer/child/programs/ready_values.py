@@ -34,8 +34,9 @@ class ReadyValues(Program):
         parts.LARGE_SHARD_BYTES = 64 << 10  # of this process: who imports the module keeps it
         way, folder = ctx.flags.way, Path(ctx.flags.folder)
         if way == "load_model":
-            return tf_keras.models.load_model(folder / "m.h5", compile=False)
-        made = made_model(**({"weights": [MATRIX]} if way == "weights" else {}))
+            made = tf_keras.models.load_model(folder / "m.h5", compile=False)
+        else:
+            made = made_model(**({"weights": [MATRIX]} if way == "weights" else {}))
         table = made.get_layer("table")
         if way == "load_weights":
             made.load_weights(folder / "w.h5")
