@@ -1,6 +1,7 @@
 """A headless Chromium for one case: a fresh profile, and no way but to the addresses it is given.
 
-Debian's chromedriver is of Chromium's own version, so nothing is looked up or downloaded.
+It has a network of its own where those are this machine's (`own_network`). Debian's chromedriver is
+of Chromium's own version, so nothing is looked up or downloaded.
 """
 
 from __future__ import annotations
@@ -18,10 +19,12 @@ from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
 from urllib3.exceptions import HTTPError
 
+from tests.cluster import own_network
 from tests.support.waiting import eventually
 from tests.tied import tied_to_us
 
 CHROMIUM, DRIVER = "chromium", "chromedriver"
+LOOPBACK = "127.0.0.1"
 SHOWN = 4000  # characters of a page's text, of its console and of the driver's log
 
 
@@ -33,10 +36,14 @@ def lacking() -> str:
 
 
 class Browser:
-    """Selenium's driver, and what a person would see of the page."""
+    """Selenium's driver, and what a person would see of the page.
 
-    def __init__(self, driver: webdriver.Remote, log: Path) -> None:
+    `here` is the address by which it reaches this machine.
+    """
+
+    def __init__(self, driver: webdriver.Remote, log: Path, here: str) -> None:
         self.driver = driver
+        self.here = here
         self._log = log
 
     def open(self, url: str) -> None:
@@ -92,15 +99,25 @@ return [document.body.innerText, ...shadows(document).map(inside)].join('\\n');
 
 @contextmanager
 def browser(folder: Path, *addresses: str) -> Iterator[Browser]:
-    """A browser that reaches loopback and these addresses, and resolves no name but localhost."""
+    """A browser that reaches this machine and these addresses, and resolves no name."""
     log = folder / "chromedriver.log"
+    here, its = LOOPBACK, LOOPBACK
+    is_apart = own_network.can_have_one(*addresses)
+    command: tuple[str, ...] = (DRIVER, "--port=0")
+    if is_apart:
+        # It answers all: nobody but us is on its network.
+        command = own_network.waiting(*command, "--allowed-ips=")
     with log.open("w") as file:
         process = subprocess.Popen(
-            tied_to_us(DRIVER, "--port=0"), stdout=file, stderr=subprocess.STDOUT
+            tied_to_us(*command), stdin=subprocess.PIPE, stdout=file, stderr=subprocess.STDOUT
         )
     try:
-        answers = f"http://127.0.0.1:{_port(process, log)}"
-        yield Browser(webdriver.Remote(answers, options=_options(folder, addresses)), log)
+        if is_apart:
+            network = own_network.link(process)
+            here, its = network.ours, network.its
+        answers = f"http://{its}:{_port(process, log)}"
+        driver = webdriver.Remote(answers, options=_options(folder, (here, *addresses)))
+        yield Browser(driver, log, here)
     finally:
         process.terminate()
         process.wait()
@@ -110,7 +127,7 @@ def _options(folder: Path, addresses: tuple[str, ...]) -> webdriver.ChromeOption
     options = webdriver.ChromeOptions()
     options.binary_location = shutil.which(CHROMIUM)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    reached = "".join(f", EXCLUDE {one}" for one in ("localhost", "127.0.0.1", *addresses))
+    reached = "".join(f", EXCLUDE {one}" for one in addresses)
     for argument in (
         "--headless=new",
         "--remote-debugging-pipe",  # ends when its driver does, however that ends

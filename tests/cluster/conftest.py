@@ -159,7 +159,7 @@ def node_address(kube_config: str, kubectl_path: str) -> str:
 
 @pytest.fixture(name="browser")
 def a_browser(node_address: str, tmp_path: Path) -> Iterator[Browser]:
-    """A fresh Chromium that reaches loopback and the node; skipped where there is none.
+    """A fresh Chromium that reaches this machine and the node; skipped where there is none.
 
     The suite of `make test` installs it with its own cluster, and takes no such skip in CI.
     """

@@ -125,21 +125,27 @@ def _menu(browser: Browser, menu: str, item: str) -> None:
         raise LookupError(f"{error.msg}") from error
 
 
-def _last_cell(browser: Browser) -> bool:
-    """Choose the last cell. Raises LookupError where a late save's dialog lies over it."""
+def _run_below(browser: Browser, code: str) -> None:
+    """Run code in a new last cell. Raises LookupError where a dialog lies over the cells."""
     _agree(browser)
     last = browser.driver.find_elements(By.CSS_SELECTOR, ".jp-CodeCell")[-1]
     try:
         last.click()
     except ElementClickInterceptedException as error:
         raise LookupError(f"{error.msg}") from error
-    return True
+    browser.driver.switch_to.active_element.send_keys(Keys.ESCAPE)
+    browser.driver.switch_to.active_element.send_keys("b", Keys.ENTER)
+    browser.driver.switch_to.active_element.send_keys(code, Keys.SHIFT + Keys.ENTER)
 
 
 def _agree(browser: Browser) -> None:
-    """Answer a dialog, where a save has met another one: what the page has is what counts."""
+    """Answer a dialog.
+
+    Either a save has met another one: what the page has is what counts. Or the page has lost its
+    server for a moment, and asks it again by itself.
+    """
     for button in browser.driver.find_elements(By.CSS_SELECTOR, ".jp-Dialog-button"):
-        if button.is_displayed() and button.text in ("Overwrite", "Ok", "Dismiss"):
+        if button.is_displayed() and button.text in ("Overwrite", "Ok", "Dismiss", "Close"):
             button.click()
             return
 
@@ -215,12 +221,11 @@ def test_a_notebook_drives_the_cluster_and_only_who_has_its_token_drives_it(
     assert_let_in(namespace, client, 8888)
 
     # A worker is killed while a cell runs.
-    eventually("the last cell", lambda: _last_cell(browser), 60)
-    body = browser.driver.switch_to.active_element
-    body.send_keys(Keys.ESCAPE)
-    body = browser.driver.switch_to.active_element
-    body.send_keys("b", Keys.ENTER)
-    browser.driver.switch_to.active_element.send_keys(CALLS, Keys.SHIFT + Keys.ENTER)
+    def calls_run() -> bool:
+        _run_below(browser, CALLS)  # once more where a dialog took the keys
+        return eventually("a busy kernel", lambda: _kernel(address, token) == "busy")
+
+    eventually("the last cell's run", calls_run, 60)
     lost = release.worker(1)
     assert lost
     namespace.kubectl("delete", "pod", lost["metadata"]["name"], "--grace-period=1")
