@@ -14,7 +14,8 @@ import pytest
 import tensorflow as tf
 from tf_cluster_trainer.checkpoint import pieces, read
 from tf_cluster_trainer.checkpoint import write as checkpoint_write
-from tf_cluster_trainer.checkpoint.pages import Pages, tensor_of
+from tf_cluster_trainer.checkpoint.arrays import tensor_of
+from tf_cluster_trainer.checkpoint.pages import Pages
 from tf_cluster_trainer.checkpoint.reading import VariableState
 from tf_cluster_trainer.checkpoint.record import Checkpoint, Meta, TensorSpec
 from tf_cluster_trainer.checkpoint.variables import StoredTensor

@@ -124,12 +124,6 @@ def zeros(spec: TensorSpec) -> Any:
     return np.frombuffer(bytes_of_all, dtype).reshape(spec.shape)
 
 
-def tensor_of(array: Any) -> Any:
-    """A tensor of TensorFlow that is this array, without a copy."""
-    with tf.device("CPU:0"):
-        return tf.experimental.dlpack.from_dlpack(array.__dlpack__())
-
-
 def _are_equal(rows: Any, piece: Piece) -> bool:
     """Whether all bytes are: `piece` came through its checksum."""
     value = np.ascontiguousarray(piece.value)

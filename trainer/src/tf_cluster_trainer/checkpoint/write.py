@@ -9,15 +9,19 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
 from tf_cluster_trainer.checkpoint import record
+from tf_cluster_trainer.checkpoint.arrays import is_aligned, tensor_of
 from tf_cluster_trainer.checkpoint.pieces import (
+    LEAST_BYTES,
     Piece,
     Written,
     can_be_mapped,
+    can_be_shared,
     cut,
     packed,
     piece_bytes,
@@ -145,7 +149,7 @@ def _bundle(
                 prefix=names[-1],
                 tensor_names=[one.key for one in held],
                 shape_and_slices=[_place(one, meta) for one in held],
-                tensors=[tf.constant(one.value) for one in held],
+                tensors=[_tensor(one.value) for one in held],
             )
         flushing.begin(Path(f"{names[-1]}{layout.ONE_DATA_FILE}"))
     for written in sorted(by_ps, key=lambda one: one.slices):
@@ -168,6 +172,17 @@ def _bundle(
         slices={key: tuple(first) for key, first in slices.items()},
         files={key: tuple(numbers) for key, numbers in files.items()},
     )
+
+
+def _tensor(value: Any) -> Any:
+    """The value of a piece as a tensor, in most cases without a copy of a large one.
+
+    The pages of such a copy are new ones: it takes longer than the checksum and the write.
+    """
+    spec = TensorSpec(value.shape, value.dtype.name)
+    if value.nbytes >= LEAST_BYTES and can_be_shared(spec) and is_aligned(value):
+        return tensor_of(value)
+    return tf.constant(value)
 
 
 @contextmanager

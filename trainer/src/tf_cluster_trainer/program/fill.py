@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from tf_cluster_trainer.checkpoint import read, variables
-from tf_cluster_trainer.checkpoint.pages import Pages, tensor_of
+from tf_cluster_trainer.checkpoint.arrays import tensor_of
+from tf_cluster_trainer.checkpoint.pages import Pages
 from tf_cluster_trainer.checkpoint.record import Checkpoint, TensorSpec
 from tf_cluster_trainer.log import log
 from tf_cluster_trainer.program.storageless import inner

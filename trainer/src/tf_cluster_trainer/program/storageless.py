@@ -17,7 +17,8 @@ import tensorflow as tf
 from tensorflow.python.eager import record
 from tensorflow.python.ops.resource_variable_ops import UninitializedVariable
 
-from tf_cluster_trainer.checkpoint.pages import tensor_of, zeros
+from tf_cluster_trainer.checkpoint.arrays import tensor_of
+from tf_cluster_trainer.checkpoint.pages import zeros
 from tf_cluster_trainer.checkpoint.pieces import can_be_shared, total
 from tf_cluster_trainer.checkpoint.record import TensorSpec
 from tf_cluster_trainer.errors import HookError
