@@ -1,4 +1,4 @@
-"""A network of its own for a program of a test: it sees no interface but its own, and reaches us.
+"""A network namespace for a program of a test: it sees no interface but its own, and reaches us.
 
 A browser gives up what it has asked for whenever an interface of its machine comes or goes
 (ERR_NETWORK_CHANGED in Chromium), and on a node each pod has one. It needs root.
@@ -23,34 +23,31 @@ IPV6 = Path("/proc/sys/net/ipv6")
 
 @dataclass(frozen=True)
 class OwnNetwork:
-    """The two ends of the only link."""
+    """The addresses of the two ends of the only link: this machine's, and the program's."""
 
     ours: str
     its: str
 
 
 def can_have_one(*addresses: str) -> bool:
-    """Whether a program in one would reach these: they are this machine's, and we are root."""
+    """Whether a program in such a network would reach these addresses: they are this machine's.
+
+    It needs root, too.
+    """
     return os.geteuid() == 0 and all(map(_is_ours, addresses))
 
 
 def waiting(*command: str) -> tuple[str, ...]:
-    """The command in a network of its own: it begins once a line comes by stdin (`link`)."""
+    """The command in a namespace of its own: it begins once `link` has written a line to it."""
     return ("unshare", "--net", "sh", "-c", 'read -r _ && exec "$@"', "sh", *command)
 
 
-def network_of(pid: int) -> OwnNetwork:
-    """The addresses of a process: no two that live at once have the same, but by chance."""
-    first = pid * LINK % ADDRESSES.num_addresses
-    return OwnNetwork(str(ADDRESSES[first + 1]), str(ADDRESSES[first + 2]))
-
-
 def link(process: subprocess.Popen[bytes]) -> OwnNetwork:
-    """Give a command that waits its link; it goes with the process.
+    """Give a command that is `waiting` its link, which goes with the process.
 
     Raises AssertionError when the command makes no network, CalledProcessError when no link can be.
     """
-    pid, network = process.pid, network_of(process.pid)
+    pid, network = process.pid, _network_of(process.pid)
     inside = f"nsenter --net=/proc/{pid}/ns/net ip"
     eventually("a network of its own", lambda: _space(pid) != _space("self"))
     _run(f"ip link add tfc-{pid} type veth peer name eth0 netns {pid}")
@@ -66,6 +63,12 @@ def link(process: subprocess.Popen[bytes]) -> OwnNetwork:
     process.stdin.write(b"\n")
     process.stdin.close()
     return network
+
+
+def _network_of(pid: int) -> OwnNetwork:
+    """The addresses of a process: no two that live at once have the same, but by chance."""
+    first = pid * LINK % ADDRESSES.num_addresses
+    return OwnNetwork(str(ADDRESSES[first + 1]), str(ADDRESSES[first + 2]))
 
 
 def _run(command: str) -> None:

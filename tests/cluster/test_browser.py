@@ -38,7 +38,7 @@ for (let one = 0; one < 12; one++) (async () => {
 })();
 """
 INTERFACE = "tfc-goes"
-LOOPBACK_ONLY = (
+NO_OWN_NETWORK = (
     "only root can give the browser a network of its own"
     if os.geteuid() != 0
     else "KUBECONFIG names another cluster, whose node a browser apart would not reach"
@@ -48,7 +48,7 @@ LOOPBACK_ONLY = (
 class _Page(http.server.BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         if self.path.startswith("/slow"):
-            time.sleep(0.5)
+            time.sleep(0.5)  # so that more is asked for than connections are
         self.send_response(200)
         self.end_headers()
         self.wfile.write(PAGE)
@@ -85,7 +85,7 @@ def test_interfaces_that_come_and_go_do_not_end_what_it_asks_for(
     browser: Browser, port: int
 ) -> None:
     if browser.here == LOOPBACK:
-        pytest.skip(LOOPBACK_ONLY)
+        pytest.skip(NO_OWN_NETWORK)
     browser.open(f"http://{browser.here}:{port}/")
     browser.asked(ASKING)
     for _ in range(6):
@@ -96,6 +96,7 @@ def test_interfaces_that_come_and_go_do_not_end_what_it_asks_for(
 
 
 def _interface_comes_and_goes() -> None:
+    # Nothing tells when the browser has seen a change: it asks on for half a second after each.
     _ip("link", "add", INTERFACE, "type", "veth", "peer", "name", f"{INTERFACE}2")
     try:
         _ip("addr", "add", "198.18.0.1/32", "dev", INTERFACE)
